@@ -17,7 +17,7 @@ import msgspec
 from queries.db.redaction import redact
 from queries.files import user_dirs
 from queries.files.state_file import insecure, open_file
-from queries.files.written import Form, FormError, Written
+from queries.files.written import FormError, ShortForm, TomlValue
 from queries.text import duration
 from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
@@ -44,7 +44,7 @@ class ConfigError(Exception):
     """
 
 
-def _context_names(written: Written) -> Written:
+def _context_names(written: TomlValue) -> TomlValue:
     """Check the names of contexts."""
     for name in written.table():
         if not re.fullmatch(_CONTEXT_NAME, name):
@@ -52,10 +52,10 @@ def _context_names(written: Written) -> Written:
     return written
 
 
-def _one_of(what: str, words: Collection[str], pattern: str = "(?!)", more: str = "") -> Form:
+def _one_of(what: str, words: Collection[str], pattern: str = "(?!)", more: str = "") -> ShortForm:
     """Return the check that a text is one of these words, or matches a pattern."""
 
-    def check(written: Written) -> Written:
+    def check(written: TomlValue) -> TomlValue:
         text = written.value
         if isinstance(text, str) and text not in words and not re.fullmatch(pattern, text):
             hint = did_you_mean(text, words) or f"; use {', '.join(filter(None, (*words, more)))}"
@@ -78,15 +78,15 @@ def interval(written: object) -> float:
     return seconds
 
 
-def _interval(written: Written) -> Written:
-    return Written(_parsed(interval, written.value), written.at)
+def _interval(written: TomlValue) -> TomlValue:
+    return TomlValue(_parsed(interval, written.value), written.at)
 
 
-def _threshold(written: Written) -> Written:
+def _threshold(written: TomlValue) -> TomlValue:
     """Return a threshold, or a table of those of one kind, in seconds."""
     if not isinstance(written.value, dict):
-        return Written(_parsed(duration.parse, written.value), written.at)
-    return Written({name: _parsed(duration.parse, value, name) for name, value in written.value.items()}, written.at)
+        return TomlValue(_parsed(duration.parse, written.value), written.at)
+    return TomlValue({name: _parsed(duration.parse, value, name) for name, value in written.value.items()}, written.at)
 
 
 def _parsed(parse: Callable[[object], float], written: object, setting: str = "") -> float:

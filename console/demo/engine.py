@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import asyncpg
 
 from queries.contract.folder import FIXTURE, schema_scripts
-from queries.files.sections import Section, sections
+from queries.files.sections import SqlSection, sections
 from queries.records.record import Record
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def turns(text: str) -> list[Turn]:
     Each follows a line such as ``-- :enqueue every 16 ticks, at most 300 times``.
     """
 
-    def number(section: Section, word: str) -> int | None:
+    def number(section: SqlSection, word: str) -> int | None:
         match = re.search(rf"{word} (\d+)", section.options)
         return int(match[1]) if match else None
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from queries.contract.spec import Flow as FlowSpec
+from queries.contract.spec import FlowSpec
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
 

@@ -23,7 +23,7 @@ from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 
-Rows = Mapping[str, dict[str, dict[str, Any]]]  # by table and key
+RowsByTable = Mapping[str, dict[str, dict[str, Any]]]  # by table and key
 
 
 async def check_undo(subject: Subject, notes: Notebook) -> None:
@@ -109,7 +109,7 @@ def _changed(outcomes: Outcomes) -> bool:
     return any(result.outcome is Outcome.CHANGED for result in outcomes.results)
 
 
-async def _rows(reader: Reader) -> Rows:
+async def _rows(reader: Reader) -> RowsByTable:
     """Return the rows of all tables of the engine, by table and key."""
     tables: dict[str, dict[str, dict[str, Any]]] = {}
     async with reader.database.reading(60.0) as transaction:
@@ -126,7 +126,7 @@ def _key(row: Mapping[str, Any], columns: Sequence[str] | None) -> str:
     return str([row.get(column) for column in columns or row])
 
 
-def _differences(before: Rows, after: Rows, engine: Engine) -> list[str]:
+def _differences(before: RowsByTable, after: RowsByTable, engine: Engine) -> list[str]:
     """Return what differs, as ``table.column``, without what an undo keeps."""
     undo = engine.spec.undo
     differences = set()

@@ -17,8 +17,8 @@ from queries.contract.folder import TOML, Folder
 from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED, statuses_of
-from queries.contract.spec import Action, DeadLetters, EngineSpec, FindingSpec, Kind
-from queries.contract.sql_templates import Filled, Lines, Part, Values, filled, joined, one_line, repeated
+from queries.contract.spec import Action, DeadLetterSpec, EngineSpec, FindingSpec, Kind
+from queries.contract.sql_templates import Filled, Lines, TemplatePart, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
 from queries.files.statement import EngineFileError, SqlText
 from queries.files.strict_toml import TomlFile
@@ -232,7 +232,7 @@ class _Writer:
         self._add(f"detail/{name}.sql", at, [filled("payload", at, values)])
 
     def _roots(self) -> None:
-        parts: list[Part] = []
+        parts: list[TemplatePart] = []
         for n, kind in self.tables:
             if not kind.parent or not kind.below or kind.below == kind.name:
                 filter_ = f"{_of(kind.parent)} IS NULL" if kind.parent else "true"
@@ -245,7 +245,7 @@ class _Writer:
 
         NULL comes last, in a part of its own.
         """
-        parts: list[Part] = []
+        parts: list[TemplatePart] = []
         for n, kind, need, column in self._by_status():
             for _, filter_ in self._each_unfinished(kind, need):
                 orders: dict[str, tuple[str, ...]] = {filter_: (kind.key,)}
@@ -258,7 +258,7 @@ class _Writer:
             self._page("live.sql", "Unfinished nodes: by status, then in the order of the index.", header, parts)
 
     def _counts(self) -> None:
-        parts: list[Part] = []
+        parts: list[TemplatePart] = []
         unfinished = self._unfinished()
         for n, kind, need, column in self._by_status():
             for native, filter_ in self._each_unfinished(kind, need):
@@ -291,7 +291,7 @@ class _Writer:
 
     def _dead(self) -> None:
         """Derive the dead letters. Those without a time come last, in parts of their own."""
-        timed: list[tuple[int, Kind, DeadLetters, str, str]] = []
+        timed: list[tuple[int, Kind, DeadLetterSpec, str, str]] = []
         for n, kind in self.tables:
             need = dead_need(self.spec, kind)
             if kind.dead is not None and need is not None:
@@ -304,8 +304,8 @@ class _Writer:
             self._add("dead.sql", ("kinds",), [repeated("dead", ("kinds",), {"header": header}, parts)])
 
     def _dead_part(
-        self, n: int, kind: Kind, dead: DeadLetters, need: str, filter_: str, number: int, without: bool
-    ) -> Part:
+        self, n: int, kind: Kind, dead: DeadLetterSpec, need: str, filter_: str, number: int, without: bool
+    ) -> TemplatePart:
         at: Setting = ("kinds", n, "dead")
         cursor, key, column, type_ = ":cursor::text::jsonb ->> 0", _of(kind.key), "NULL", "text"
         if dead.since:
@@ -332,7 +332,7 @@ class _Writer:
 
     def _rows(self) -> None:
         """Derive the rows of the nodes, of their own tables and of those in `rows`."""
-        parts: list[Part] = [(("kinds", n), self._of(n, kind)) for n, kind in self.tables]
+        parts: list[TemplatePart] = [(("kinds", n), self._of(n, kind)) for n, kind in self.tables]
         for n, kind in self.kinds.values():
             for m, name in enumerate(kind.rows):
                 table, _, column = name.partition(".")
@@ -366,7 +366,7 @@ class _Writer:
             "order": _of(next(iter(need[1].columns[1:]), kind.key) if need else kind.key),
         }
         filters = self._each_from(kind, finding.from_) if finding.from_ else ["true"]
-        parts: list[Part] = [
+        parts: list[TemplatePart] = [
             (at, {**of_each, "filter": (self._with_partial(filter_, need[0] if need else ""), (*at, "from"))})
             for filter_ in filters
         ]
@@ -562,7 +562,7 @@ class _Writer:
         filter_: str,
         columns: tuple[str, ...],
         direction: str = "ASC",
-    ) -> Part:
+    ) -> TemplatePart:
         """Return one part of a statement that returns pages in this order."""
         after = (f"(:cursor::text::jsonb ->> {m})::{self._type(kind, c)}" for m, c in enumerate(columns, 1))
         return ("kinds", n), {
@@ -580,7 +580,7 @@ class _Writer:
         file: str,
         about: str,
         header: Lines,
-        parts: Iterable[Part],
+        parts: Iterable[TemplatePart],
         at: Setting = ("kinds",),
     ) -> None:
         self._add(file, at, [repeated("page", at, {"about": about, "header": header}, parts)])

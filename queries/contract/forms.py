@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from queries.files.written import Form, FormError, Written
+from queries.files.written import FormError, ShortForm, TomlValue
 from queries.records.action import Risk
 from queries.records.finding import Support
 
@@ -22,7 +22,7 @@ _COLUMN = r"(\w+)\s+([\w|*]+)"
 _ADDED = ("overwrites", "privileges", "needs")  # lists of an entry of ``each`` that are added to those around it
 
 
-def columns(written: Written) -> Written:
+def columns(written: TomlValue) -> TomlValue:
     """Return columns that are one text, as in ``CREATE TABLE``, as a table."""
     if not isinstance(written.value, str):
         return written
@@ -32,26 +32,26 @@ def columns(written: Written) -> Written:
         if match is None:
             raise FormError(f"has {part!r}, which is not a name and a type")
         types[match[1]] = match[2]
-    return Written(types, written.at)
+    return TomlValue(types, written.at)
 
 
-def named(key: str, *, text: Form | None = None, each: bool = False) -> Form:
+def named(key: str, *, text: ShortForm | None = None, each: bool = False) -> ShortForm:
     """Return the form of a list of entries that may be a table by name.
 
     ``key``: the setting that has the name. ``text``: the form of an entry that is not a table. ``each``: entries may
     share the settings around them.
     """
 
-    def listed(written: Written) -> Written:
+    def listed(written: TomlValue) -> TomlValue:
         if not isinstance(written.value, (dict, list)):
             return written
         entries = list(_entries(written, key, text))
-        return Written([one for entry in entries for one in _each(entry, key)] if each else entries, written.at)
+        return TomlValue([one for entry in entries for one in _each(entry, key)] if each else entries, written.at)
 
     return listed
 
 
-def _entries(written: Written, key: str, text: Form | None = None) -> Iterator[Written]:
+def _entries(written: TomlValue, key: str, text: ShortForm | None = None) -> Iterator[TomlValue]:
     """Yield the entries of a list, or of a table by name.
 
     A name may have several entries.
@@ -62,15 +62,15 @@ def _entries(written: Written, key: str, text: Form | None = None) -> Iterator[W
             yield _with(text(entry) if text else entry, {key: name})
 
 
-def _with(written: Written, settings: dict[str, Any]) -> Written:
+def _with(written: TomlValue, settings: dict[str, Any]) -> TomlValue:
     """Return a table with these settings, if it does not have them."""
     if not isinstance(written.value, dict):
         return written
-    more = {name: Written(value, written.at) for name, value in settings.items()}
-    return Written({**more, **written.table()}, written.at)
+    more = {name: TomlValue(value, written.at) for name, value in settings.items()}
+    return TomlValue({**more, **written.table()}, written.at)
 
 
-def _each(entry: Written, key: str) -> Iterator[Written]:
+def _each(entry: TomlValue, key: str) -> Iterator[TomlValue]:
     """Yield an entry, or those of its ``each`` with the settings around them."""
     around = entry.table()
     each = around.pop("each", None)
@@ -81,7 +81,7 @@ def _each(entry: Written, key: str) -> Iterator[Written]:
         yield _within(around, own) if isinstance(own.value, dict) else own
 
 
-def _within(around: dict[str, Written], entry: Written) -> Written:
+def _within(around: dict[str, TomlValue], entry: TomlValue) -> TomlValue:
     """Return an entry of ``each`` with the settings around it.
 
     Some lists, and what a finding explains, are added to those around it.
@@ -90,16 +90,16 @@ def _within(around: dict[str, Written], entry: Written) -> Written:
     for name in own.keys() & around.keys():
         mine, theirs = own[name], around[name]
         if name == "explains":
-            own[name] = Written([*_rules(mine), *_rules(theirs)], mine.at)
+            own[name] = TomlValue([*_rules(mine), *_rules(theirs)], mine.at)
         elif name in _ADDED and isinstance(mine.value, list) and isinstance(theirs.value, list):
-            own[name] = Written([*mine.items(), *theirs.items()], mine.at)
-    return Written({**around, **own}, entry.at)
+            own[name] = TomlValue([*mine.items(), *theirs.items()], mine.at)
+    return TomlValue({**around, **own}, entry.at)
 
 
-def titled(key: str) -> Form:
+def titled(key: str) -> ShortForm:
     """Return the form of a table whose title follows from its name."""
 
-    def with_title(written: Written) -> Written:
+    def with_title(written: TomlValue) -> TomlValue:
         name = written.table().get(key)
         return _with(written, {"title": words(name.value) if name and isinstance(name.value, str) else ""})
 
@@ -111,15 +111,15 @@ def words(name: str) -> str:
     return name.replace("_", " ")
 
 
-def status(written: Written) -> Written:
+def status(written: TomlValue) -> TomlValue:
     """Return a status that is one text: ``phase: what it means``."""
     if not isinstance(written.value, str):
         return written
     phase, _, means = written.value.partition(":")
-    return _with(Written({}, written.at), {"phase": phase.strip(), "means": means.strip()})
+    return _with(TomlValue({}, written.at), {"phase": phase.strip(), "means": means.strip()})
 
 
-def sentences(written: Written) -> Written:
+def sentences(written: TomlValue) -> TomlValue:
     """Return a finding with the sentences for one node and for several nodes."""
     finding = written.table()
     text = finding.get("sentence")
@@ -132,33 +132,35 @@ def sentences(written: Written) -> Written:
         return written
     if "incident" in finding:
         raise FormError("is in the sentence, too, as [one node|several]", "incident")
-    return Written({**finding, "sentence": Written(one, text.at), "incident": Written(several, text.at)}, written.at)
+    return TomlValue(
+        {**finding, "sentence": TomlValue(one, text.at), "incident": TomlValue(several, text.at)}, written.at
+    )
 
 
-def explains(written: Written) -> Written:
+def explains(written: TomlValue) -> TomlValue:
     """Return rules as a list.
 
     They may be a table of codes, by the fields that must be equal.
     """
-    return Written(list(_rules(written)), written.at)
+    return TomlValue(list(_rules(written)), written.at)
 
 
-def _rules(written: Written) -> Iterator[Written]:
+def _rules(written: TomlValue) -> Iterator[TomlValue]:
     """Yield the rules of what a finding explains."""
     if not isinstance(written.value, dict):
-        yield from written.items() if isinstance(written.value, list) else [Written(written.value, (*written.at, 0))]
+        yield from written.items() if isinstance(written.value, list) else [TomlValue(written.value, (*written.at, 0))]
     for fields, codes in written.table().items():
         matching = [] if fields == "engine" else re.split(r",\s*", fields)
-        yield Written({"findings": codes, "matching": Written(matching, codes.at)}, codes.at)
+        yield TomlValue({"findings": codes, "matching": TomlValue(matching, codes.at)}, codes.at)
 
 
-def option(written: Written) -> Written:
+def option(written: TomlValue) -> TomlValue:
     """Return an option that is a table of texts with this type."""
     default = written.table().get("default")
     return _with(written, {"type": "map"}) if default and isinstance(default.value, dict) else written
 
 
-def action(written: Written) -> Written:
+def action(written: TomlValue) -> TomlValue:
     """Return an action with its support, risk and effect.
 
     It is emulated if there is a ``why``, and its risk is high if the operator types a confirmation. ``set`` and
@@ -173,22 +175,24 @@ def action(written: Written) -> Written:
     return _with(written, {**support, **risk, "effect": effect})
 
 
-def arguments(written: Written) -> Written:
+def arguments(written: TomlValue) -> TomlValue:
     """Return arguments by name with their names."""
     named = {name: _with(each, {"name": name}) for name, each in written.table().items()}
-    return Written(named, written.at) if isinstance(written.value, dict) else written
+    return TomlValue(named, written.at) if isinstance(written.value, dict) else written
 
 
-def argument_list(written: Written) -> Written:
+def argument_list(written: TomlValue) -> TomlValue:
     """Return arguments that are a table by name as a list."""
-    return Written([*arguments(written).table().values()], written.at) if isinstance(written.value, dict) else written
+    return TomlValue([*arguments(written).table().values()], written.at) if isinstance(written.value, dict) else written
 
 
-def grants(written: Written) -> Written:
+def grants(written: TomlValue) -> TomlValue:
     """Return privileges that are written as in GRANT, each by itself."""
     if not isinstance(written.value, list):
         return written
-    return Written([Written(text, each.at) for each in written.items() for text in _privileges(each.value)], written.at)
+    return TomlValue(
+        [TomlValue(text, each.at) for each in written.items() for text in _privileges(each.value)], written.at
+    )
 
 
 def _privileges(text: Any) -> list[Any]:

@@ -61,7 +61,7 @@ class Need(Record, forbid_unknown_fields=True):
     closed: bool = False  # ``functions`` use unqualified names: the schema is on the search_path during the call
 
 
-class DeadLetters(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
+class DeadLetterSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """Nodes of a kind that are dead letters: those with these statuses or phases.
 
     ``since``: a column, or "": they are then in the order of their keys. ``at``: SQL of that time, for a column that is
@@ -92,7 +92,7 @@ class Kind(Record, forbid_unknown_fields=True):
     parent: str = ""  # column: the key of its parent
     below: str = ""  # kind of its parent; default: the same kind
     columns: dict[str, str] = {}  # of its nodes, as SQL
-    dead: DeadLetters | None = None
+    dead: DeadLetterSpec | None = None
     payloads: dict[str, str] = {}  # detail sections with a stored text, by name: its column
     rows: tuple[str, ...] = ()  # the other rows that a change of it locks, as ``table.column``; the column has its key
     children: bool = False  # in addition to kinds that are the ``parent`` of another
@@ -237,7 +237,7 @@ class Own(Record):
     columns: dict[str, tuple[str, ...]] = {}
 
 
-class Flow(Record, forbid_unknown_fields=True):
+class FlowSpec(Record, forbid_unknown_fields=True):
     """Table whose rows show how work enters and leaves the engine.
 
     A new row of ``table`` is new work. ``deletes``: the row of finished work is deleted; else its status changes.
@@ -475,7 +475,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     effects: dict[str, tuple[str, ...]] = {}
     undo: UndoSpec = UndoSpec()
     redrive: RedriveSpec = RedriveSpec()
-    flow: Flow | None = None  # else work per minute is not recorded
+    flow: FlowSpec | None = None  # else work per minute is not recorded
 
     @property
     def parents(self) -> frozenset[str]:

@@ -15,7 +15,7 @@ from queries.files.written import Path as Setting
 Lines = list[tuple[str, Setting]]
 Filled = dict[str, str | tuple[str, Setting] | Lines]
 Values = Mapping[str, str | tuple[str, Setting] | Lines]
-Part = tuple[Setting, Values]
+TemplatePart = tuple[Setting, Values]
 
 
 _SLOT = re.compile(r"(?<![:\w]):([a-z_]+)\b")
@@ -41,7 +41,7 @@ def filled(name: str, at: Setting, values: Values) -> Lines:
     return list(_lines(template(name), at, values))
 
 
-def repeated(name: str, at: Setting, values: Values, parts: Iterable[Part]) -> Lines:
+def repeated(name: str, at: Setting, values: Values, parts: Iterable[TemplatePart]) -> Lines:
     """Return a template with a UNION ALL of its lines from ``:each`` to ``:end``."""
     lines = template(name)
     begin = lines.index("-- :each")

@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 
-class Section(NamedTuple):
+class SqlSection(NamedTuple):
     """One section: its name, what follows in that line, and the offsets of its text."""
 
     name: str
@@ -16,14 +16,14 @@ class Section(NamedTuple):
     end: int
 
 
-def sections(text: str, options: str = "") -> list[Section]:
+def sections(text: str, options: str = "") -> list[SqlSection]:
     """Return the sections of a text in order. A name may occur again.
 
     ``options``: the pattern of what may follow a name.
     """
     marks = [*re.finditer(rf"^-- :(\w+)({options})$", text, re.MULTILINE), None]
     return [
-        Section(mark[1], mark[2], mark.end(), following.start() if following else len(text))
+        SqlSection(mark[1], mark[2], mark.end(), following.start() if following else len(text))
         for mark, following in pairwise(marks)
         if mark is not None
     ]

@@ -18,7 +18,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from queries.files import toml_lines
-from queries.files.written import Form, FormError, Path, Written
+from queries.files.written import FormError, Path, ShortForm, TomlValue
 from queries.records.fault import Fault
 from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
@@ -62,7 +62,7 @@ class TomlFile:
         """Return the file's tables as a record of type ``kind``. Raises TomlError."""
         decoder = _Decoder()
         self._places = decoder.places
-        record: T = decoder.decoded(kind, Written(self._parse(), ()), ())
+        record: T = decoder.decoded(kind, TomlValue(self._parse(), ()), ())
         if decoder.faults:
             raise TomlError(*(self.fault(path, f"{self.setting(path)} {problem}") for path, problem in decoder.faults))
         return record
@@ -121,7 +121,7 @@ class _Decoder:
         self.places: dict[Path, Path] = {}
         self.faults: list[tuple[Path, str]] = []
 
-    def decoded(self, kind: Any, written: Written, path: Path) -> Any:
+    def decoded(self, kind: Any, written: TomlValue, path: Path) -> Any:
         """Return a value as this type. With faults, the result is not used."""
         self.places[path] = written.at
         kind, forms = _forms(kind)
@@ -149,7 +149,7 @@ class _Decoder:
             self.faults.append((path, _wrong(kind, str(error))))
             return None
 
-    def _record(self, kind: Any, table: Mapping[str, Written], path: Path) -> Any:
+    def _record(self, kind: Any, table: Mapping[str, TomlValue], path: Path) -> Any:
         fields, values = _fields(kind), dict[str, Any]()
         for name, part in table.items():
             if name in fields:
@@ -175,7 +175,7 @@ def _wrong(kind: Any, message: str) -> str:
 
 
 @cache
-def _forms(kind: Any) -> tuple[Any, tuple[Form, ...]]:
+def _forms(kind: Any) -> tuple[Any, tuple[ShortForm, ...]]:
     """Return a type without its forms, and these."""
     if typing.get_origin(kind) is not Annotated:
         return kind, ()

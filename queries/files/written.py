@@ -14,7 +14,7 @@ import msgspec
 Path = tuple[str | int, ...]
 
 
-class Written(msgspec.Struct, frozen=True):
+class TomlValue(msgspec.Struct, frozen=True):
     """A value and its path.
 
     Parts of a table or list may be such values, from other places.
@@ -23,21 +23,21 @@ class Written(msgspec.Struct, frozen=True):
     value: Any
     at: Path
 
-    def table(self) -> dict[str, Written]:
+    def table(self) -> dict[str, TomlValue]:
         """Return the settings of a table, or none of another value."""
         values = self.value if isinstance(self.value, dict) else {}
         return {name: self._part(name, value) for name, value in values.items()}
 
-    def items(self) -> list[Written]:
+    def items(self) -> list[TomlValue]:
         """Return the elements of a list, or none of another value."""
         values = self.value if isinstance(self.value, list) else []
         return [self._part(n, value) for n, value in enumerate(values)]
 
-    def _part(self, step: str | int, value: Any) -> Written:
-        return value if isinstance(value, Written) else Written(value, (*self.at, step))
+    def _part(self, step: str | int, value: Any) -> TomlValue:
+        return value if isinstance(value, TomlValue) else TomlValue(value, (*self.at, step))
 
 
-Form = Callable[[Written], Written]
+ShortForm = Callable[[TomlValue], TomlValue]
 
 
 class FormError(ValueError):

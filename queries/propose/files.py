@@ -11,7 +11,7 @@ from typing import Any
 from queries.contract.folder import FIXTURE, SCHEMA, TOML
 from queries.files.state_file import make_private, open_private
 from queries.propose.catalog import Column
-from queries.propose.proposal import HELD, WAITING, Proposal, ProposedAction, State, names
+from queries.propose.proposal import HELD, WAITING, Proposal, ProposedAction, ProposedStatus, names
 from queries.propose.toml_text import Inline, written
 from queries.records.node import Phase
 from queries.text.psql_text import bound, identifier, literal
@@ -275,7 +275,7 @@ def _example(column: Column) -> str:
 def _examples(proposal: Proposal) -> Iterator[dict[str, str]]:
     """Yield example rows as SQL by role: each status, and late, stale and child rows."""
     first = names().keys[proposal.key.type].format(1)
-    taken = [State(word=proposal.ready.word, phase=Phase.RUNNING)] if proposal.ready and proposal.taken else []
+    taken = [ProposedStatus(word=proposal.ready.word, phase=Phase.RUNNING)] if proposal.ready and proposal.taken else []
     for number, state in enumerate((*proposal.states, *taken)):
         if state.phase in WAITING:
             yield _of_state(proposal, state, "1 hour") | ({"parent": first} if number else {})
@@ -291,7 +291,7 @@ def _examples(proposal: Proposal) -> Iterator[dict[str, str]]:
     yield _of_state(proposal, proposal.states[0], "1 hour") | {"parent": first}
 
 
-def _of_state(proposal: Proposal, state: State, age: str) -> dict[str, str]:
+def _of_state(proposal: Proposal, state: ProposedStatus, age: str) -> dict[str, str]:
     """Return a row of a state, with times of this age."""
     row = {"status": literal(state.word), "due": _at(proposal, "due", age), "title": "'example'"}
     row |= {role: _at(proposal, role, "1 day") for role in ("created",)} | {"changed": _at(proposal, "changed", age)}

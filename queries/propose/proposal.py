@@ -81,7 +81,7 @@ class Question(Record):
     text: str
 
 
-class State(Record):
+class ProposedStatus(Record):
     """A status and its phase. ``condition``: of its rows, if the table has no status."""
 
     word: str
@@ -123,12 +123,12 @@ class Proposal(Record):
     key: Column
     roles: Mapping[str, Column]
     guessed: tuple[str, ...] = ()
-    states: tuple[State, ...] = ()
+    states: tuple[ProposedStatus, ...] = ()
     sampled: bool = False
     questions: tuple[Question, ...] = ()
     actions: tuple[ProposedAction, ...] = ()
 
-    def of(self, *phases: Phase) -> tuple[State, ...]:
+    def of(self, *phases: Phase) -> tuple[ProposedStatus, ...]:
         """Return the states of these phases."""
         return tuple(state for state in self.states if state.phase in phases)
 
@@ -215,7 +215,7 @@ class Proposal(Record):
         return tuple(name for name in FINDINGS if not self.lacks(name))
 
     @property
-    def ready(self) -> State | None:
+    def ready(self) -> ProposedStatus | None:
         """The state that a worker takes: that of a new row, or the most usual word."""
         ready = self.of(Phase.READY)
         by_default = [state for state in ready if state.word == self.default_word]
@@ -364,12 +364,12 @@ def _plain_name(column: Column) -> str:
 # States
 
 
-def state_of(word: str) -> State:
+def state_of(word: str) -> ProposedStatus:
     """Return a status with its usual phase, else a guess from its form, else UNKNOWN."""
     usual = next((phase for phase, words in names().phases.items() if plain(word) in words), None)
     guesses = (phase for phase, like in names().guesses.items() if re.fullmatch(like, plain(word)))
     guess = next(guesses, Phase.UNKNOWN) if usual is None else usual
-    return State(word=word, phase=guess, guessed=usual is None and guess is not Phase.UNKNOWN)
+    return ProposedStatus(word=word, phase=guess, guessed=usual is None and guess is not Phase.UNKNOWN)
 
 
 def plain(word: str) -> str:
@@ -377,24 +377,26 @@ def plain(word: str) -> str:
     return re.sub(r"[^a-z]+", "_", _WORD_END.sub("_", word).lower()).strip("_")
 
 
-def _derived(base: Proposal) -> Iterator[State]:
+def _derived(base: Proposal) -> Iterator[ProposedStatus]:
     """Yield states that come from times and the worker, for a table without a status.
 
     The first that fits counts. Only a column that may be NULL tells anything.
     """
     if "failed" in base.roles and base.roles["failed"].required:
-        yield State(word="failed", phase=Phase.FAILED)  # a table of failures
+        yield ProposedStatus(word="failed", phase=Phase.FAILED)  # a table of failures
         return
     telling = {role for role, column in base.roles.items() if not column.required}
     held = next((role for role in ("owner", "taken", "lease") if role in telling), "")
     for word, phase, role in (("finished", Phase.DONE, "finished"), ("failed", Phase.FAILED, "failed")):
         if role in telling:
-            yield State(word=word, phase=phase, condition=f"{base.column(role)} IS NOT NULL")
+            yield ProposedStatus(word=word, phase=phase, condition=f"{base.column(role)} IS NOT NULL")
     if held:
-        yield State(word="taken", phase=Phase.RUNNING, condition=f"{base.column(held)} IS NOT NULL")
+        yield ProposedStatus(word="taken", phase=Phase.RUNNING, condition=f"{base.column(held)} IS NOT NULL")
     if {"attempts", "most"} <= base.roles.keys() and "failed" not in telling:
-        yield State(word=GIVEN_UP, phase=Phase.FAILED, condition=f"{base.column('attempts')} >= {base.column('most')}")
-    yield State(word="waiting", phase=Phase.READY)
+        yield ProposedStatus(
+            word=GIVEN_UP, phase=Phase.FAILED, condition=f"{base.column('attempts')} >= {base.column('most')}"
+        )
+    yield ProposedStatus(word="waiting", phase=Phase.READY)
 
 
 # Actions

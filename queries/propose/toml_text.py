@@ -7,10 +7,10 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-Table = Mapping[str, Any]
+TomlTable = Mapping[str, Any]
 
 
-def written(table: Table, path: tuple[str, ...] = ()) -> Iterator[str]:
+def written(table: TomlTable, path: tuple[str, ...] = ()) -> Iterator[str]:
     """Yield the lines of a table: its values, then its tables."""
     for key, value in table.items():
         if not _is_section(value):

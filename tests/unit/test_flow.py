@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from console.model.flow import Flow, Rates, Sample, unfinished
 from console.text import formatting
-from queries.contract.spec import Flow as FlowSpec
+from queries.contract.spec import FlowSpec
 from queries.records.node import Count, Phase, Precision
 
 KEPT, DELETED = FlowSpec(table="task"), FlowSpec(table="task", deletes=True)

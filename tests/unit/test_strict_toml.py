@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from queries.files.strict_toml import TomlError, TomlFile
-from queries.files.written import FormError, Written
+from queries.files.written import FormError, TomlValue
 
 
 class Level(StrEnum):
@@ -23,13 +23,13 @@ class Part(msgspec.Struct, forbid_unknown_fields=True):
     size: int | dict[str, int] = 0
 
 
-def words(written: Written) -> Written:
+def words(written: TomlValue) -> TomlValue:
     """Return a text as the list of its words."""
     if not isinstance(written.value, str):
         return written
     if not written.value:
         raise FormError("has no word")
-    return Written([Written(word, written.at) for word in written.value.split()], written.at)
+    return TomlValue([TomlValue(word, written.at) for word in written.value.split()], written.at)
 
 
 class Short(msgspec.Struct, forbid_unknown_fields=True):
