@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 START_PAGES = ("stuck", "tree", "dead", "audit")
 """Pages that the console may start with."""
-Setting = tuple[str, ...]  # path of a setting: ("contexts", "prod", "dsn")
+SettingPath = tuple[str, ...]  # path of a setting: ("contexts", "prod", "dsn")
 
 COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "orange", "purple", "grey")
 NOTIFY = ("bell", "osc9")  # the terminal's bell, or a notification of the desktop
@@ -233,13 +233,15 @@ class Config(_Settings, frozen=True, kw_only=True):
             if engine := context.engine.partition("@")[0]:
                 self._expect(("contexts", name, "engine"), engine, engines, "an engine", value=True)
 
-    def _expect(self, setting: Setting, word: str, known: Collection[str], what: str, *, value: bool = False) -> None:
+    def _expect(
+        self, setting: SettingPath, word: str, known: Collection[str], what: str, *, value: bool = False
+    ) -> None:
         """Raise ConfigError if a word of a setting, or its ``value``, is not known."""
         if word not in known:
             text = f"{quoted(word)} " if value else ""
             self._fail(setting, f"{text}is not {what}{did_you_mean(word, known)}")
 
-    def _fail(self, setting: Setting, problem: str) -> NoReturn:
+    def _fail(self, setting: SettingPath, problem: str) -> NoReturn:
         assert self.source is not None  # without a file nothing is set that could be wrong
         raise ConfigError(str(self.source.error(setting, problem)))
 

@@ -17,7 +17,7 @@ from queries.workspace import Workspace
 
 COUNTED_SECONDS = 2.2  # in which each busy session reports its counters, and one that fails twice a second is seen
 
-Seen = Callable[[Part], None]  # takes each engine's part as soon as it is read
+TakePart = Callable[[Part], None]  # takes each engine's part as soon as it is read
 
 
 async def snapshot(
@@ -30,7 +30,7 @@ async def snapshot(
     whole: bool = True,
     once: bool = True,
     kept: Mapping[str, Part] | None = None,
-    seen: Seen | None = None,
+    take: TakePart | None = None,
 ) -> Snapshot:
     """Read the findings of engines and server, and group them into incidents.
 
@@ -47,8 +47,8 @@ async def snapshot(
 
     async def offered(reader: Reader, part: Part) -> Part:
         part = with_samples(reader, msgspec.structs.replace(part, findings=await reader.offered(part.findings)))
-        if seen is not None:
-            seen(part)
+        if take is not None:
+            take(part)
         return part
 
     *parts, server = await together(

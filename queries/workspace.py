@@ -176,7 +176,7 @@ class Workspace:
             known, (catalog, types, doubts, (there,)) = await self._catalog()
         labels = {reader.detected.full: label for label, reader in self.engines.items()} if renew else {}
         detection = detect(known, catalog, types, doubts, self._schema, labels)
-        state = audit_log.State(**there)
+        state = audit_log.TableState(**there)
         self.declined, self.locked = detection.declined, detection.locked
         before = {reader.detected.full: reader for reader in self.engines.values()}
         self.engines = {}
@@ -199,7 +199,7 @@ class Workspace:
             await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
         self._use_log(state, _doubtful_audit_log(Trust(doubts)) if state.exists else "")
 
-    def _use_log(self, state: audit_log.State, doubt: str) -> None:
+    def _use_log(self, state: audit_log.TableState, doubt: str) -> None:
         """Choose where entries are written and read.
 
         ``doubt``: why the table is not trusted, or "".
@@ -418,7 +418,7 @@ class Workspace:
         cursor: str | None = None,
         limit: int = 100,
         node_id: str | None = None,
-        conditions: audit_log.Filter = audit_log.ALL,
+        conditions: audit_log.Criteria = audit_log.ALL,
     ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
         """Return entries, newest first, and the cursor of the next page.
 
@@ -446,7 +446,7 @@ class Workspace:
         return entries
 
     def audit_stream(
-        self, node_id: str | None = None, conditions: audit_log.Filter = audit_log.ALL
+        self, node_id: str | None = None, conditions: audit_log.Criteria = audit_log.ALL
     ) -> AsyncIterator[AuditLogEntry]:
         """Yield the entries of all pages of `audit_entries`, in bounded memory.
 
@@ -495,7 +495,7 @@ class Workspace:
 
         async def of_audit_log() -> ChangeSource:
             after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
-            wanted = audit_log.Filter(since=before.since, changes=False)
+            wanted = audit_log.Criteria(since=before.since, changes=False)
             entries, why = await self.done(None, limit + 1, after, wanted)
             found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
             return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
@@ -521,7 +521,7 @@ class Workspace:
         node_id: str | None,
         most: int,
         cursor: str | None = None,
-        conditions: audit_log.Filter = audit_log.ALL,
+        conditions: audit_log.Criteria = audit_log.ALL,
     ) -> tuple[tuple[AuditLogEntry, ...], str]:
         """Return the newest entries about a node, and why others cannot be read, or "".
 

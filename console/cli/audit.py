@@ -28,7 +28,7 @@ from queries.text import duration
 from queries.workspace import Workspace
 from queries.write import audit_chain
 from queries.write.audit_chain import Verification
-from queries.write.audit_log import TABLE, Filter
+from queries.write.audit_log import TABLE, Criteria
 from queries.write.receipts import LOST, Receipt
 
 ENTRIES_SHOWN = 50
@@ -78,7 +78,7 @@ async def audit_log(
     if format and (limit is not None or after is not None):
         raise UsageError("--format exports all entries that match: give no --limit and no --after.")
     async with opened(target, empty=True) as workspace:
-        criteria = Filter(
+        criteria = Criteria(
             who=conditions["who"],
             action=conditions["action"],
             outcome=None if outcome is None else option_value("--outcome", _outcome, outcome),
@@ -152,7 +152,7 @@ async def _list(
     workspace: Workspace,
     node_id: str | None,
     about: str | None,
-    criteria: Filter,
+    criteria: Criteria,
     limit: int,
     after: str | None,
 ) -> None:
@@ -163,7 +163,7 @@ async def _list(
     _show(target, answer, node_id)
     say(*map(_receipt, receipts))
     if not (closed or entries):
-        some = criteria != Filter(changes=criteria.changes)
+        some = criteria != Criteria(changes=criteria.changes)
         about_it = f" about {about}" if about else ""
         say(f"The audit log has no entries{about_it}{' that match' if some else ''}.")
     if cursor is not None:

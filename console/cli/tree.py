@@ -36,7 +36,7 @@ from queries.records.record import Record
 LEVELS_SHOWN = 2  # of the tree that are shown without a filter
 
 
-class Rows:
+class TreePart:
     """Rows of one engine in tree order, and notes on what was not read."""
 
     def __init__(self, label: str) -> None:
@@ -65,7 +65,7 @@ class Rows:
         self.unread += [f"{self.label}: {why}." for why in selection.missing]
 
 
-def _skipped(parts: Sequence[Rows]) -> Iterator[str]:
+def _skipped(parts: Sequence[TreePart]) -> Iterator[str]:
     """Yield what was not read and how to read it."""
     for need in dict.fromkeys(need for part in parts for need in part.scan_required.values()):
         yield f"Not read: {need.note}. {scan_offer(need, '--allow-scan')}"
@@ -112,8 +112,8 @@ async def tree(
         readers = list(select_readers(workspace, engine))
 
         async def once() -> int:
-            async def of_engine(reader: Reader) -> Rows:
-                part = Rows(reader.label)
+            async def of_engine(reader: Reader) -> TreePart:
+                part = TreePart(reader.label)
                 read = await attempted(_rows(reader, narrowed, levels, limit, live, allow_scan, part))
                 if isinstance(read, DatabaseError):
                     part.error = str(read)
@@ -160,7 +160,7 @@ def parsed(text: str, target: Target, fields: Fields[Any] = NODES) -> Filter:
 
 
 async def _rows(
-    reader: Reader, narrowed: Filter, depth: int, limit: int, live: bool, allow_scan: bool, part: Rows
+    reader: Reader, narrowed: Filter, depth: int, limit: int, live: bool, allow_scan: bool, part: TreePart
 ) -> tuple[list[TreeRow], str]:
     """Return the rows of one engine, and why findings could not be checked.
 
@@ -179,7 +179,7 @@ async def _rows(
 
 
 async def _matching(
-    reader: Reader, reading: AsyncGenerator[list[TreeRow]], narrowed: Filter, limit: int, part: Rows, *, live: bool
+    reader: Reader, reading: AsyncGenerator[list[TreeRow]], narrowed: Filter, limit: int, part: TreePart, *, live: bool
 ) -> list[TreeRow]:
     """Return the rows that match, with their ancestors.
 
@@ -200,7 +200,7 @@ async def _matching(
     return _with_those_above(walked, {node.id for node in selection.nodes})
 
 
-async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, part: Rows) -> list[TreeRow]:
+async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, part: TreePart) -> list[TreeRow]:
     """Return the nodes that have the findings of the filter, below their ancestors."""
     selection = await select(reader, narrowed, limit)
     part.at = max(part.at, selection.at)
@@ -216,7 +216,7 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, part: Ro
     return in_order(children.pop("", []), children)
 
 
-async def _flat(reader: Reader, limit: int, part: Rows) -> AsyncGenerator[list[TreeRow]]:
+async def _flat(reader: Reader, limit: int, part: TreePart) -> AsyncGenerator[list[TreeRow]]:
     room = limit
     async for page in unfinished(reader, min(limit, PAGE_NODES)):
         part.note(page)
@@ -227,7 +227,9 @@ async def _flat(reader: Reader, limit: int, part: Rows) -> AsyncGenerator[list[T
             return
 
 
-async def _deep(reader: Reader, levels: int, limit: int, allow_scan: bool, part: Rows) -> AsyncGenerator[list[TreeRow]]:
+async def _deep(
+    reader: Reader, levels: int, limit: int, allow_scan: bool, part: TreePart
+) -> AsyncGenerator[list[TreeRow]]:
     """Yield the nodes of the tree, in tree order."""
 
     def note(page: Page, parent: Node | None) -> None:

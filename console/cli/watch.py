@@ -43,7 +43,7 @@ class NewIncident(Record):
     incident: Incident
 
 
-class Seen:
+class EarlierIncidents:
     """Incidents that were there before, by key, as last read and when."""
 
     def __init__(self) -> None:
@@ -110,7 +110,7 @@ class Hooks:
 async def watch(target: Target, *, engine: str | None, on_new: str | None, on_end: str | None, existing: bool) -> int:
     """Report new incidents until Ctrl-C. Return the exit code."""
     new_command, end_command = _command("--on-new", on_new), _command("--on-end", on_end)
-    output, seen, hooks = output_for(target), Seen(), Hooks()
+    output, seen, hooks = output_for(target), EarlierIncidents(), Hooks()
     ended: dict[str, Incident] = {}  # whose command has not succeeded yet
     output.repeated = True
     first = not existing

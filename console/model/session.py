@@ -497,7 +497,7 @@ class Session:
             readers = list(self.engines.values())
             early = asyncio.get_running_loop().call_later(COMPLETE, self._show_early) if self.pending else None
             try:
-                now = await snapshot(self.workspace, readers, once=False, kept={**self._parts}, seen=self._part_read)
+                now = await snapshot(self.workspace, readers, once=False, kept={**self._parts}, take=self._part_read)
             finally:
                 if early is not None:
                     early.cancel()

@@ -31,7 +31,7 @@ from queries.write import audit_log, gate
 from queries.write.admit import lock
 from queries.write.change import Effect, change
 from queries.write.console_copies import ConsoleCopies
-from queries.write.nodes import Ask, Nodes, ask
+from queries.write.nodes import AskRows, Nodes, ask
 from queries.write.request import Request
 from queries.write.script import ActionScript
 
@@ -73,7 +73,7 @@ class Tried(msgspec.Struct):
 class Trial:
     """An action on nodes, step by step, in a transaction that is rolled back."""
 
-    def __init__(self, request: Request, ask: Ask = ask) -> None:
+    def __init__(self, request: Request, ask: AskRows = ask) -> None:
         self.nodes = Nodes(request, ask)
         self.script = ActionScript(request, self.nodes)
         self._request = request

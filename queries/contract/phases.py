@@ -6,13 +6,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from queries.contract.spec import Status
 from queries.db.errors import UnreadableError
+from queries.db.query import Row
 from queries.records.node import Count, Phase, Precision
 
-Row = Mapping[str, Any]
 Phases = Mapping[str, tuple[Phase, ...]]
 ENDED = (Phase.DONE, Phase.CANCELLED)
 _LEAST_SURE = (Precision.UNKNOWN, Precision.CAPPED, Precision.ESTIMATED, Precision.EXACT)

@@ -10,7 +10,8 @@ import msgspec
 from queries.files.statement import PARAMETERS, Statement
 from queries.records.record import Record
 
-Rows = Sequence[Mapping[str, Any]]
+Row = Mapping[str, Any]
+Rows = Sequence[Row]
 
 
 class Query(Record, kw_only=False):

@@ -36,7 +36,7 @@ STANDBY = "A standby has no row locks. Those of the primary are not visible here
 ENDED = "No transaction in progress locks a row of this node."
 
 Readers = Mapping[str, Reader]
-Asked = tuple[Reader, Query]  # about the rows of one engine's nodes
+EngineQuery = tuple[Reader, Query]  # about the rows of one engine's nodes
 
 
 async def blockers(database: Database, readers: Readers, ids: Collection[str] = ()) -> Blockers:
@@ -93,16 +93,16 @@ async def row_locked(
     return Findings(found=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
 
 
-async def _locks(database: Database, asked: Sequence[Asked], skipped: list[SkippedFinding]) -> list[Blockers]:
+async def _locks(database: Database, asked: Sequence[EngineQuery], skipped: list[SkippedFinding]) -> list[Blockers]:
     """Read the sessions that lock rows. What cannot be read is added to ``skipped``."""
 
-    async def lockers(some: Sequence[Asked]) -> list[Blockers]:
+    async def lockers(some: Sequence[EngineQuery]) -> list[Blockers]:
         async with database.reading() as transaction:
             (rows,) = await transaction.batch([_composed(some)])
             return [await _sessions(transaction, rows, some, (), WAITING_SESSIONS_READ)] if rows else []
 
     parts = []
-    turns: list[Sequence[Asked]] = [asked]
+    turns: list[Sequence[EngineQuery]] = [asked]
     while turns:
         some = turns.pop(0)
         read = await attempted(lockers(some))
@@ -173,7 +173,7 @@ def _standby(database: Database) -> bool:
     return database.server is not None and database.server.standby
 
 
-def _asked(readers: Readers, ids: Iterable[str]) -> list[Asked]:
+def _asked(readers: Readers, ids: Iterable[str]) -> list[EngineQuery]:
     """Return the nodes by engine. Engines without ``rows.sql`` have none."""
     by_label: dict[str, list[str]] = {}
     for node_id in ids:
@@ -187,7 +187,7 @@ def _asked(readers: Readers, ids: Iterable[str]) -> list[Asked]:
     return asked
 
 
-def _composed(asked: Sequence[Asked]) -> Query:
+def _composed(asked: Sequence[EngineQuery]) -> Query:
     """Return one statement about the rows of several engines."""
     parts, parameters, values = [], list[str](), dict[str, Any]()
     for number, (_, query) in enumerate(asked):
@@ -203,7 +203,7 @@ def _composed(asked: Sequence[Asked]) -> Query:
 
 
 async def _sessions(
-    transaction: Reads, rows: Rows, asked: Sequence[Asked], readers: Iterable[Reader], waiting: int
+    transaction: Reads, rows: Rows, asked: Sequence[EngineQuery], readers: Iterable[Reader], waiting: int
 ) -> Blockers:
     """Read the sessions that the rows of ``row_locks.sql`` name, and those that wait."""
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
@@ -237,7 +237,7 @@ def _session(row: Mapping[str, Any]) -> LockSession:
     return msgspec.convert({**values, "id": _id(row), "blocked_by": blocked}, LockSession)
 
 
-def _holders(rows: Rows, asked: Sequence[Asked], sessions: Mapping[str, LockSession]) -> Iterable[RowHolder]:
+def _holders(rows: Rows, asked: Sequence[EngineQuery], sessions: Mapping[str, LockSession]) -> Iterable[RowHolder]:
     """Yield the holders of each row.
 
     Several exclusive holders, or several candidates for a released savepoint, cannot all be right.

@@ -22,7 +22,7 @@ SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
 TIMES_IN_SENTENCE = 3  # of the last changes; a node's page draws those that are kept
 SAMPLES_MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows
 
-Rows = Iterable[tuple[str, Mapping[str, Any]]]
+SampleRows = Iterable[tuple[str, Mapping[str, Any]]]
 
 
 class Watch(Record):
@@ -73,7 +73,7 @@ class Watcher:
         self.sample = spec.sample or ""
         self._watches: dict[str, Watch] = {}
 
-    def add(self, at: float, rows: Rows) -> None:
+    def add(self, at: float, rows: SampleRows) -> None:
         """Add a sample.
 
         Forgets nodes that more than `SAMPLES_MISSED` samples in a row lack.
@@ -165,7 +165,7 @@ class Renewals:
         self.sample = spec.sample
         self._nodes: dict[str, Renewal] = {}
 
-    def add(self, at: float, rows: Rows) -> None:
+    def add(self, at: float, rows: SampleRows) -> None:
         """Add a sample.
 
         Forgets nodes that more than `SAMPLES_MISSED` samples in a row lack.
@@ -231,7 +231,7 @@ class History:
         self.sample, self.title, self.kinds = sample, title, kinds
         self._samples: dict[str, tuple[tuple[float, Mapping[str, Any]], ...]] = {}
 
-    def add(self, at: float, rows: Rows) -> None:
+    def add(self, at: float, rows: SampleRows) -> None:
         """Add a sample. Nodes that it does not contain are forgotten."""
         now = {}
         for node_id, seen in rows:

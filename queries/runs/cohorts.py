@@ -16,6 +16,7 @@ from queries.records.record import Record
 from queries.records.run import WatchedMember
 from queries.runs.steps import (
     Ask,
+    AskReason,
     Changed,
     ChangePart,
     Close,
@@ -23,7 +24,6 @@ from queries.runs.steps import (
     Event,
     Extended,
     Judged,
-    Question,
     Reason,
     Step,
     Watch,
@@ -57,7 +57,7 @@ class Pace(Record):
     seconds: float
 
 
-class Settings(Record):
+class RedriveSettings(Record):
     """Settings of a redrive.
 
     ``cohorts``: sizes of the first cohorts; later ones double, up to `COHORT_NODES`. ``wait``: seconds to
@@ -78,7 +78,7 @@ class SettingError(ValueError):
         self.name = name
 
 
-def parse_settings(cohorts: str, pace: str, budget: str, wait: str) -> Settings:
+def parse_settings(cohorts: str, pace: str, budget: str, wait: str) -> RedriveSettings:
     """Return the settings as an operator types them.
 
     Raises SettingError.
@@ -96,7 +96,7 @@ def parse_settings(cohorts: str, pace: str, budget: str, wait: str) -> Settings:
         seconds = duration.parse(wait)
     except ValueError as error:
         raise SettingError("wait", f": {error}.") from None
-    return Settings(
+    return RedriveSettings(
         budget=Budget(count=int(limit[1])) if limit[1] else Budget(percent=float(limit[2])),
         cohorts=sizes_given,
         pace=None if paced is None else Pace(nodes=int(paced[1]), seconds=UNITS[paced[2]]),
@@ -147,7 +147,7 @@ def judge(member: WatchedMember, sign: Sign | None, marks: Collection[str], *, g
 class Redrive:
     """A redrive as its events tell: cohorts, answers, and the next step."""
 
-    def __init__(self, members: Sequence[str], settings: Settings, events: Iterable[Event] = ()) -> None:
+    def __init__(self, members: Sequence[str], settings: RedriveSettings, events: Iterable[Event] = ()) -> None:
         self.settings = settings
         self.cohorts: list[tuple[str, ...]] = []
         self.answers: dict[str, Answer] = {}  # of the revived nodes
@@ -248,16 +248,16 @@ class Redrive:
         if pending := [i for i in ids if i not in self.answers and i not in self.skipped]:
             died = [i for i, answer in self.answers.items() if answer is Answer.OTHER_DEATH]
             if len(died) > self._others and not self.settings.budget.allows(len(died), len(self.answers)):
-                return Ask(question=Question.OTHER_DEATHS, cohort=number, ids=tuple(died))
+                return Ask(question=AskReason.OTHER_DEATHS, cohort=number, ids=tuple(died))
             free, until = self._free(now, len(pending))
             return ChangePart(part=number, ids=tuple(pending[:free])) if free else Watch(seconds=until)
         answers = {i: self.answers[i] for i in ids if i in self.answers}
         open_ids = {i: answer for i, answer in answers.items() if answer not in PASSED and i not in self._accepted}
         if silent := tuple(i for i, answer in open_ids.items() if answer is not Answer.UNKNOWN):
             rest = self._since[number] + self.settings.wait - now
-            return Watch(seconds=rest) if rest > 0 else Ask(question=Question.NO_ANSWER, cohort=number, ids=silent)
+            return Watch(seconds=rest) if rest > 0 else Ask(question=AskReason.NO_ANSWER, cohort=number, ids=silent)
         if open_ids:
-            return Ask(question=Question.UNKNOWN, cohort=number, ids=tuple(open_ids))
+            return Ask(question=AskReason.UNKNOWN, cohort=number, ids=tuple(open_ids))
         if not answers:
             return None
         unfinished: dict[str, Answer] = {i: answer for i, answer in answers.items() if answer is not Answer.FINISHED}
@@ -276,8 +276,8 @@ class Redrive:
 
     def go_on(self, now: float, ask: Ask) -> Extended:
         """Return the event of the answer "go on": wait again, or accept what is not known."""
-        accepted = ask.ids if ask.question is Question.UNKNOWN else ()
-        others = len(ask.ids) if ask.question is Question.OTHER_DEATHS else 0
+        accepted = ask.ids if ask.question is AskReason.UNKNOWN else ()
+        others = len(ask.ids) if ask.question is AskReason.OTHER_DEATHS else 0
         return Extended(at=now, cohort=ask.cohort, question=ask.question, accepted=accepted, others=others)
 
     def end(self, now: float, reason: Reason) -> Ended:

@@ -19,10 +19,10 @@ from queries.runs.run import Beginning, Run, RunPlan
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Ask, Changed
 from queries.runs.total import Total
-from queries.runs.world import ChangeWorld, Log, RedriveWorld
+from queries.runs.world import ChangeWorld, RedriveWorld, RunLog
 from queries.workspace import Workspace
 from queries.write import audit_log
-from queries.write.run_log import Listed
+from queries.write.run_log import ListedRun
 
 
 async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
@@ -136,7 +136,7 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
         else:
             policy.observe(answers)
             step = policy.step(at)
-    row = Listed(
+    row = ListedRun(
         begun=msgspec.structs.replace(run.begun, engine=plan.label),
         changed=policy.changed,
         last_at=max((entry.at for entry in entries), default=run.begun.at),
@@ -192,7 +192,7 @@ def _runner(
         msgspec.structs.replace(dry_run, versions=versions),
         operator,
         decisions,
-        None if run is None else Log(workspace, run, operator),
+        None if run is None else RunLog(workspace, run, operator),
         independent=independent,
     )
     return Runner(

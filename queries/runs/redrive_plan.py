@@ -16,7 +16,7 @@ from queries.records.action import Answer, Durability
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
 from queries.records.run import REDRIVE, CohortReport, RedrivePreview, RedriveReport, WatchedMember
-from queries.runs.cohorts import UNITS, Pace, Redrive, Settings, Sign, judge, sizes
+from queries.runs.cohorts import UNITS, Pace, Redrive, RedriveSettings, Sign, judge, sizes
 from queries.runs.run import Beginning, Run, RunPlan, part_of
 from queries.runs.steps import Ask, Ended, Step
 from queries.text.instant import unknown_last
@@ -69,7 +69,7 @@ async def plan_redrive(
     label: str,
     dead_letters: Iterable[DeadLetter],
     selection: str,
-    settings: Settings,
+    settings: RedriveSettings,
     reason: str,
     arguments: Mapping[str, Any],
 ) -> RunPlan:
@@ -176,7 +176,7 @@ async def preview(workspace: Workspace, plan: RunPlan, *, measures: bool) -> Red
     )
 
 
-def budget_text(settings: Settings) -> str:
+def budget_text(settings: RedriveSettings) -> str:
     """Return the budget as it is typed: ``3`` or ``10%``."""
     budget = settings.budget
     return str(budget.count) if budget.count is not None else f"{budget.percent:g}%"

@@ -16,11 +16,11 @@ from queries.records.action import Answer, Outcomes, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import BULK, REDRIVE, Member, RunCommands, Runs, RunSummary, WatchedMember, commands_of
-from queries.runs.cohorts import Settings
+from queries.runs.cohorts import RedriveSettings
 from queries.runs.steps import Changed, Ended, Event, Extended, Judged
 from queries.workspace import Workspace
 from queries.write import audit_log, run_file, run_log, undo_rights
-from queries.write.run_log import Listed, OpenRun
+from queries.write.run_log import ListedRun, OpenRun
 
 UNREADABLE = "unreadable"  # state of a run whose first or last entry no runner has written
 
@@ -38,7 +38,7 @@ class Beginning(Record):
     arguments: dict[str, Any] = {}
     selection: str = ""
     groups: tuple[str, ...] = ()
-    settings: Settings | None = None
+    settings: RedriveSettings | None = None
 
 
 class RunPlan(Record):
@@ -56,7 +56,7 @@ class RunPlan(Record):
         return self.beginning.action
 
     @property
-    def cohorts(self) -> Settings:
+    def cohorts(self) -> RedriveSettings:
         """Settings of a redrive."""
         assert self.beginning.settings is not None
         return self.beginning.settings
@@ -245,7 +245,7 @@ async def listed(workspace: Workspace, most: int, kind: str | None = None, *, op
     return Runs(runs=tuple(sorted(summaries, key=lambda each: -each.at)[:most]), unread=tuple(unread))
 
 
-def summary(entry: Listed) -> RunSummary:
+def summary(entry: ListedRun) -> RunSummary:
     """Return what a list says of a run."""
     begun, ended = entry.begun, entry.ended
     state, run = "open", Beginning(kind="", action="", nodes=0)

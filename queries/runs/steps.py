@@ -14,7 +14,7 @@ from queries.records.action import Answer, Outcomes, Result
 from queries.records.record import Record
 
 
-class Question(StrEnum):
+class AskReason(StrEnum):
     """Reason why only the operator can decide how a run continues."""
 
     NO_ANSWER = "no_answer"  # nodes of the cohort did not answer in time
@@ -63,7 +63,7 @@ class Extended(Record, tag_field="event", tag="go_on"):
 
     at: float
     cohort: int
-    question: Question
+    question: AskReason
     accepted: tuple[str, ...] = ()
     others: int = 0
 
@@ -109,7 +109,7 @@ class Close(Record):
 class Ask(Record):
     """Step: the operator decides. ``ids``: the nodes concerned."""
 
-    question: Question
+    question: AskReason
     cohort: int
     ids: tuple[str, ...]
 

@@ -26,7 +26,7 @@ from queries.write.admit import CHANGED_MEANWHILE
 POLL_PAUSE_FACTOR = 20  # the next poll waits this many times the duration of the last one
 
 
-class Log:
+class RunLog:
     """The log of a run, and the server that it was read from."""
 
     def __init__(self, workspace: Workspace, run: Run, operator: audit_log.Operator) -> None:
@@ -93,7 +93,7 @@ class Log:
 class _World:
     """A world with a log, or without one if it is no run."""
 
-    def __init__(self, workspace: Workspace, decisions: Decisions, log: Log | None) -> None:
+    def __init__(self, workspace: Workspace, decisions: Decisions, log: RunLog | None) -> None:
         self.waits = log is not None
         self._workspace, self._decisions, self._log = workspace, decisions, log
         self._cost = 0.0  # seconds that the last look took
@@ -136,7 +136,7 @@ class ChangeWorld(_World):
         dry_run: DryRun,
         operator: audit_log.Operator,
         decisions: Decisions,
-        log: Log | None,
+        log: RunLog | None,
         *,
         independent: bool,
     ) -> None:
@@ -238,10 +238,10 @@ def _changed_during_statement(result: Result) -> bool:
 class RedriveWorld(_World):
     """World of a redrive in a database."""
 
-    _log: Log
+    _log: RunLog
 
     def __init__(self, workspace: Workspace, run: Run, decisions: Decisions) -> None:
-        super().__init__(workspace, decisions, Log(workspace, run, audit_log.operator()))
+        super().__init__(workspace, decisions, RunLog(workspace, run, audit_log.operator()))
         self._run = run
 
     def room(self, running: int) -> bool:

@@ -114,7 +114,7 @@ def operator() -> Operator:
     return Operator(os_user=user_dirs.user(), host=socket.gethostname())
 
 
-class State(Record):
+class TableState(Record):
     """State of the audit log table.
 
     ``images``: the table of images can be written and read. ``runs``: an index finds the entries of a run.
@@ -130,7 +130,7 @@ class State(Record):
     policies: bool
 
 
-class Filter(Record):
+class Criteria(Record):
     """Entries to read. An entry must meet all conditions; None is no condition.
 
     ``who``: part of the role, or of user@host; ``target``: part of the id or of the title of a node, which then must
@@ -165,7 +165,7 @@ class Filter(Record):
         )
 
 
-ALL = Filter()
+ALL = Criteria()
 _LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 
 
@@ -236,14 +236,14 @@ class Table:
 
     place = TABLE
 
-    def __init__(self, database: Database, state: State, *, readable: bool) -> None:
+    def __init__(self, database: Database, state: TableState, *, readable: bool) -> None:
         self._database, self._state, self._readable = database, state, readable
 
     async def entries(
         self,
         after: str | None = None,
         node: Subject | None = None,
-        conditions: Filter = ALL,
+        conditions: Criteria = ALL,
         at_once: int = ENTRIES_AT_ONCE,
     ) -> AsyncGenerator[AuditLogEntry]:
         """Yield entries, newest first, in bounded memory.
@@ -272,7 +272,7 @@ class Table:
         if not is_table_id(name):
             return None
         cursor = str(int(name) + 1)  # the entry is the first one before it
-        entries, _ = await page(self, cursor, 1, None, Filter(entry=name, changes=changes))
+        entries, _ = await page(self, cursor, 1, None, Criteria(entry=name, changes=changes))
         return next(iter(entries), None)
 
     async def of_run(self, run: str) -> tuple[AuditLogEntry, ...]:
@@ -463,7 +463,7 @@ class File:
         self,
         after: str | None = None,
         node: Subject | None = None,
-        conditions: Filter = ALL,
+        conditions: Criteria = ALL,
         at_once: int = ENTRIES_AT_ONCE,
     ) -> AsyncGenerator[AuditLogEntry]:
         """Yield this database's entries, newest first, one at a time.
@@ -478,14 +478,14 @@ class File:
 
     async def entry(self, name: str, *, changes: bool) -> AuditLogEntry | None:
         """Return the entry of this id. Raises DatabaseError."""
-        return next(self._entries(None, Filter(entry=name, changes=changes)), None)
+        return next(self._entries(None, Criteria(entry=name, changes=changes)), None)
 
     async def of_run(self, run: str) -> tuple[AuditLogEntry, ...]:
         """Return the entries of a run, newest first, without their rows.
 
         Raises DatabaseError.
         """
-        entries = self._entries(None, Filter(changes=False))
+        entries = self._entries(None, Criteria(changes=False))
         return tuple(entry for entry in entries if entry.run == run != entry.id)
 
     async def verify(self, heads: Iterable[str]) -> Verification:
@@ -508,7 +508,7 @@ class File:
         """Return the rows as proof."""
         return rows
 
-    def _entries(self, node: Subject | None, conditions: Filter) -> Iterator[AuditLogEntry]:
+    def _entries(self, node: Subject | None, conditions: Criteria) -> Iterator[AuditLogEntry]:
         """Yield entries.
 
         An intended entry without outcome is yielded as unknown. Entries without an origin are ignored.
@@ -577,7 +577,7 @@ Log = Table | File
 
 
 async def page(
-    log: Log, cursor: str | None, size: int, node: Subject | None = None, conditions: Filter = ALL
+    log: Log, cursor: str | None, size: int, node: Subject | None = None, conditions: Criteria = ALL
 ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
     """Read entries, newest first, and the cursor of the next page.
 

@@ -37,10 +37,10 @@ ENDED = (Phase.FAILED, Phase.DONE, Phase.CANCELLED)
 
 
 R = TypeVar("R")
-Seen = tuple[Phase | None, frozenset[str]]  # phase and findings of a node
+NodeState = tuple[Phase | None, frozenset[str]]  # phase and findings of a node
 
 
-class State(Record):
+class NodeStates(Record):
     """Nodes and their findings at one moment.
 
     ``findings``: nodes by code. ``unread``: by code, why a finding was not read; "" is for the nodes.
@@ -50,7 +50,7 @@ class State(Record):
     findings: dict[str, frozenset[str]] = {}
     unread: dict[str, str] = {}
 
-    def of(self, node_id: str, codes: Iterable[str]) -> Seen:
+    def of(self, node_id: str, codes: Iterable[str]) -> NodeState:
         """Return the phase of a node, and which of the findings it has."""
         return self.phase(node_id), frozenset(c for c in codes if node_id in self.findings[c])
 
@@ -69,8 +69,8 @@ class Measured(Record):
     acted: tuple[str, ...]
     ids: tuple[str, ...]
     late: frozenset[str]
-    before: State
-    after: State
+    before: NodeStates
+    after: NodeStates
     related: dict[str, dict[str, str]]
     unknown: dict[str, str]
     seconds: float
@@ -95,7 +95,7 @@ class Measurement:
         self._related: dict[str, dict[str, str]] = {}
         self._unknown: dict[str, str] = {}
         self._known: tuple[str, ...] = ()
-        self._before = State()
+        self._before = NodeStates()
         self._seconds = 0.0
 
     def related(self, acted: Sequence[str]) -> Asked[Rows]:
@@ -121,7 +121,9 @@ class Measurement:
             seconds=self._seconds,
         )
 
-    async def _read(self, transaction: Transaction, related: Rows | DatabaseError) -> tuple[State, tuple[str, ...]]:
+    async def _read(
+        self, transaction: Transaction, related: Rows | DatabaseError
+    ) -> tuple[NodeStates, tuple[str, ...]]:
         began = time.monotonic()
         if isinstance(related, DatabaseError):
             self._unknown |= dict.fromkeys(RELATIONS, related.line)
@@ -142,9 +144,9 @@ def _apart(asked: Asked[R]) -> Asked[R]:
     return Asked([msgspec.structs.replace(q, apart=True, limit=STATEMENT_SECONDS) for q in asked.queries], asked.read)
 
 
-async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> State:
+async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> NodeStates:
     """Read phases and findings. A failure costs one of them."""
-    state = State()
+    state = NodeStates()
     questions: list[tuple[str, Asked[Any]]] = [("", reader.existing_of(ids))]
     questions += [(spec.code, reader.finding_of(spec, ids)) for spec in reader.engine.spec.findings if not spec.sample]
     asked = False
@@ -173,7 +175,7 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     if not measured:
         return None
     ids = [i for each in measured for i in each.differing()]
-    now = None if ids else State()
+    now = None if ids else NodeStates()
     if ids:
         with attempting():
             async with reader.database.reading(STATEMENT_SECONDS) as transaction:
@@ -196,7 +198,7 @@ class _Differences:
     decides if the engine takes their ready nodes. ``stalling``: findings of nodes that the engine does not take.
     """
 
-    def __init__(self, now: State | None, gating: Container[str], stalling: Set[str]) -> None:
+    def __init__(self, now: NodeStates | None, gating: Container[str], stalling: Set[str]) -> None:
         self._now = now
         self._gating = gating
         self._stalling = stalling
@@ -231,7 +233,7 @@ class _Differences:
                 was, after = _gated(was, measured.before.phase(job)), _gated(after, measured.after.phase(job))
             self._compare(node_id, was, after, acted=node_id in acted)
 
-    def _phases(self, was: Seen, now: Seen, *, acted: bool) -> tuple[Phase | None, Phase | None]:
+    def _phases(self, was: NodeState, now: NodeState, *, acted: bool) -> tuple[Phase | None, Phase | None]:
         """Return the phases before and after, blocked if a finding stalls the node."""
         both = frozenset() if acted else was[1] | now[1]
         stalled = [not self._stalling.isdisjoint(findings | both) for _, findings in (was, now)]
@@ -241,7 +243,7 @@ class _Differences:
         )
         return before, after
 
-    def _compare(self, node_id: str, was: Seen, now: Seen, *, acted: bool) -> None:
+    def _compare(self, node_id: str, was: NodeState, now: NodeState, *, acted: bool) -> None:
         before, after = self._phases(was, now, acted=acted)
         if before != after and "" not in self._unread:
             code = "appears" if before is None else "disappears" if after is None else "becomes"
@@ -264,7 +266,7 @@ class _Differences:
                 yield Reach(code="begins", what=code, precision=Precision.UNKNOWN, note=why)
 
 
-def _gated(seen: Seen, job: Phase | None) -> Seen:
+def _gated(seen: NodeState, job: Phase | None) -> NodeState:
     """Return the phase of a node, blocked if it is ready and its job has ended."""
     return (Phase.BLOCKED, seen[1]) if seen[0] is Phase.READY and job in ENDED else seen
 

@@ -80,7 +80,7 @@ async def change(
     transaction: Transaction,
     script: Script,
     copies: Copies,
-    written: gate.Written,
+    written: gate.WrittenRows,
     measurement: Measurement | None = None,
 ) -> Effect:
     """Change the nodes of a script, up to COMMIT or ROLLBACK.

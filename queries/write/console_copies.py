@@ -13,7 +13,7 @@ from queries.read.asked import Asked
 from queries.records.action import OtherRows, RowChange
 from queries.write import gate, row_copies
 from queries.write.change import Effect
-from queries.write.images import ImageReader, Images, Place, RowText
+from queries.write.images import ImageReader, Images, RowKey, RowText
 from queries.write.request import Request
 from queries.write.row_copies import Copy
 from queries.write.script import AFTER, BEFORE, Script
@@ -25,7 +25,7 @@ class ConsoleCopies:
     def __init__(self, request: Request, script: Script) -> None:
         self._request, self._script = request, script
         self._before = Copy()
-        self._texts: Mapping[Place, RowText] = {}  # images of the rows before
+        self._texts: Mapping[RowKey, RowText] = {}  # images of the rows before
 
     @property
     def images(self) -> ImageReader | None:

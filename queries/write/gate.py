@@ -47,7 +47,7 @@ class Counts(NamedTuple):
 NONE = Counts()
 
 
-class Written(Record):
+class WrittenRows(Record):
     """Rows that the session has written so far, by table.
 
     ``counted``: False if the server does not count them. ``policies``: tables of the engine whose row-level security
@@ -58,7 +58,7 @@ class Written(Record):
     counted: bool = True
     policies: tuple[str, ...] = ()
 
-    def since(self, before: Written) -> dict[TableName, Counts]:
+    def since(self, before: WrittenRows) -> dict[TableName, Counts]:
         """Return what was written since ``before``."""
         both = self.tables.keys() | before.tables.keys()
         changes = {t: self.tables.get(t, NONE).minus(before.tables.get(t, NONE)) for t in both}
@@ -83,14 +83,14 @@ class MiscountedError(ConflictError):
     """
 
 
-def written(schema: str, relations: Collection[str]) -> Asked[Written]:
+def written(schema: str, relations: Collection[str]) -> Asked[WrittenRows]:
     """Ask what this session has written, and for the policies of the tables."""
     return Asked([Query(statement("written"), {"schema": schema, "ids": sorted(relations)})], _written)
 
 
-def _written(answers: Sequence[Rows]) -> Written:
+def _written(answers: Sequence[Rows]) -> WrittenRows:
     (rows,) = answers
-    return Written(
+    return WrittenRows(
         tables={
             (r["schema"], r["name"]): Counts(r["inserted"], r["updated"], r["deleted"])
             for r in rows

@@ -30,7 +30,7 @@ ENTRY_IMAGE_BYTES = 16 << 20  # ... in the images of one audit log entry
 
 _UNREAD = re.compile(r"[1-9][0-9]{6,} [0-9a-f]{32}")  # size and digest, which bulks of version 0.2.0 kept as the value
 
-Place = tuple[str, str]  # table and key of a row, as in RowChange
+RowKey = tuple[str, str]  # table and key of a row, as in RowChange
 
 
 class RowImage(Record, gc=False, array_like=True):
@@ -184,8 +184,8 @@ class ImageReader:
         )
 
     async def completed(
-        self, transaction: Transaction, places: Mapping[Place, str], texts: Mapping[Place, RowText]
-    ) -> Mapping[Place, RowText]:
+        self, transaction: Transaction, places: Mapping[RowKey, str], texts: Mapping[RowKey, RowText]
+    ) -> Mapping[RowKey, RowText]:
         """Return ``texts`` and the rows at physical ``places`` that it lacks.
 
         A row that was changed since is missing. Raises DatabaseError.
@@ -241,8 +241,8 @@ class ImageReader:
     def collect(
         self,
         changes: Sequence[RowChange],
-        before: Mapping[Place, RowText],
-        after: Mapping[Place, RowText],
+        before: Mapping[RowKey, RowText],
+        after: Mapping[RowKey, RowText],
         local: Callable[[str], str],
     ) -> Images:
         """Return the images of changed rows. ``local`` returns a node's local id."""

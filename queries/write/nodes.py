@@ -19,7 +19,7 @@ from queries.records.action import Outcome, Owner, Result, titled
 from queries.write.request import Request
 
 Lists = Mapping[str, list[str]]  # ids and versions of the nodes, as parameters
-Ask = Callable[[Statement, Mapping[str, Any], Lists], Asked[Rows]]
+AskRows = Callable[[Statement, Mapping[str, Any], Lists], Asked[Rows]]
 
 
 BETWEEN = "\x1f"  # between the items of a list
@@ -59,7 +59,7 @@ class Nodes:
     compares. ``guarded``: nodes with a guard token instead of a version.
     """
 
-    def __init__(self, request: Request, ask: Ask = ask) -> None:
+    def __init__(self, request: Request, ask: AskRows = ask) -> None:
         """``ask`` is for the statements of the action's sections."""
         self.reader = request.reader
         self.versions = dict(request.versions)  # a node that the operator waited for gets its current version

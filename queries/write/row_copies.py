@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from queries.contract.detect import DetectedEngine
-from queries.db.query import Rows as Answer
+from queries.db.query import Rows
 from queries.db.shared_sql import statement
 from queries.files.statement import Statement, with_parts
 from queries.read.asked import Asked, together
@@ -23,10 +23,10 @@ from queries.records.action import RowChange
 from queries.records.record import Record
 from queries.text.json_text import paired
 from queries.text.psql_text import quoted_name
-from queries.write.images import ImageReader, Place, RowText
+from queries.write.images import ImageReader, RowKey, RowText
 from queries.write.nodes import Nodes
 
-Rows = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as JSON text of the server
+RowTexts = Mapping[tuple[str, str, str], str]  # by node, table and key: the row as JSON text of the server
 
 _copied = itemgetter("id", "table", "key", "place", "row")
 _imaged = itemgetter("table", "key", "place", "xmin", "texts", "rest", "digest")
@@ -47,10 +47,10 @@ class Copy(Record):
     ``foreign``: rows that other transactions wrote. ``places``: the physical places. ``texts``: images of the rows.
     """
 
-    rows: Rows = {}
+    rows: RowTexts = {}
     foreign: frozenset[tuple[str, str, str]] = frozenset()
-    places: Mapping[Place, str] = {}
-    texts: Mapping[Place, RowText] = {}
+    places: Mapping[RowKey, str] = {}
+    texts: Mapping[RowKey, RowText] = {}
 
 
 def copied(
@@ -66,12 +66,12 @@ def copied(
     return Asked(asked.queries, lambda answers: _copy(nodes.full(""), asked.read(answers), imaged=sent != plain))
 
 
-def _copy(prefix: str, parts: Sequence[Answer], *, imaged: bool) -> Copy:
+def _copy(prefix: str, parts: Sequence[Rows], *, imaged: bool) -> Copy:
     """Return the copies of the statements. ``prefix``: of the ids of nodes."""
     rows: dict[tuple[str, str, str], str] = {}
     foreign: set[tuple[str, str, str]] = set()
-    places: dict[Place, str] = {}
-    texts: dict[Place, RowText] = {}
+    places: dict[RowKey, str] = {}
+    texts: dict[RowKey, RowText] = {}
     for answer in parts:
         for local, table, key, place, row in map(_copied, answer):
             rows[prefix + local, table, key] = row
@@ -88,7 +88,7 @@ def _copy(prefix: str, parts: Sequence[Answer], *, imaged: bool) -> Copy:
     return Copy(rows=rows, foreign=frozenset(foreign), places=places, texts=texts)
 
 
-def digests(ids: Iterable[str], rows: Rows, guarded: Container[str]) -> dict[str, str]:
+def digests(ids: Iterable[str], rows: RowTexts, guarded: Container[str]) -> dict[str, str]:
     """Return a digest of each node's rows, equal as long as no affected row changes.
 
     The rows of ``guarded`` nodes change all the time. Their digest covers only the tables and keys.

@@ -31,7 +31,7 @@ from queries.records.audit import END, AuditLogEntry
 from queries.records.run import Member
 from queries.write import audit_log, commit_status, failover, run_log
 from queries.write.audit_log import Line
-from queries.write.run_log import Listed
+from queries.write.run_log import ListedRun
 from queries.write.transaction_mark import Provable, TransactionMark
 
 RECALLED = "committed before the console ended (transaction {xid})"
@@ -110,14 +110,14 @@ class FileRun:
         self.ended = bool(entries) and entries[0].is_end
         return entries[::-1]
 
-    def listed(self) -> Listed:
+    def listed(self) -> ListedRun:
         """Return the run in a list, as far as it is recorded. Raises DatabaseError."""
         last, changed = None, 0
         for line, outcome in _changes(self._lines()):
             last = last or line.entry
             changed += sum(r.outcome is Outcome.CHANGED for r in outcome or ())
         self.ended = last is not None and last.is_end
-        return Listed(
+        return ListedRun(
             begun=self.begun,
             changed=changed,
             last_at=self.begun.at if last is None else last.at,
@@ -226,7 +226,7 @@ def _read(local: Local, name: str) -> FileRun | None:
     return FileRun(local, entry, msgspec.Raw(members))
 
 
-def unfinished(local: Local, *, idle: bool = False) -> tuple[list[Listed], list[str]]:
+def unfinished(local: Local, *, idle: bool = False) -> tuple[list[ListedRun], list[str]]:
     """Return this database's runs that have not ended, and why others cannot be read.
 
     ``idle``: only those that no process continues.
@@ -237,7 +237,7 @@ def unfinished(local: Local, *, idle: bool = False) -> tuple[list[Listed], list[
         return [], []
     except OSError as error:
         return [], [f"The folder {local.locks} cannot be read: {error.strerror}."]
-    runs: list[Listed] = []
+    runs: list[ListedRun] = []
     unread: dict[str, None] = {}
     for name in filter(is_id, names):
         try:

@@ -36,7 +36,7 @@ UNLISTED = " Without the file {file} the run is listed no more."
 OPEN_RUNS = 100  # unfinished runs of a schema that are looked at
 
 
-class Listed(Record):
+class ListedRun(Record):
     """A run in a list.
 
     ``ended``: the event that ended it. ``changed``: number of nodes. ``place``: of its log.
@@ -237,7 +237,7 @@ async def load(database: Database, process: str, run: str) -> TableRun | None:
     return TableRun(database, begun, members, process)
 
 
-async def newest(database: Database, most: int, kind: str | None = None, *, open_only: bool = False) -> list[Listed]:
+async def newest(database: Database, most: int, kind: str | None = None, *, open_only: bool = False) -> list[ListedRun]:
     """Return runs, newest first, of all kinds or one. Raises DatabaseError."""
     async with database.reading() as transaction:
         return await _listed(transaction, None, most, kind, open_only=open_only)
@@ -245,12 +245,12 @@ async def newest(database: Database, most: int, kind: str | None = None, *, open
 
 async def _listed(
     transaction: Reads, schema: str | None, most: int, kind: str | None, *, open_only: bool
-) -> list[Listed]:
+) -> list[ListedRun]:
     args = msgspec.json.encode({"kind": kind, "open": open_only}).decode()
     values = {"schema": schema, "page": most, "args": args}
     rows = await transaction.rows(statement("run_list"), values)
     return [
-        Listed(
+        ListedRun(
             begun=audit_log.entry_of(row),
             changed=row["changed"],
             last_at=row["last_at"],

@@ -26,7 +26,7 @@ from queries.records.node import Phase
 from queries.records.record import Record
 from queries.write import audit_log, images, undo_rights
 from queries.write.admit import HELD
-from queries.write.images import ImageReader, Images, Layout, Place, RowImage, RowText, TableImages
+from queries.write.images import ImageReader, Images, Layout, RowImage, RowKey, RowText, TableImages
 from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.row_copies import Copy
@@ -78,7 +78,7 @@ class Kept(Record, gc=False):
     ids: tuple[str, ...]
 
     @property
-    def place(self) -> Place:
+    def place(self) -> RowKey:
         """Identity of the row among the rows of the entry."""
         return self.table, self.key
 
@@ -105,11 +105,11 @@ class UndoScript:
         self._entry = str(request.arguments.get("entry", ""))
         self._no_images = request.no_images
         self._images = Images()
-        self._kept: dict[Place, Kept] = {}
+        self._kept: dict[RowKey, Kept] = {}
         self._parts: dict[str, Parts] = {}
-        self._added: dict[Place, Kept] = {}  # rows that compensate
+        self._added: dict[RowKey, Kept] = {}  # rows that compensate
         self._texts = ImageReader(self.reader.database, "", ())
-        self._now: dict[Place, RowText] = {}
+        self._now: dict[RowKey, RowText] = {}
         self._hidden_from_author: tuple[str, ...] = ()  # tables of which policies hide rows from the entry's writer
 
     @property
@@ -145,7 +145,7 @@ class UndoScript:
         if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
             with table_locks():
                 await transaction.control(lock)
-        rows: dict[Place, Kept] = {}
+        rows: dict[RowKey, Kept] = {}
         for table in images.tables:
             for image in table.rows:
                 key = _text(image.key)
@@ -186,7 +186,7 @@ class UndoScript:
             self._finding([r for r in rows if r.image.after is None], lock=False),
         )
         locked, others = await asked.answer(transaction)
-        states: dict[Place, RowState] = {**locked, **others}
+        states: dict[RowKey, RowState] = {**locked, **others}
         self._now = _images_of(states)
         changed: dict[str, tuple[Outcome, str, str | None]] = {}
         for place, row in self._kept.items():
@@ -244,17 +244,17 @@ class UndoScript:
                 why = f"the action changed a row of {row.table} for it and for {other}, which is not undone"
                 self.nodes.skip(node_id, Outcome.REFUSED, why)
 
-    def _concerned(self, place: Place) -> bool:
+    def _concerned(self, place: RowKey) -> bool:
         row = self._kept.get(place) or self._added.get(place)
         return row is not None and any(i in self.nodes.live for i in row.ids)
 
-    def _finding(self, rows: Sequence[Kept], *, lock: bool) -> Asked[dict[Place, RowState]]:
+    def _finding(self, rows: Sequence[Kept], *, lock: bool) -> Asked[dict[RowKey, RowState]]:
         """Ask for rows, as they are now."""
         clause = "FOR NO KEY UPDATE OF t SKIP LOCKED" if lock else ""
         by_table = {table: [row for row in rows if row.table == table] for table in self._parts}
         asked = {table: each for table, each in by_table.items() if each}
 
-        def read(answers: Sequence[Rows]) -> dict[Place, RowState]:
+        def read(answers: Sequence[Rows]) -> dict[RowKey, RowState]:
             pairs = zip(asked.values(), answers, strict=True)
             return {each[row["n"]].place: _state(row) for each, rows in pairs for row in rows}
 
@@ -374,7 +374,7 @@ class UndoScript:
 
         return Asked(asked.queries, read)
 
-    def _check_restored(self, now: Mapping[Place, RowText]) -> None:
+    def _check_restored(self, now: Mapping[RowKey, RowText]) -> None:
         """Note columns that differ from the images.
 
         Raises GuardMissedError for nodes of which a row or a value did not come back.
@@ -423,7 +423,7 @@ class UndoScript:
                 details += f", {detail}" if details else detail
             notes[node_id] = why + more, details
 
-    def _copy(self, texts: Mapping[Place, RowText]) -> Copy:
+    def _copy(self, texts: Mapping[RowKey, RowText]) -> Copy:
         """Return a copy of rows, as JSON of their texts."""
         rows: dict[tuple[str, str, str], str] = {}
         for place, text in texts.items():
@@ -445,7 +445,7 @@ def _state(row: Mapping[str, Any]) -> RowState:
     return RowState(row["place"] is not None, row["present"], image)
 
 
-def _images_of(rows: Mapping[Place, RowState]) -> dict[Place, RowText]:
+def _images_of(rows: Mapping[RowKey, RowState]) -> dict[RowKey, RowText]:
     return {place: row.image for place, row in rows.items() if row.image is not None}
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 import msgspec
 
 from queries.db.errors import readable
+from queries.db.query import Row
 from queries.db.shared_sql import statement
 from queries.files.statement import Statement, with_parts
 from queries.records.action import Owner, Verdict, Witness
@@ -19,7 +19,6 @@ NO_SESSION = "no other session is connected to this database"
 UNLOCKED = "no other transaction locks it; an owner that is working need not lock it either"
 
 ORDER = (Verdict.ALIVE, Verdict.DEAD, Verdict.UNKNOWN)
-Row = Mapping[str, Any]
 
 
 def counted(part: Statement) -> Statement:

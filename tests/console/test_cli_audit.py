@@ -22,7 +22,7 @@ from queries.records.action import Outcome, Result, RowChange
 from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
 from queries.write import audit_log
-from queries.write.audit_log import Filter
+from queries.write.audit_log import Criteria
 from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import proof
@@ -104,7 +104,7 @@ async def test_the_table_and_the_file_filter_alike(both: tuple[Workspace, list[A
     for since in (None, 301):
         at = None if since is None else entries[-1].at + 30 - since
         for values in itertools.product(*FILTERS.values()):
-            wanted = msgspec.convert({"since": at, **dict(zip(FILTERS, values, strict=True))}, Filter)
+            wanted = msgspec.convert({"since": at, **dict(zip(FILTERS, values, strict=True))}, Criteria)
             table, _ = await workspace.audit_entries(conditions=wanted)
             file, _ = await audit_log.page(local_file(workspace, tmp_path), None, 100, None, wanted)
             expected = [e.at for e in reversed(entries) if wanted.matches(e)]
@@ -124,7 +124,7 @@ async def test_a_filter_that_few_entries_meet_walks_in_bounded_steps(
     now = await workspace.now()
     await store(eternaltwin_db, entry(1, now - 7200, reason="the first"))
     await store(eternaltwin_db, entry(0, now - 3600), 2500)
-    wanted = Filter(who="BOB")
+    wanted = Criteria(who="BOB")
     asked = []
     real = audit_log.statement
     monkeypatch.setattr(audit_log, "statement", lambda name: asked.append(name) or real(name))
@@ -133,7 +133,7 @@ async def test_a_filter_that_few_entries_meet_walks_in_bounded_steps(
     streamed = [each.reason async for each in workspace.audit_stream(None, wanted)]
     assert streamed == ["the first"]
     asked.clear()
-    assert await workspace.audit_entries(conditions=Filter(since=now - 60)) == ((), None)
+    assert await workspace.audit_entries(conditions=Criteria(since=now - 60)) == ((), None)
     assert len(asked) == 1, "the newest 1,000 are too old, so the others are not looked at"
     await workspace.close()
 

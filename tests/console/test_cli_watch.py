@@ -18,7 +18,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from console.cli.schema import schema
-from console.cli.watch import HOOK_TRIES, NEW_AFTER_SECONDS, Seen
+from console.cli.watch import HOOK_TRIES, NEW_AFTER_SECONDS, EarlierIncidents
 from queries.records.action import Proof
 from queries.records.finding import Incident
 from tests.command import ROOT, environment, unstick
@@ -198,7 +198,7 @@ def incident(key: str) -> Incident:
 
 
 def test_an_incident_that_comes_back_is_new_after_five_minutes() -> None:
-    seen, one = Seen(), incident("a/b")
+    seen, one = EarlierIncidents(), incident("a/b")
     assert seen.fresh([one], 0) == [one]
     seen.add(one, 0)
     assert seen.fresh([one], 10) == []

@@ -19,7 +19,7 @@ from queries.db import connecting, database
 from queries.db.errors import DatabaseError, RefusedError
 from queries.runs import launch, redrive_plan
 from queries.runs import run as runs
-from queries.runs.cohorts import Budget, Settings
+from queries.runs.cohorts import Budget, RedriveSettings
 from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from queries.write import audit_log
@@ -30,7 +30,7 @@ from tests.servers import PostgresServer
 
 MINUTES, STEP = 300.0, 0.02
 LOGINS_IN_FIVE_MINUTES = 10  # logins in five minutes
-SETTINGS = Settings(budget=Budget(percent=10.0), wait=60.0)
+SETTINGS = RedriveSettings(budget=Budget(percent=10.0), wait=60.0)
 TABLE = {"agent_jobs": {"profile": "table"}}
 
 

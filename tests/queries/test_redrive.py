@@ -18,7 +18,7 @@ from queries.records.action import Answer
 from queries.records.dead_letter import DeadLetter
 from queries.runs import launch, redrive_plan
 from queries.runs import run as runs
-from queries.runs.cohorts import Budget, Settings
+from queries.runs.cohorts import Budget, RedriveSettings
 from queries.runs.run import Run
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import ChangePart, Close, Ended, Step, Watch
@@ -34,7 +34,7 @@ from tests.servers import PostgresServer
 from tests.simulators.tasker.data import Data
 from tests.simulators.tasker.step_history import complete, failed
 
-SETTINGS = Settings(budget=Budget(percent=10.0), wait=60.0)
+SETTINGS = RedriveSettings(budget=Budget(percent=10.0), wait=60.0)
 TABLE = {"agent_jobs": {"profile": "table"}}
 
 

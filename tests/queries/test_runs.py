@@ -14,7 +14,7 @@ from queries.records.action import DryRun, Outcome
 from queries.records.run import BULK, REDRIVE, Member, WatchedMember
 from queries.runs import launch, unfinished
 from queries.runs import run as runs
-from queries.runs.cohorts import Budget, Settings
+from queries.runs.cohorts import Budget, RedriveSettings
 from queries.runs.run import Beginning, Run, RunPlan
 from queries.workspace import Workspace
 from queries.write import audit_log
@@ -169,7 +169,7 @@ async def test_redrives_are_listed_however_many_bulks_came_after(
 ) -> None:
     """A redrive that has not ended excludes another one of its dead letters, too."""
     anna, bert, dry_run = tasks
-    settings, members = Settings(budget=Budget(count=1)), (WatchedMember(id="eternaltwin/task:1", version="1"),)
+    settings, members = RedriveSettings(budget=Budget(count=1)), (WatchedMember(id="eternaltwin/task:1", version="1"),)
     redrive = RunPlan(
         label="eternaltwin",
         schema=anna.engines["eternaltwin"].detected.schema,

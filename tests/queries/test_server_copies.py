@@ -67,7 +67,7 @@ def compared(monkeypatch: pytest.MonkeyPatch) -> list[tuple[Effect, Attempt]]:
         await transact(workspace, own, limit)
 
     async def changed_twice(
-        transaction: Transaction, script: Script, copies: Copies, written: gate.Written, *more: Any
+        transaction: Transaction, script: Script, copies: Copies, written: gate.WrittenRows, *more: Any
     ) -> Effect:
         if (own := made[script]).on_server:
             other = Attempt(own.request)

@@ -7,10 +7,10 @@ import pytest
 from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.records.node import Phase
 from queries.records.run import WatchedMember
-from queries.runs.cohorts import COHORT_NODES, Budget, Pace, Redrive, Settings, Sign, judge, sizes
-from queries.runs.steps import Ask, Changed, ChangePart, Close, Ended, Question, Reason, Watch
+from queries.runs.cohorts import COHORT_NODES, Budget, Pace, Redrive, RedriveSettings, Sign, judge, sizes
+from queries.runs.steps import Ask, AskReason, Changed, ChangePart, Close, Ended, Reason, Watch
 
-TEN_PERCENT = Settings(budget=Budget(percent=10.0), wait=30.0)
+TEN_PERCENT = RedriveSettings(budget=Budget(percent=10.0), wait=30.0)
 MEMBER = WatchedMember(
     id="e/job:1", version="v", title="t", target="e/job:1", attempt="a", marks=("failed: boom", "boom")
 )
@@ -58,7 +58,7 @@ def test_a_cohort_without_answer_asks_and_never_goes_on_alone() -> None:
     state = Redrive(ids(10), TEN_PERCENT)
     revived(state, 0.0)
     ask = state.step(30.0)
-    assert ask == Ask(question=Question.NO_ANSWER, cohort=0, ids=("e/job:0",))
+    assert ask == Ask(question=AskReason.NO_ANSWER, cohort=0, ids=("e/job:0",))
     assert isinstance(state.step(1e9), Ask)
     state.apply(state.go_on(40.0, ask))
     assert state.step(40.0) == Watch(seconds=30.0), "going on is a longer wait, no answer"
@@ -85,7 +85,7 @@ def test_a_late_answer_settles_the_question() -> None:
     ],
 )
 def test_it_stops_when_deaths_pass_the_budget(budget: Budget, deaths: int, stops: bool) -> None:
-    state = Redrive(ids(6), Settings(budget=budget))
+    state = Redrive(ids(6), RedriveSettings(budget=budget))
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.FINISHED})
     close(state, 1.0)
@@ -96,12 +96,12 @@ def test_it_stops_when_deaths_pass_the_budget(budget: Budget, deaths: int, stops
 
 
 def test_a_death_of_something_else_is_not_in_the_budget_but_asks() -> None:
-    state = Redrive(ids(40), Settings(budget=Budget(count=0)))
+    state = Redrive(ids(40), RedriveSettings(budget=Budget(count=0)))
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.OTHER_DEATH})
     close(state, 1.0)
     ask = state.step(1.0)
-    assert ask == Ask(question=Question.OTHER_DEATHS, cohort=1, ids=("e/job:0",))
+    assert ask == Ask(question=AskReason.OTHER_DEATHS, cohort=1, ids=("e/job:0",))
     state.apply(state.go_on(2.0, ask))
     revived(state, 2.0)
     state.observe({**{f"e/job:{n}": Answer.FINISHED for n in range(1, 5)}, "e/job:5": Answer.OTHER_DEATH})
@@ -114,7 +114,7 @@ def test_an_unknown_outcome_is_the_operators_decision() -> None:
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.UNKNOWN})
     ask = state.step(1.0)
-    assert ask == Ask(question=Question.UNKNOWN, cohort=0, ids=("e/job:0",))
+    assert ask == Ask(question=AskReason.UNKNOWN, cohort=0, ids=("e/job:0",))
     state.apply(state.go_on(2.0, ask))
     close(state, 2.0)
     assert revived(state, 2.0).ids == ("e/job:1",)
@@ -131,7 +131,7 @@ def test_a_final_answer_stays() -> None:
 
 
 def test_nodes_that_moved_on_are_still_watched() -> None:
-    state = Redrive(ids(8), Settings(budget=Budget(count=0)))
+    state = Redrive(ids(8), RedriveSettings(budget=Budget(count=0)))
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.MOVED_ON})
     close(state, 1.0)
@@ -144,7 +144,7 @@ def test_nodes_that_moved_on_are_still_watched() -> None:
 
 
 def test_the_pace_splits_a_cohort() -> None:
-    state = Redrive(ids(30), Settings(budget=Budget(count=0), cohorts=(25,), pace=Pace(nodes=10, seconds=60.0)))
+    state = Redrive(ids(30), RedriveSettings(budget=Budget(count=0), cohorts=(25,), pace=Pace(nodes=10, seconds=60.0)))
     assert len(revived(state, 0.0).ids) == 10
     assert state.step(20.0) == Watch(seconds=40.0)
     assert len(revived(state, 60.0).ids) == 10

@@ -16,7 +16,7 @@ from queries.db.errors import LostError
 from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.records.node import Phase
 from queries.records.run import WatchedMember
-from queries.runs.cohorts import Budget, Pace, Redrive, Settings, Sign, judge
+from queries.runs.cohorts import Budget, Pace, Redrive, RedriveSettings, Sign, judge
 from queries.runs.runner import Decisions, Runner
 from queries.runs.steps import Ask, Changed, ChangePart, Ended, Event, Reason
 from tests.proof import repeated
@@ -187,7 +187,9 @@ class SimulatedWorld:
         self._server.now += seconds
 
 
-async def drive(server: Server, settings: Settings, rng: Random, console: SimulatedWorld, most: int) -> Ended | None:
+async def drive(
+    server: Server, settings: RedriveSettings, rng: Random, console: SimulatedWorld, most: int
+) -> Ended | None:
     """Run one console for at most ``most`` steps. Return the end if it came to it."""
     decisions = Decisions()
     async for step in Runner(console, lambda: Redrive(list(server.rows), settings), decisions).steps():
@@ -206,10 +208,10 @@ async def drive(server: Server, settings: Settings, rng: Random, console: Simula
     raise AssertionError("it stopped without a reason")
 
 
-async def play(rng: Random) -> tuple[Server, Settings, Ended, int]:
+async def play(rng: Random) -> tuple[Server, RedriveSettings, Ended, int]:
     """Play a redrive to its end, with as many consoles as it takes."""
     server = Server(rng)
-    settings = Settings(
+    settings = RedriveSettings(
         budget=rng.choice(
             (Budget(count=rng.choice((0, 1, 3, 10))), Budget(percent=rng.choice((0.0, 5.0, 10.0, 50.0))))
         ),
@@ -235,7 +237,7 @@ async def play(rng: Random) -> tuple[Server, Settings, Ended, int]:
     raise AssertionError("it never ended")
 
 
-def check(server: Server, settings: Settings, ended: Ended) -> None:
+def check(server: Server, settings: RedriveSettings, ended: Ended) -> None:
     """Check what a redrive guarantees."""
     assert isinstance(server.log[-1], Ended)
     assert sum(isinstance(event, Ended) for event in server.log) == 1

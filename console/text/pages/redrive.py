@@ -12,7 +12,7 @@ from console.text.spans import Spans
 from queries.actions.plan import count_nodes
 from queries.records.action import Answer
 from queries.records.run import RedrivePreview, RedriveReport
-from queries.runs.steps import Question, Reason
+from queries.runs.steps import AskReason, Reason
 
 COLUMNS: dict[Answer, str] = {
     Answer.FINISHED: "finished",
@@ -28,10 +28,10 @@ ALWAYS = (Answer.FINISHED, Answer.SAME_DEATH)
 """Answers whose number is shown even if it is 0."""
 
 QUESTIONS: dict[str, str] = {
-    Question.NO_ANSWER: "{n} of cohort {cohort} did not answer in time. Go on: wait as long again.",
-    Question.UNKNOWN: "The outcome of {n} of cohort {cohort} is unknown, because they are gone or cancelled."
+    AskReason.NO_ANSWER: "{n} of cohort {cohort} did not answer in time. Go on: wait as long again.",
+    AskReason.UNKNOWN: "The outcome of {n} of cohort {cohort} is unknown, because they are gone or cancelled."
     " Go on: revive the next cohort all the same.",
-    Question.OTHER_DEATHS: "{n} died of another error than before, which is more than the budget allows."
+    AskReason.OTHER_DEATHS: "{n} died of another error than before, which is more than the budget allows."
     " Go on: revive the next cohort all the same.",
 }
 STATES: dict[str, str] = {

@@ -14,7 +14,7 @@ from queries.records.audit import AuditLogEntry
 from queries.workspace import Workspace
 from queries.write import audit_log
 
-WITHOUT_ROWS = audit_log.Filter(changes=False)
+WITHOUT_ROWS = audit_log.Criteria(changes=False)
 
 if TYPE_CHECKING:
     from console.tui.screens.copy import CopyChoice

@@ -71,7 +71,7 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
     entries: Sequence[AuditLogEntry] = ()
     cursor: str | None = None
     if session.workspace is not None:
-        conditions = audit_log.Filter(since=since, changes=False)
+        conditions = audit_log.Criteria(since=since, changes=False)
         entries, cursor = await session.workspace.audit_entries(limit=SHIFT_ENTRIES, conditions=conditions)
     newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
     text = hand_over.shift(session.incidents, entries, since)
