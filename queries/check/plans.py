@@ -87,7 +87,7 @@ def multiply(engine: Engine, schema: str, tables: Iterable[str], rows: int) -> s
 def references(engine: Engine) -> str:
     """Return the columns that refer to a parent, as the kinds name them, in JSON."""
     kinds = {kind.name: kind for kind in engine.spec.kinds}
-    below = ((kind, kinds[kind.below or kind.name]) for kind in kinds.values() if kind.parent)
+    below = ((kind, kinds[kind.below]) for kind in kinds.values() if kind.parent)
     columns = [{"table": k.table, "column": k.parent, "of": p.table, "key": p.key} for k, p in below]
     return msgspec.json.encode(columns).decode()
 

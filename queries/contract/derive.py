@@ -131,7 +131,7 @@ class _Writer:
         if kind.columns and not self._written("nodes", kind.name):
             self._nodes(n, kind)
             self._matching(n, kind)
-        if kind.parent and not self._written("children", kind.below or kind.name):
+        if kind.parent and not self._written("children", kind.below):
             self._children(n, kind)
         for name in kind.payloads:
             if not self._written(f"detail/{name}"):
@@ -151,10 +151,9 @@ class _Writer:
 
     def _nodes(self, n: int, kind: Kind) -> None:
         columns: Lines = []
-        below = kind.below or kind.name
         at: Setting = ("kinds", n)
         if kind.parent:
-            columns.append((f"'{below}:' || {_of(kind.parent)} AS parent_id,", (*at, "parent")))
+            columns.append((f"'{kind.below}:' || {_of(kind.parent)} AS parent_id,", (*at, "parent")))
         columns.append((f"'{kind.name}' AS kind,", at))
         if "title" not in kind.columns:
             columns.append((f"{_of(kind.key)}::text AS title,", at))
@@ -204,16 +203,15 @@ class _Writer:
         return f"({text})::float8" if number else f"extract(epoch FROM {text})::float8"
 
     def _children(self, n: int, kind: Kind) -> None:
-        below = kind.below or kind.name
-        _, parent = self.kinds[below]
+        _, parent = self.kinds[kind.below]
         type_ = self._type(parent, parent.key)
         need = need_of(self.spec.needs, kind.table, kind.parent)
         assert need is not None
-        filter_ = f"{_of(kind.parent)} = substr(:parent, {len(below) + 2})::{type_}"
-        header: Lines = [(f"-- kinds: {below}", ("kinds", n)), (f"-- needs: {need[0]}", ("kinds", n))]
+        filter_ = f"{_of(kind.parent)} = substr(:parent, {len(kind.below) + 2})::{type_}"
+        header: Lines = [(f"-- kinds: {kind.below}", ("kinds", n)), (f"-- needs: {need[0]}", ("kinds", n))]
         part = self._part(n, kind, 1, filter_, (kind.key,))
-        about = f"Nodes of the kind {kind.name} below a {below}, in the order of their keys."
-        self._page(f"children.{below}.sql", about, header, [part], (*("kinds", n), "parent"))
+        about = f"Nodes of the kind {kind.name} below a {kind.below}, in the order of their keys."
+        self._page(f"children.{kind.below}.sql", about, header, [part], (*("kinds", n), "parent"))
 
     def _payload(self, n: int, kind: Kind, name: str) -> None:
         """Derive a detail section with a stored text."""
@@ -234,7 +232,7 @@ class _Writer:
     def _roots(self) -> None:
         parts: list[TemplatePart] = []
         for n, kind in self.tables:
-            if not kind.parent or not kind.below or kind.below == kind.name:
+            if not kind.parent or kind.below == kind.name:
                 filter_ = f"{_of(kind.parent)} IS NULL" if kind.parent else "true"
                 parts.append(self._part(n, kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
         if parts:

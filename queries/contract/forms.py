@@ -106,6 +106,18 @@ def titled(key: str) -> ShortForm:
     return with_title
 
 
+def kind(written: TomlValue) -> TomlValue:
+    """Return a kind whose title follows from its name.
+
+    The kind of its parent is its own, if none is written.
+    """
+    own = written.table()
+    name, below = own.get("name"), own.get("below")
+    if name and isinstance(name.value, str) and (below is None or below.value == ""):
+        written = TomlValue({**own, "below": name}, written.at)
+    return titled("name")(written)
+
+
 def words(name: str) -> str:
     """Return a name as words."""
     return name.replace("_", " ")

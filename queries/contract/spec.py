@@ -447,7 +447,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     title: str
     about: str
     recognise: Recognise
-    kinds: Annotated[tuple[Annotated[Kind, forms.titled("name")], ...], forms.named("name")]
+    kinds: Annotated[tuple[Annotated[Kind, forms.kind], ...], forms.named("name")]
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
     changed: str = ""  # a sentence: which changes have a recorded time in this engine, and which do not
     routine: tuple[
@@ -480,7 +480,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     @property
     def parents(self) -> frozenset[str]:
         """Kinds whose nodes may have children."""
-        below = (kind.below or kind.name for kind in self.kinds if kind.parent)
+        below = (kind.below for kind in self.kinds if kind.parent)
         return frozenset((*below, *(kind.name for kind in self.kinds if kind.children)))
 
     @property

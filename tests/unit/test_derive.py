@@ -139,6 +139,15 @@ def test_what_no_statement_has_is_not_recorded(folder: Path) -> None:
     assert not {"status", "owner", "error", "attempts", "due_at", "parent_id"} & set(kind.not_recorded)
 
 
+def test_the_parent_of_a_node_is_of_the_same_kind_by_default(folder: Path) -> None:
+    (kind,) = load(folder).spec.kinds
+    assert kind.below == kind.name
+    text = (folder / TOML).read_text()
+    (folder / TOML).write_text(text.replace("[kinds.item]", '[kinds.item]\nbelow = ""'))
+    (kind,) = load(folder).spec.kinds
+    assert kind.below == kind.name
+
+
 def test_an_omitted_column_of_a_written_statement_is_not_recorded(tmp_path: Path) -> None:
     folder = copied(tmp_path)
     change(folder, "nodes.sql", "NULL::float8 AS cpu, NULL::float8 AS poll,", "")
