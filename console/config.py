@@ -172,9 +172,9 @@ class Config(_Settings, frozen=True, kw_only=True):
         """
         if name in self.contexts:
             return self.contexts[name]
-        known = ", ".join(self.contexts) or "none"
+        names = ", ".join(self.contexts) or "none"
         problem = f"There is no context {quoted(name)}{did_you_mean(name, self.contexts) or '.'}"
-        raise ConfigError(safe_text(problem) + "\n" + safe_text(f"{shown(self.path)} has: {known}."))
+        raise ConfigError(safe_text(problem) + "\n" + safe_text(f"{shown(self.path)} has: {names}."))
 
     def overrides(self) -> dict[str, dict[str, object]]:
         """Return thresholds and options by engine or ``engine@schema``, for a workspace."""
@@ -251,11 +251,11 @@ def path_of(given: str | None = None) -> Path:
 
     It is ``given``, else ``UNSTICK_CONFIG``, else in the platform's folder for settings.
     """
-    chosen = given or os.environ.get("UNSTICK_CONFIG")
+    path = given or os.environ.get("UNSTICK_CONFIG")
     try:
-        return user_dirs.expanded(Path(chosen)) if chosen else user_dirs.folder("config") / "config.toml"
+        return user_dirs.expanded(Path(path)) if path else user_dirs.folder("config") / "config.toml"
     except OSError as error:
-        raise ConfigError(f"{chosen}: it cannot be read: {error.strerror}") from None
+        raise ConfigError(f"{path}: it cannot be read: {error.strerror}") from None
 
 
 def load(given: str | None = None) -> Config:

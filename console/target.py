@@ -90,16 +90,16 @@ class Target(Record):
         ).open(later=later)
 
 
-def outside(config: Config, context: Context, given: Iterable[Path]) -> OutsideEngines:
+def outside(config: Config, context: Context, places: Iterable[Path]) -> OutsideEngines:
     """Load the engines outside of the package.
 
     They are those of the settings, of the context, and of the ``given`` folders.
     """
     trusted = {name for name, settings in config.engines.items() if settings.trust}
-    return outside_engines((*config.engine_folders(context), *given), trusted)
+    return outside_engines((*config.engine_folders(context), *places), trusted)
 
 
-def engine_words(given: Iterable[Path]) -> Iterator[str]:
+def engine_words(places: Iterable[Path]) -> Iterator[str]:
     """Yield the words of a command that name the same folders."""
-    for folder in given:
+    for folder in places:
         yield from ("--engines", str(folder))

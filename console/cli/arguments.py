@@ -19,7 +19,7 @@ def unknown_action(action: str, names: Collection[str]) -> click.UsageError:
     return click.UsageError(unknown("action", action, sorted(names)))
 
 
-def arguments_of(variants: Sequence[Action], given: Sequence[str], *, preview: bool = False) -> dict[str, Any]:
+def arguments_of(variants: Sequence[Action], words: Sequence[str], *, preview: bool = False) -> dict[str, Any]:
     """Parse ``name=value`` words.
 
     A dry run (``preview``) does not require a confirmation.
@@ -28,7 +28,7 @@ def arguments_of(variants: Sequence[Action], given: Sequence[str], *, preview: b
     every = {argument.name: argument for action in variants for argument in action.arguments}
     parameters = {name: argument for name, argument in every.items() if argument.type != "document"}
     values: dict[str, Any] = {}
-    for word in given:
+    for word in words:
         name, equals, text = word.partition("=")
         if name in every and name not in parameters:
             raise click.UsageError(f"--arg {name} is a text to edit: use --edit, or --input FILE.")

@@ -273,9 +273,9 @@ def _command(
         @functools.wraps(about)
         def command(options: CliOptions, /, **chosen: Any) -> int:
             function = getattr(importlib.import_module(f"console.cli.{name}"), name)
-            taken = take(options, chosen.pop(words))
-            given = () if words == "target" else (taken,)
-            return _run(options, lambda target: function(target, *given, **chosen))
+            record = take(options, chosen.pop(words))
+            parameters = () if words == "target" else (record,)
+            return _run(options, lambda target: function(target, *parameters, **chosen))
 
         return unstick.command()(_words(words, *offered, **settings)(command))
 
@@ -439,20 +439,20 @@ def do(
     """
     from console.cli.consent import Consent
 
-    chosen = {name: settings.pop(name) for name in ("incident", "group", "engine", "limit")}
+    selection = {name: settings.pop(name) for name in ("incident", "group", "engine", "limit")}
     consent = Consent.taken(settings)
     if resume is not None or discard is not None:
         words = [word for word in (action, *id) if word is not None]
-        given = (
+        more = (
             options.without_target(words)
             or consent.reason is not None
             or arguments
             or guards
             or filters
-            or any(chosen.values())
+            or any(selection.values())
             or any(settings.values())
         )
-        if given or None not in (resume, discard):
+        if more or None not in (resume, discard):
             raise click.UsageError("--resume and --discard accept no ACTION, ID or reason: the run has them.")
         if discard is not None and consent.preview:
             raise click.UsageError("--discard has no dry run. Nothing was changed.")
@@ -464,7 +464,7 @@ def do(
     from console.cli import do as command
     from console.cli.selected import Source
 
-    source = Source(ids=tuple(options.without_target(id)), filter=" ".join(filters) if filters else None, **chosen)
+    source = Source(ids=tuple(options.without_target(id)), filter=" ".join(filters) if filters else None, **selection)
     sources = [source.ids or None, source.incident, source.filter, source.group]
     if action is None or sources.count(None) == len(sources):
         raise click.UsageError(
@@ -538,8 +538,8 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
     from console.cli.selected import Source
 
     run = options.at_most_one(name, "ENGINE or RUN")
-    chosen = {name: settings.pop(name) for name in ("group", "limit")}
-    source = Source(engine=run, filter=" ".join(filters) or None, **chosen)
+    selection = {name: settings.pop(name) for name in ("group", "limit")}
+    source = Source(engine=run, filter=" ".join(filters) or None, **selection)
     resume, stop, listed = (settings.pop(mode) for mode in ("resume", "stop", "listed"))
     modes = resume + stop + listed
     selects = (source.group is not None) + (source.filter is not None)

@@ -65,9 +65,9 @@ add_completion_class(Bash)
 
 def script(program: Command, shell: str) -> str:
     """Return the script that registers completion of a program in a shell."""
-    found = get_completion_class(shell)
-    assert found is not None
-    return found(program, {}, "unstick", VARIABLE).source()
+    shell_class = get_completion_class(shell)
+    assert shell_class is not None
+    return shell_class(program, {}, "unstick", VARIABLE).source()
 
 
 def contexts(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
@@ -86,11 +86,11 @@ def _settings(context: Context) -> Config:
     """Return the settings, or defaults if they are wrong."""
     from console.config import Config, ConfigError, load, path_of
 
-    given = context.ensure_object(CliOptions).config
+    path = context.ensure_object(CliOptions).config
     try:
-        return load(given)
+        return load(path)
     except ConfigError:
-        return Config(path=path_of(given))
+        return Config(path=path_of(path))
 
 
 def engines(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
@@ -149,8 +149,8 @@ def _engines(context: Context) -> Iterable[Engine]:
     from console.target import outside
     from queries.contract.builtin import builtin
 
-    given = [Path(each) for each in context.ensure_object(CliOptions).engines]
-    return (*builtin(), *outside(_settings(context), UNNAMED, given).engines)
+    folders = [Path(each) for each in context.ensure_object(CliOptions).engines]
+    return (*builtin(), *outside(_settings(context), UNNAMED, folders).engines)
 
 
 def _starting(incomplete: str, words: Iterable[str], about: str = "") -> Iterator[CompletionItem[str]]:

@@ -44,10 +44,10 @@ async def do(
     reason = consent.said
     given_guards = _guarded(source.ids, guards)
     async with opened(target, later=True) as workspace:  # its first read travels with others
-        chosen = await selected(target, workspace, source, action)
-        nodes, guarded = chosen.ids, {**chosen.guards, **given_guards}
+        selection = await selected(target, workspace, source, action)
+        nodes, guarded = selection.ids, {**selection.guards, **given_guards}
         typed_names = {word.partition("=")[0] for word in arguments}
-        arguments = [*arguments, *(w for w in chosen.arguments if w.partition("=")[0] not in typed_names)]
+        arguments = [*arguments, *(w for w in selection.arguments if w.partition("=")[0] not in typed_names)]
         if any(map(signals.is_session, nodes)):
             say(*await unfinished.messages(workspace))
             plan = signals.plan(action, nodes)
@@ -57,17 +57,17 @@ async def do(
         messages, records = await workspace.database.together(*reads)
         say(*messages)
         variants = variants_of(reader, action, nodes)
-        given = arguments_of(variants, arguments, preview=consent.preview)
-        seen = {node.id: guarded.get(typed, node.version) for typed, node in records.items()}
+        values = arguments_of(variants, arguments, preview=consent.preview)
+        versions = {node.id: guarded.get(typed, node.version) for typed, node in records.items()}
         gone = [_gone(reader, i) for i in nodes if i not in records]
         if any(variant.document is not None for variant in variants):
             plan = await edited_plan(workspace, reader, action, nodes, records, edit=edit, input=input)
         elif (edit or input is not None) and any(variant.writes for variant in variants):
             raise click.UsageError(f"--edit and --input are for actions that edit a text; {action} does not.")
         else:
-            plan = plan_versions(workspace, reader.label, action, seen, {n.id: n.title for n in records.values()})
-        given |= plan.arguments
-        return await change(target, workspace, plan, variants, consent, given, reason=reason, gone=gone, wait=wait)
+            plan = plan_versions(workspace, reader.label, action, versions, {n.id: n.title for n in records.values()})
+        values |= plan.arguments
+        return await change(target, workspace, plan, variants, consent, values, reason=reason, gone=gone, wait=wait)
 
 
 def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:

@@ -35,17 +35,17 @@ async def metrics(target: Target, *, engine: str | None, sample: float | None) -
     """Print the metrics. Return the exit code: 1 if something could not be read."""
     if target.json:
         raise click.UsageError("metrics prints the OpenMetrics text format and has no --json.")
-    found = Metrics()
+    readings = Metrics()
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
         now, notes = await stuck.read(workspace, readers, COUNTED_NODES, sample, whole=engine is None, counts=True)
-        found.failed(notes)
-        await workspace.database.together(*map(found.add_dead, readers))
+        readings.failed(notes)
+        await workspace.database.together(*map(readings.add_dead, readers))
         specs = {reader.label: reader.engine.spec.findings for reader in readers}
         for part in now.parts:
-            found.add(part, specs.get(part.label, server_spec().findings))
-    output_for(target).lines(exposition(found.families()))
-    return int(bool(found.unreadable))
+            readings.add(part, specs.get(part.label, server_spec().findings))
+    output_for(target).lines(exposition(readings.families()))
+    return int(bool(readings.unreadable))
 
 
 class Metrics:

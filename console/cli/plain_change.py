@@ -76,8 +76,8 @@ async def change(
 
 def _line(run: Run | None, runner: Runner) -> str:
     """Return how many nodes of a run have an outcome."""
-    done, nodes = len(runner.total.results), 0 if run is None else len(run.plan.members)
-    return f"{min(done, nodes)} of {nodes}" if done and nodes else ""
+    count, nodes = len(runner.total.results), 0 if run is None else len(run.plan.members)
+    return f"{min(count, nodes)} of {nodes}" if count and nodes else ""
 
 
 def _report(
@@ -94,17 +94,17 @@ def _report(
     return msgspec.structs.replace(outcomes_of(outcomes), notes=notes, open=bool(rest))
 
 
-def _notes(target: Target, dry_run: DryRun, done: Outcomes, rest: int) -> Iterator[str]:
+def _notes(target: Target, dry_run: DryRun, outcomes: Outcomes, rest: int) -> Iterator[str]:
     """Yield what is certain, and how to undo, continue or repeat it."""
-    if done.durability is not None:
-        yield certain(done.durability)
-    if done.audit_log is not None:
-        yield f"Audit log: {'the table unstick.audit_log' if done.audit_log == TABLE else done.audit_log}."
-    if done.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in done.results):
-        names = [done.run] if done.run and len(done.entries) > 1 else done.entries
+    if outcomes.durability is not None:
+        yield certain(outcomes.durability)
+    if outcomes.audit_log is not None:
+        yield f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}."
+    if outcomes.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in outcomes.results):
+        names = [outcomes.run] if outcomes.run and len(outcomes.entries) > 1 else outcomes.entries
         yield f"Undo: {'; '.join(target.command('undo', name, '--reason', OPEN) for name in names)}"
-    if rest and done.run:
-        resume, stop = commands_of(target.command, BULK, done.run).lines
+    if rest and outcomes.run:
+        resume, stop = commands_of(target.command, BULK, outcomes.run).lines
         yield from (f"Not changed yet: {count_nodes(rest, ())}. {resume}", stop)
     if dry_run.for_now and not dry_run.wait:
         held = count_nodes(len(dry_run.for_now), dry_run.for_now)

@@ -248,16 +248,16 @@ async def _deep(
 
 def _with_those_above(rows: list[TreeRow], ids: Container[str]) -> list[TreeRow]:
     """Return the rows of these nodes and of their ancestors."""
-    kept: list[TreeRow] = []
+    family: list[TreeRow] = []
     above = -1  # depth of the nearest kept row below whose ancestors are not yet kept
     for row in reversed(rows):
         if row.depth < above or row.node.id in ids:
-            kept.append(row)
+            family.append(row)
             above = row.depth
         elif row.depth == 0:
             above = -1
-    kept.reverse()
-    return kept
+    family.reverse()
+    return family
 
 
 def _lines(rows: Sequence[TreeRow], at: float, ascii: bool) -> Iterator[Spans]:

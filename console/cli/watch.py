@@ -110,7 +110,7 @@ class Hooks:
 async def watch(target: Target, *, engine: str | None, on_new: str | None, on_end: str | None, existing: bool) -> int:
     """Report new incidents until Ctrl-C. Return the exit code."""
     new_command, end_command = _command("--on-new", on_new), _command("--on-end", on_end)
-    output, seen, hooks = output_for(target), EarlierIncidents(), Hooks()
+    output, earlier, hooks = output_for(target), EarlierIncidents(), Hooks()
     ended: dict[str, Incident] = {}  # whose command has not succeeded yet
     output.repeated = True
     first = not existing
@@ -128,7 +128,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
             )
 
         def report(new: NewIncident, succeeded: bool = True) -> None:
-            seen.add(new.incident, new.at)
+            earlier.add(new.incident, new.at)
             if succeeded:
                 output.page(new, _page(target, new))
 
@@ -143,9 +143,9 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
             if first:
                 first = False
                 for incident in now.incidents:
-                    seen.add(incident, now.at)
+                    earlier.add(incident, now.at)
                 say(f"Watching. Incidents that exist already: {len(now.incidents)}; --existing reports these too.")
-            for incident in seen.fresh(now.incidents, now.at):
+            for incident in earlier.fresh(now.incidents, now.at):
                 ended.pop(incident.key, None)
                 new = news(incident, now.at)
                 if new_command:
@@ -153,7 +153,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
                 else:
                     report(new)
             if not any(each.failed for each in now.skipped_findings):  # else an incident may not have been read
-                over = seen.over(now.at)
+                over = earlier.over(now.at)
                 ended.update((each.key, each) for each in over if end_command)
             for key, incident in ended.items():
                 hooks.start(end_command, news(incident, now.at), partial(forget, key))
