@@ -171,11 +171,11 @@ class Workspace:
         """
         self.detected = time.monotonic()
         try:
-            known, (catalog, types, doubts, (there,)) = await self._catalog()
+            engines, (catalog, types, doubts, (there,)) = await self._catalog()
         except LockedError:  # a session locked a table after the statement had read the locks
-            known, (catalog, types, doubts, (there,)) = await self._catalog()
+            engines, (catalog, types, doubts, (there,)) = await self._catalog()
         labels = {reader.detected.full: label for label, reader in self.engines.items()} if renew else {}
-        detection = detect(known, catalog, types, doubts, self._schema, labels)
+        detection = detect(engines, catalog, types, doubts, self._schema, labels)
         state = audit_log.TableState(**there)
         self.declined, self.locked = detection.declined, detection.locked
         before = {reader.detected.full: reader for reader in self.engines.values()}
@@ -268,8 +268,8 @@ class Workspace:
         Engines with roles are there once for each set of their tables.
         """
         state = Query(statement("audit_log_state"))
-        found = await self.database.batch([*detection_queries(self._known, self._trusted), state])
-        return roles.bound(self._known, {row["relation"] for row in found[0]}), found
+        answers = await self.database.batch([*detection_queries(self._known, self._trusted), state])
+        return roles.bound(self._known, {row["relation"] for row in answers[0]}), answers
 
     async def server_problems(
         self, of_engines: Sequence[Finding], unread: Mapping[str, str] | None = None, outside: Findings | None = None
@@ -329,10 +329,10 @@ class Workspace:
         asked_for = (reader, action.name, action.privileges)
         if self._in_table and (why := _doubtful_audit_log(trust)):
             return why, ()
-        found = msgspec.structs.replace(
+        detected = msgspec.structs.replace(
             reader.detected, unsafe=unsafe(reader.engine, reader.detected.schema, reader.detected.relations, trust)
         )
-        why = found.why_unsafe(action.privileges)
+        why = detected.why_unsafe(action.privileges)
         tables = [privilege.partition(" ")[2] for privilege in action.privileges]
         kept = not why and not trust.trigger_makers(reader.detected.schema, tables)
         path = trust.trigger_path(reader.detected.schema)
@@ -482,7 +482,7 @@ class Workspace:
         before = changes.Position(since=at - (since or 0.0)) if cursor is None else changes.position(cursor)
         if before is None:
             raise UnknownIdError(_NO_CHANGES.format(cursor=cursor))
-        found: dict[str, Sequence[changes.Placed]] = {}
+        pages: dict[str, Sequence[changes.Placed]] = {}
 
         async def of_engine(label: str, reader: Reader) -> ChangeSource:
             places = before.places.get(label, {})
@@ -490,18 +490,18 @@ class Workspace:
             answer = await attempted(reading)
             if isinstance(answer, DatabaseError):
                 return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=answer.line)
-            found[label], source = answer
+            pages[label], source = answer
             return source
 
         async def of_audit_log() -> ChangeSource:
             after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
-            wanted = audit_log.Criteria(since=before.since, changes=False)
-            entries, why = await self.done(None, limit + 1, after, wanted)
-            found[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
+            criteria = audit_log.Criteria(since=before.since, changes=False)
+            entries, why = await self.done(None, limit + 1, after, criteria)
+            pages[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
             return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
 
         sources = await self.database.together(*(of_engine(*each) for each in self.engines.items()), of_audit_log())
-        shown, end = changes.page(found, before, limit)
+        shown, end = changes.page(pages, before, limit)
         return Changes(
             changes=shown,
             at=at,

@@ -83,13 +83,13 @@ def _why(error: DatabaseError) -> str:
 async def _halved(workspace: Workspace, request: Request, error: DatabaseError, until: float) -> list[Attempt]:
     """Run both halves of the nodes whose transaction failed with ``error``."""
     ids = sorted(request.versions)
-    done: list[Attempt] = []
+    transactions: list[Attempt] = []
     for half in (request.of(ids[: len(ids) // 2]), request.of(ids[len(ids) // 2 :])):
         if time.monotonic() < until:
-            done += await attempts(workspace, half, until)
+            transactions += await attempts(workspace, half, until)
         else:
-            done.append(unchanged(half, outcome_of(error, request.reader.engine.spec.stale_by), _why(error)))
-    return done
+            transactions.append(unchanged(half, outcome_of(error, request.reader.engine.spec.stale_by), _why(error)))
+    return transactions
 
 
 def _narrows(attempt: Attempt, error: DatabaseError) -> bool:

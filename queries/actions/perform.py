@@ -51,12 +51,12 @@ async def dry_run(
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
         plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
     first = list(plan.versions)[: parts.CHUNK_NODES]
-    done: list[Attempt] = []
+    transactions: list[Attempt] = []
     for request in _requests(workspace, plan, first, reason, arguments, operator, measures=measures):
-        done += await attempts(workspace, request)
-    effects = [attempt.effect for attempt in done]
+        transactions += await attempts(workspace, request)
+    effects = [attempt.effect for attempt in transactions]
     measured = [effect.measured for effect in effects if effect.measured is not None]
-    results = [result for attempt in done for result in attempt.results()]
+    results = [result for attempt in transactions for result in attempt.results()]
     refused = [plan.refused[i] for i in first if i in plan.refused]
     return DryRun(
         engine=plan.label,
@@ -68,13 +68,14 @@ async def dry_run(
         changes=tuple(copy.read() for effect in effects for copy in effect.copies),
         versions=dict(plan.versions),
         row_digests={i: digest for effect in effects for i, digest in effect.row_digests.items()},
-        at=max((attempt.at for attempt in done), default=0.0) or time.time(),  # no server time if all were refused
+        # There is no server time if all were refused.
+        at=max((attempt.at for attempt in transactions), default=0.0) or time.time(),
         audit_log=workspace.audit_log_place,
-        for_now=tuple(i for attempt in done for i in attempt.nodes.for_now),
-        steady={i: text for each in done if each.request.action.waits for i, text in each.nodes.steady.items()},
+        for_now=tuple(i for attempt in transactions for i in attempt.nodes.for_now),
+        steady={i: text for each in transactions if each.request.action.waits for i, text in each.nodes.steady.items()},
         titles=plan.titles,
         blast_radius=await blast_radius.settled(current_reader(workspace, plan.label), measured) if measured else None,
-        irreversible={i: why for attempt in done for i, why in attempt.irreversible.items()},
+        irreversible={i: why for attempt in transactions for i, why in attempt.irreversible.items()},
         edit=plan.edit,
         undoes=plan.undoes,
         others=_summed(other for effect in effects for other in effect.others),
@@ -124,11 +125,11 @@ async def commit_part(
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
     plan = plan or plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= {i: plan.refused[i] for i in versions if i in plan.refused} if plan.refused else {}
-    done: list[Attempt] = []
+    transactions: list[Attempt] = []
     more = {"seen": dry_run, "over": over, "run": run, "cohort": cohort}
     for request in _requests(workspace, plan, versions, dry_run.reason, dry_run.arguments, operator, **more):
-        done += await attempts(workspace, request)
-    return _part(workspace, skipped.values(), done)
+        transactions += await attempts(workspace, request)
+    return _part(workspace, skipped.values(), transactions)
 
 
 def _requests(
@@ -162,21 +163,23 @@ def _requests(
         )
 
 
-def _part(workspace: Workspace, skipped: Iterable[Result], done: Sequence[Attempt]) -> PartOutcomes:
+def _part(workspace: Workspace, skipped: Iterable[Result], transactions: Sequence[Attempt]) -> PartOutcomes:
     """Return the outcomes of attempts and of nodes that were skipped before."""
-    commits = [attempt.commit for attempt in done if attempt.commit is not None]
-    unrecorded = (*skipped, *(r for attempt in done if attempt.commit is None for r in attempt.results()))
-    recorded = (r for attempt in done if attempt.commit is not None for r in attempt.results())
+    commits = [attempt.commit for attempt in transactions if attempt.commit is not None]
+    unrecorded = (*skipped, *(r for attempt in transactions if attempt.commit is None for r in attempt.results()))
+    recorded = (r for attempt in transactions if attempt.commit is not None for r in attempt.results())
     results = sorted((*unrecorded, *recorded), key=lambda r: r.id)
     outcomes = Outcomes(
         results=tuple(results),
-        changes=tuple(copy for attempt in done for copy in attempt.effect.copies),
+        changes=tuple(copy for attempt in transactions for copy in attempt.effect.copies),
         xid=" ".join(commit.xid for commit in commits) or None,
         audit_log=workspace.audit_log_place if commits else None,
         entries=tuple(commit.entry for commit in commits if commit.entry),
-        for_now=tuple(i for attempt in done for i in attempt.nodes.for_now),
+        for_now=tuple(i for attempt in transactions for i in attempt.nodes.for_now),
         durability=least_certain(commit.durability for commit in commits),
-        logged=sum(len(attempt.nodes.live) for attempt in done if attempt.commit is not None and attempt.on_server),
+        logged=sum(
+            len(attempt.nodes.live) for attempt in transactions if attempt.commit is not None and attempt.on_server
+        ),
     )
-    lost = next((attempt.lost for attempt in done if attempt.lost), "")
+    lost = next((attempt.lost for attempt in transactions if attempt.lost), "")
     return PartOutcomes(outcomes=outcomes, unrecorded=unrecorded, lost=lost)

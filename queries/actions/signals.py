@@ -201,8 +201,8 @@ def _results(ids: Sequence[str], action: str, answer: Rows | DatabaseError) -> l
     if isinstance(answer, DatabaseError):
         outcome = Outcome.DENIED if isinstance(answer, DeniedError) and len(ids) == 1 else Outcome.UNKNOWN
         return [Result(id=i, outcome=outcome, why=answer.line) for i in ids]
-    done = {f"{LABEL}/{row['id']}": row["done"] for row in answer}
-    return [_sent(i, action, done.get(i)) for i in ids]
+    answers = {f"{LABEL}/{row['id']}": row["done"] for row in answer}
+    return [_sent(i, action, answers.get(i)) for i in ids]
 
 
 def _sent(session_id: str, action: str, done: bool | None) -> Result:

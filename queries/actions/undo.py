@@ -30,18 +30,18 @@ def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Colle
     reader = workspace.recorded(entries[0].engine, entries[0].schema)
     if reader is None:
         raise DatabaseError(f"The entry {entries[0].id} is about {entries[0].engine}, which cannot be changed here.")
-    done: dict[str, tuple[str, str]] = {}  # by node: its entry and title
+    changes: dict[str, tuple[str, str]] = {}  # by node: its entry and title
     for entry in entries:
         for node_id, title in undo.result_of(entry.results).items():
-            done.setdefault(reader.present(node_id), (entry.id, title))
+            changes.setdefault(reader.present(node_id), (entry.id, title))
     what = f"entry {entries[0].id}" if len(entries) == 1 else f"run {entries[0].run}"
-    targets = [reader.present(i) for i in ids] or list(done)
-    unknown = [i for i in targets if i not in done]
+    targets = [reader.present(i) for i in ids] or list(changes)
+    unknown = [i for i in targets if i not in changes]
     if unknown:
         raise UnknownIdError(f"The {what} did not change {unknown[0]}.")
     if not targets:
         raise DatabaseError(f"The {what} changed no node, so there is nothing to undo.")
-    versions, titles = {i: done[i][0] for i in targets}, {i: done[i][1] for i in targets if done[i][1]}
+    versions, titles = {i: changes[i][0] for i in targets}, {i: changes[i][1] for i in targets if changes[i][1]}
     plan = plan_versions(workspace, reader.label, undo.NAME, versions, titles)
     named = {"entry": entries[0].id} if len(entries) == 1 else {RUN: entries[0].run}
     roles = sorted({f"{entry.role} ({entry.os_user}@{entry.host})" for entry in entries})

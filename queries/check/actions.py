@@ -268,12 +268,12 @@ class ActionCheck:
             one = next(iter(versions.items()))
             yield dict([one]), {**needed, **flags}
         for node in nodes:
-            for name, given in self._suggestions.get(node.id, ()):
-                if name == action.name and given:
+            for name, arguments in self._suggestions.get(node.id, ()):
+                if name == action.name and arguments:
                     kinds = {a.name: a.type for a in action.arguments}
                     yield (
                         {node.id: node.version},
-                        {**flags, **{k: int(v) if kinds.get(k) == "int" else v for k, v in given.items()}},
+                        {**flags, **{k: int(v) if kinds.get(k) == "int" else v for k, v in arguments.items()}},
                     )
 
     async def _read_suggestions(self) -> None:
@@ -444,10 +444,10 @@ class ActionCheck:
 
 def _alike(nodes: Iterable[Node]) -> Iterable[Node]:
     """Yield a few nodes of each kind and status."""
-    seen = Counter[tuple[str, str | None]]()
+    counts = Counter[tuple[str, str | None]]()
     for node in nodes:
-        seen[node.kind, node.status] += 1
-        if seen[node.kind, node.status] <= NODES_EDITED:
+        counts[node.kind, node.status] += 1
+        if counts[node.kind, node.status] <= NODES_EDITED:
             yield node
 
 

@@ -21,8 +21,8 @@ _OPTIONS = "ANALYZE, BUFFERS, TIMING OFF, FORMAT JSON"
 async def explained(transaction: Transaction, statement: Statement, values: Mapping[str, Any]) -> dict[str, Any]:
     """Run a read and return its plan as it ran. Raises DatabaseError."""
     await transaction.control(f"PREPARE explained AS {statement.text}")
-    given = ", ".join(map(_literal, Query(statement, values).arguments.values()))
-    text = f"EXPLAIN ({_OPTIONS}) EXECUTE explained{f'({given})' if given else ''}"
+    literals = ", ".join(map(_literal, Query(statement, values).arguments.values()))
+    text = f"EXPLAIN ({_OPTIONS}) EXECUTE explained{f'({literals})' if literals else ''}"
     explain = msgspec.structs.replace(statement, text=text, parameters=())
     (row,) = await transaction.rows(explain, {})
     await transaction.control("DEALLOCATE explained")

@@ -304,16 +304,16 @@ async def _check_edges(reader: Reader, notes: Notebook) -> None:
     async with reader.database.reading() as transaction:
         edges = await transaction.rows(query("edges"), names)
     asked = [f"findings/{code}" for code in reader.finding_specs if f"findings/{code}" in reader.engine.statements]
-    chosen = [at for name in (*asked, "dead") if (at := reader.variant.select(name)) is not None]
+    statements = [at for name in (*asked, "dead") if (at := reader.variant.select(name)) is not None]
     values = reader.variant.parameters(ids=None, cursor=None, page=MANY_ROWS)
     async with reader.database.reading() as transaction:
-        timed = {at for at in chosen if all(row["since"] is not None for row in await transaction.rows(at, values))}
+        timed = {at for at in statements if all(row["since"] is not None for row in await transaction.rows(at, values))}
     for edge in edges:
         async with reader.database.writing() as transaction:
             change = f"SET LOCAL session_replication_role = replica; {edge['change']}"
             if isinstance(await attempted(transaction.control(change)), DatabaseError):
                 continue  # a constraint keeps such rows out
-            for at in chosen:
+            for at in statements:
                 rows = await attempted(transaction.rows(at, values))
                 if isinstance(rows, DatabaseError):
                     notes.fault(at, f"if {edge['name']} is {edge['value']}: {rows.line}")

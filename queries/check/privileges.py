@@ -68,12 +68,12 @@ async def _check_reads(
         notes.fault(None, f"the {role} may not read {', '.join(reader.detected.denied)}")
         return
     with notes.errors(what=f"as {role}: "):
-        seen = await known_nodes(reader, NODES_COMPARED)
+        own_nodes = await known_nodes(reader, NODES_COMPARED)
         await reader.counts()
         await reader.sample()
         findings = await reader.findings()
-        notes.number += len(seen)
-        if missing := all_nodes.keys() - seen.keys():
+        notes.number += len(own_nodes)
+        if missing := all_nodes.keys() - own_nodes.keys():
             notes.fault(None, f"the {role} does not see {len(missing)} of {len(all_nodes)} nodes")
         if reader.engine.settings != settings:
             notes.fault(None, f"the {role} sees another variant of the engine")

@@ -179,10 +179,10 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
 def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> Query:
     """Return the query for `Trust` about the tables and functions of ``engines``."""
     called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
-    given = {"functions": sorted(called), "like": roles.like(engines), "trusted": list(trusted)}
+    values = {"functions": sorted(called), "like": roles.like(engines), "trusted": list(trusted)}
     # Actions also write audit entries.
     names = {"audit_log", "audit_images", *(n for s in engines for n in _relations(s))}
-    return Query(statement("code"), {"query": sorted(names), "args": given})
+    return Query(statement("code"), {"query": sorted(names), "args": values})
 
 
 def _relations(engine: Engine) -> set[str]:
@@ -273,19 +273,19 @@ def _found(
     trust: Trust,
 ) -> DetectedEngine:
     relations = schemas[schema]
-    kept = {name: relations[name] for name in engine.spec.recognise.relations if name in relations}
+    present = {name: relations[name] for name in engine.spec.recognise.relations if name in relations}
     met_needs, indexed, whys = _met(engine, schema, schemas, usable, trust)
     needs = {
         name: msgspec.structs.replace(need, **whys[name]) if name in whys else need
         for name, need in engine.spec.needs.items()
     }
     bound = in_schema(engine, schema)
-    lacking = {f"{word} {name}": trust.lacking(schema, name, word) for name in kept for word in ("INSERT", "UPDATE")}
+    lacking = {f"{word} {name}": trust.lacking(schema, name, word) for name in present for word in ("INSERT", "UPDATE")}
     return DetectedEngine(
         label=engine.name,
         schema=schema,
         engine=msgspec.structs.replace(bound, spec=msgspec.structs.replace(bound.spec, needs=needs)),
-        relations=kept,
+        relations=present,
         met_needs=met_needs,
         indexed=indexed,
         executable={name: usable.get(_qualified(name, schema), False) for name in _called(engine)},

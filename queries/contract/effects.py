@@ -107,11 +107,11 @@ def _locked(text: str) -> Iterator[str]:
 
 def _level(text: str, end: int) -> str:
     """Return the text of the query before an offset, without the queries inside it."""
-    kept: list[str] = []
+    characters: list[str] = []
     depth = 0
     for character in reversed(text[:end]):
         depth += {")": 1, "(": -1}.get(character, 0)
         if depth < 0:
             break
-        kept.append(character if depth == 0 else " ")
-    return "".join(reversed(kept))
+        characters.append(character if depth == 0 else " ")
+    return "".join(reversed(characters))

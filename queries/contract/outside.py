@@ -73,18 +73,18 @@ def outside_engines(places: Sequence[Path], trusted: Collection[str] = ()) -> Ou
 
     ``trusted``: names of engines whose actions need no check.
     """
-    taken = {engine.name: "unstick itself" for engine in builtin()}
+    owners = {engine.name: "unstick itself" for engine in builtin()}
     engines: list[Engine] = []
     broken: list[BrokenFolder] = []
     for path, why in _found((standard_place(), *places)):
         name = path.name
-        if why or name in taken:
-            why = why or f"{path}: the name {name} is taken by {taken[name]}; rename this folder"
+        if why or name in owners:
+            why = why or f"{path}: the name {name} is taken by {owners[name]}; rename this folder"
             broken.append(BrokenFolder(name=safe_text(name), why=safe_text(why)))
             continue
         try:
             engines.append(load(path, trusted=name in trusted))
-            taken[name] = str(path)
+            owners[name] = str(path)
         except BrokenEngineError as error:
             broken.append(BrokenFolder(name=name, why="\n".join(safe_text(str(fault)) for fault in error.faults)))
     return OutsideEngines(engines=tuple(engines), broken=tuple(broken))
@@ -118,7 +118,7 @@ def names(places: Iterable[Path]) -> set[str]:
 
 def _found(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     """Yield each folder once, with the reason if it cannot be used."""
-    seen = set()
+    paths = set()
     for place in places:
         try:
             real = user_dirs.expanded(place).resolve(strict=True)
@@ -130,7 +130,7 @@ def _found(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
         if not inside and place != standard_place():
             yield real, f"{real}: neither it nor a folder in it has an {TOML}"
         for path in inside:
-            if path in seen:
+            if path in paths:
                 continue
-            seen.add(path)
+            paths.add(path)
             yield path, wrong_name(path)

@@ -152,9 +152,9 @@ def _host(
     if not name and not address:
         listening = (each for each in SOCKET_FOLDERS if Path(each, f".s.PGSQL.{port}").exists())
         folder = next(listening, SOCKET_FOLDERS[0])
-    if given := words.get("password"):
+    if password := words.get("password"):
         return Host(
-            name=folder, address=address, port=port, password=given, password_source=settings["password"].source
+            name=folder, address=address, port=port, password=password, password_source=settings["password"].source
         )
     # The password file names a host by its name, else by its address, and a default socket as localhost.
     local = [] if address and not name else ["localhost"] if not name or name in SOCKET_FOLDERS else []

@@ -90,12 +90,12 @@ def _sends_name(words: Mapping[str, str]) -> bool:
 
 
 def _load_roots(made: ssl.SSLContext, words: Mapping[str, str]) -> bool:
-    given = words.get("sslrootcert")
-    if given == SYSTEM:
+    root = words.get("sslrootcert")
+    if root == SYSTEM:
         made.set_default_verify_paths()
         return True
-    file = Path(given) if given else _default("root.crt")
-    if file is None or (not given and not _exists(file)):
+    file = Path(root) if root else _default("root.crt")
+    if file is None or (not root and not _exists(file)):
         return False
     try:
         made.load_verify_locations(cafile=file)

@@ -146,10 +146,10 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
 
 def _payloads(proposal: Proposal) -> Mapping[str, Column]:
     """Return the columns with stored documents, by the name of their detail section."""
-    taken = {column.name for column in proposal.roles.values() if column is not proposal.roles.get("payload")}
+    names_used = {column.name for column in proposal.roles.values() if column is not proposal.roles.get("payload")}
     payloads: dict[str, Column] = {}
     for column in proposal.table.columns:
-        if column.type in ("json", "jsonb", "bytea") and column.builtin and column.name not in taken:
+        if column.type in ("json", "jsonb", "bytea") and column.builtin and column.name not in names_used:
             name = re.sub(r"[^a-z0-9]+", "_", column.name.lower()).strip("_")[:30] or "payload"
             payloads[name if name not in payloads else f"{name}_{len(payloads)}"] = column
     return payloads
@@ -261,9 +261,9 @@ def _fixture(proposal: Proposal) -> str:
     columns = _used(proposal)
     rows = []
     for number, values in enumerate(_examples(proposal), 1):
-        given = {proposal.key.name: names().keys[proposal.key.type].format(number)}
-        given |= {proposal.roles[role].name: value for role, value in values.items() if role in proposal.roles}
-        rows.append(f"({', '.join(given.get(column.name, _example(column)) for column in columns)})")
+        texts = {proposal.key.name: names().keys[proposal.key.type].format(number)}
+        texts |= {proposal.roles[role].name: value for role, value in values.items() if role in proposal.roles}
+        rows.append(f"({', '.join(texts.get(column.name, _example(column)) for column in columns)})")
     all_names = ", ".join(identifier(column.name) for column in columns)
     return _template("fixture", table=identifier(proposal.table.name), columns=all_names, rows=",\n  ".join(rows))
 

@@ -191,12 +191,12 @@ def _composed(asked: Sequence[EngineQuery]) -> Query:
     """Return one statement about the rows of several engines."""
     parts, parameters, values = [], list[str](), dict[str, Any]()
     for number, (_, query) in enumerate(asked):
-        given = {f"{name} {number}": value for name, value in query.arguments.items()}
+        arguments = {f"{name} {number}": value for name, value in query.arguments.items()}
         first = len(parameters)
         text = re.sub(r"\$(\d+)", lambda m, first=first: f"${int(m[1]) + first}", query.statement.text)  # type: ignore[misc]
         parts.append(f"(SELECT {number} AS engine, r.* FROM (\n{text}\n) AS r)")
-        parameters += given
-        values |= given
+        parameters += arguments
+        values |= arguments
     whole = statement("row_locks")
     text = with_parts(whole.text, {"rows": "\nUNION ALL\n".join(parts)})
     return Query(msgspec.structs.replace(whole, text=text, parameters=tuple(parameters)), values)

@@ -371,15 +371,15 @@ class Reader:
 
     async def sample(self) -> None:
         """Take one sample for the findings that compare several samples."""
-        kept: tuple[Watcher | Renewals | History, ...]
-        kept = (*self._watchers.values(), *self._renewals.values(), *self._histories)
-        if not kept:
+        stores: tuple[Watcher | Renewals | History, ...]
+        stores = (*self._watchers.values(), *self._renewals.values(), *self._histories)
+        if not stores:
             return
         async with self._reading() as transaction:
-            names = list({samples.sample for samples in kept})
+            names = list({samples.sample for samples in stores})
             at, *seen = await together(NOW, *map(self._sample, names)).answer(transaction)
         with readable("a sample"):
-            for samples in kept:
+            for samples in stores:
                 samples.add(at, seen[names.index(samples.sample)])
 
     def _sample(self, name: str) -> Asked[list[tuple[str, dict[str, Any]]]]:
@@ -896,10 +896,10 @@ class Reader:
         action = self.engine.action(suggested, split_id(node_id)[1]) if suggested else None
         if action is None:
             return finding
-        given = {a.name: OPEN for a in action.arguments if a.required and not a.default}
-        given |= {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
+        arguments = {a.name: OPEN for a in action.arguments if a.required and not a.default}
+        arguments |= {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
         guard = guard_token.token(spec.constant, evidence)
-        return msgspec.structs.replace(finding, action=action.name, arguments=given, guard=guard)
+        return msgspec.structs.replace(finding, action=action.name, arguments=arguments, guard=guard)
 
     async def _sections(self, transaction: Reads, keys: Sequence[str], local: str, size: int) -> list[Section | None]:
         """Read sections of a node's page. One that cannot be read says why."""

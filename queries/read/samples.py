@@ -203,8 +203,8 @@ def _missed(before: Mapping[str, W]) -> dict[str, W]:
 
 def _threshold(name: str | None, watch: Watch, settings: Mapping[str, Any]) -> float:
     """Return a threshold, which may be that of the node's kind."""
-    given = settings.get(str(watch.seen.get("kind")))
-    own = given if isinstance(given, Mapping) else {}
+    setting = settings.get(str(watch.seen.get("kind")))
+    own = setting if isinstance(setting, Mapping) else {}
     return float(own.get(name, settings[name])) if name else 0.0
 
 

@@ -88,12 +88,12 @@ class Blockers(Record):
         """
         sessions = {s.id: s for s in self.sessions}
         chain: dict[str, LockSession] = {}
-        left = [session_id]
-        while left:
-            session = sessions.get(left.pop())
+        rest = [session_id]
+        while rest:
+            session = sessions.get(rest.pop())
             if session is not None and session.id not in chain:
                 chain[session.id] = session
-                left += session.blocked_by
+                rest += session.blocked_by
         return tuple(s for s in chain.values() if not s.blocked_by) or tuple(chain.values())
 
     def waiting_for(self, session_id: str) -> tuple[LockSession, ...]:

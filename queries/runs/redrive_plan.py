@@ -77,8 +77,8 @@ async def plan_redrive(
     reader = current_reader(workspace, label)
     if workspace.no_runs:
         raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
-    chosen = {each.node.id: each for each in dead_letters}
-    oldest = sorted(chosen.values(), key=lambda each: (unknown_last(each.since), each.node.id))
+    by_id = {each.node.id: each for each in dead_letters}
+    oldest = sorted(by_id.values(), key=lambda each: (unknown_last(each.since), each.node.id))
     action = action_of(reader, oldest)
     targets = {each.node.id: _target(reader, each) for each in oldest}
     signs = await read_signs(reader, list(targets.values()))

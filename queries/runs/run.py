@@ -80,13 +80,13 @@ class RunPlan(Record):
 def part_of(workspace: Workspace, plan: RunPlan, ids: Iterable[str]) -> Plan:
     """Return the plan of the action for some of the nodes. Raises DatabaseError."""
     members = {member.id: member for member in plan.members}
-    chosen = [members[i] for i in ids]
+    part = [members[i] for i in ids]
     return plan_versions(
         workspace,
         plan.label,
         plan.action,
-        {member.id: member.version for member in chosen},
-        {member.id: member.title for member in chosen if member.title},
+        {member.id: member.version for member in part},
+        {member.id: member.title for member in part if member.title},
     )
 
 
@@ -173,15 +173,15 @@ def _loaded(workspace: Workspace, log: OpenRun) -> Run:
             f"The run {begun.id} is about {begun.engine} in the schema {begun.schema}, which cannot be changed here."
         )
     try:
-        kept = msgspec.convert(begun.event, Beginning)
-        if kept.kind != (BULK if kept.settings is None else REDRIVE):
-            raise ValueError(f"{kept.kind} is not the kind of its settings")
-        form = Member if kept.settings is None else WatchedMember
+        beginning = msgspec.convert(begun.event, Beginning)
+        if beginning.kind != (BULK if beginning.settings is None else REDRIVE):
+            raise ValueError(f"{beginning.kind} is not the kind of its settings")
+        form = Member if beginning.settings is None else WatchedMember
         content = msgspec.json.decode(log.members, type=dict[str, tuple[form, ...]])  # type: ignore[valid-type]
         members = tuple(_renamed(reader, member) for member in content["members"])
     except (msgspec.MsgspecError, KeyError, ValueError) as error:
         raise DatabaseError(f"The beginning of the run {begun.id} cannot be read: {error}.") from None
-    plan = RunPlan(label=reader.label, schema=begun.schema, reason=begun.reason, members=members, beginning=kept)
+    plan = RunPlan(label=reader.label, schema=begun.schema, reason=begun.reason, members=members, beginning=beginning)
     return Run(plan=plan, log=log)
 
 

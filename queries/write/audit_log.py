@@ -341,15 +341,15 @@ class Table:
         while more:
             async with self._database.reading() as transaction:
                 rows = await transaction.rows(statement("audit_log_verify"), {"cursor": cursor, "page": ENTRIES_HASHED})
-                kept = {}
+                digests = {}
                 if self._state.images and rows:
                     ids = [row["id"] for row in rows]
                     images = await transaction.rows(statement("audit_images_verify"), {"ids": ids})
-                    kept = {row["id"]: row["digest"] for row in images}
+                    digests = {row["id"]: row["digest"] for row in images}
             for row in rows:
                 fields = dict(row)
                 own = fields.pop("images_digest")
-                if kept.get(row["id"], own) != own:
+                if digests.get(row["id"], own) != own:
                     fields["digest"] = ""  # equal to no hash
                 seen = None if row["seen"] is None else PgSnapshot.parse(row["seen"])
                 previous = tuple(row["previous"] or ())
@@ -514,12 +514,12 @@ class File:
         An intended entry without outcome is yielded as unknown. Entries without an origin are ignored.
         """
         here = self.origin()
-        done: set[str] = set()
+        ids: set[str] = set()
         for line in self.lines():
             entry = line.entry
-            if entry.id in done or entry.origin is None or not entry.origin.same(here):
+            if entry.id in ids or entry.origin is None or not entry.origin.same(here):
                 continue
-            done.add(entry.id)
+            ids.add(entry.id)
             if line.intended:
                 entry = msgspec.structs.replace(entry, results=tuple(map(_unknown, entry.results)))
             if node is not None:

@@ -212,10 +212,10 @@ def compare_rows(changes: Iterable[RowChange], shown: DryRun, nodes: Collection[
     """
     dry_run = shown.nodes
     overlap = dry_run.intersection(nodes)
-    done = [change.read() for change in changes if change.id in overlap]
+    changes_read = [change.read() for change in changes if change.id in overlap]
     names = "|".join(map(re.escape, sorted({operator, shown.operator} - {""}, key=len, reverse=True)))
     varying = re.compile(f"{names}|{_VARYING.pattern}") if names else _VARYING
-    rows = {(c.table, c.key): c for c in done if c.before is not None}
+    rows = {(c.table, c.key): c for c in changes_read if c.before is not None}
     before = {(c.table, c.key): c for c in shown.changes if c.before is not None}
     whys: dict[str, str] = {}
     for place, change in sorted(rows.items()):
@@ -224,7 +224,7 @@ def compare_rows(changes: Iterable[RowChange], shown: DryRun, nodes: Collection[
         if why:
             whys.setdefault(change.id, f"the commit differs: {why} ({change.table}). Repeat the dry run.")
     if overlap == dry_run and overlap.issuperset(nodes):
-        made, expected = (Counter(c.table for c in each if c.before is None) for each in (done, shown.changes))
+        made, expected = (Counter(c.table for c in each if c.before is None) for each in (changes_read, shown.changes))
         for place in sorted(before.keys() - rows.keys()):
             why = "it did not change a row that the dry run changed"
             whys.setdefault(before[place].id, f"the commit differs: {why} ({place[0]}). Repeat the dry run.")

@@ -281,9 +281,9 @@ class _Maker:
     """Makes the images of rows of one table. A bulk has hundreds of thousands."""
 
     def __init__(self, layout: Layout) -> None:
-        kept = [n for n, generated in enumerate(layout.generated) if not generated]
+        numbers = [n for n, generated in enumerate(layout.generated) if not generated]
         self._layout = layout
-        self._all = [(layout.columns[n], n, layout.varying[n]) for n in kept]
+        self._all = [(layout.columns[n], n, layout.varying[n]) for n in numbers]
         self._others = [column for column in self._all if column[0] not in layout.key]  # a change leaves the key
         self._key = [(n, layout.varying[n]) for n in map(layout.columns.index, layout.key)]
 

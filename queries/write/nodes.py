@@ -33,8 +33,8 @@ def ask(part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]
     texts = {name: BETWEEN.join(items) for name, items in lists.items()}
     fits = all(all(items) and texts[name].split(BETWEEN) == items for name, items in lists.items())
     joined = with_texts(part, *lists) if fits else None
-    sent, given = (part, {**values, **lists}) if joined is None else (joined, {**values, **texts})
-    return Asked([Query(sent, {name: given[name] for name in sent.parameters})], lambda answers: answers[0])
+    sent, arguments = (part, {**values, **lists}) if joined is None else (joined, {**values, **texts})
+    return Asked([Query(sent, {name: arguments[name] for name in sent.parameters})], lambda answers: answers[0])
 
 
 @lru_cache(maxsize=256)

@@ -73,9 +73,9 @@ class Receipts:
             try:
                 fcntl.flock(file, fcntl.LOCK_EX)
                 if os.fstat(file).st_size > RECEIPTS_BYTES:
-                    kept = [r for r in self._read() if r.at > time.time() - RECEIPT_KEPT_SECONDS and not r.fate]
+                    receipts = [r for r in self._read() if r.at > time.time() - RECEIPT_KEPT_SECONDS and not r.fate]
                     os.ftruncate(file, 0)
-                    for each in kept[len(kept) // 2 :]:
+                    for each in receipts[len(receipts) // 2 :]:
                         write_all(file, msgspec.json.encode(each) + b"\n")
                 write_all(file, line)
             finally:

@@ -313,8 +313,8 @@ class UndoScript:
             gone = [r for r in plain if r.table == table and r.image.after is None]
             await self._run(transaction, "undo_insert", gone)
         for table in self._parts:
-            kept = [r for r in plain if r.table == table and r.image.before is not None and r.image.after is not None]
-            await self._run(transaction, "undo_update", kept)
+            both = [r for r in plain if r.table == table and r.image.before is not None and r.image.after is not None]
+            await self._run(transaction, "undo_update", both)
         for table in children_first:
             if table in self._append_only:
                 await self._compensate(transaction, [r for r in rows if r.table == table])
@@ -348,12 +348,12 @@ class UndoScript:
 
     def _compensated(self, rows: Iterable[Kept]) -> Mapping[str, Any]:
         """Return the parameters of the statements for an append-only table."""
-        given = [
+        changes = [
             {"id": self.reader.local(i), "key": row.image.key, "inserted": row.image.before is None}
             for row in rows
             for i in row.ids
         ]
-        return {**self.nodes.parameters, "changes": given}
+        return {**self.nodes.parameters, "changes": changes}
 
     def copied(self, images: str = "") -> Asked[Copy]:
         """Ask for the rows.

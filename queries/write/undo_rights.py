@@ -80,9 +80,9 @@ async def run_doubts(transaction: Reads, reader: Reader, author: str, privileges
 
     ``privileges``: of the action, as ``"UPDATE task"``. Raises DatabaseError.
     """
-    given = [privilege.partition(" ") for privilege in privileges]
+    parts = [privilege.partition(" ") for privilege in privileges]
     needs = [
-        {"table": name, "word": word, "column": None} for word, _, name in given if name in reader.detected.relations
+        {"table": name, "word": word, "column": None} for word, _, name in parts if name in reader.detected.relations
     ]
     rows = await _lacking(transaction, reader, author, needs, in_table=True)
     row = next((row for row in rows if row["sort"] != "policies"), None)
