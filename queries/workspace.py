@@ -124,8 +124,8 @@ class Workspace:
         self.engines: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
         self.broken: tuple[BrokenFolder, ...] = outside.broken
-        self._known = (*builtin(), *outside.engines)
-        self.expected = expected(self._known)
+        self._all_engines = (*builtin(), *outside.engines)
+        self.expected = expected(self._all_engines)
         self.local_file = audit_log.File(file, self._origin)  # also where the table is used
         self.audit_log: audit_log.Log = self.local_file  # where entries are written
         self.readable_log: audit_log.Log = self.local_file  # whose entries are shown
@@ -268,8 +268,8 @@ class Workspace:
         Engines with roles are there once for each set of their tables.
         """
         state = Query(statement("audit_log_state"))
-        answers = await self.database.batch([*detection_queries(self._known, self._trusted), state])
-        return roles.bound(self._known, {row["relation"] for row in answers[0]}), answers
+        answers = await self.database.batch([*detection_queries(self._all_engines, self._trusted), state])
+        return roles.bound(self._all_engines, {row["relation"] for row in answers[0]}), answers
 
     async def server_problems(
         self, of_engines: Sequence[Finding], unread: Mapping[str, str] | None = None, outside: Findings | None = None

@@ -115,12 +115,12 @@ class _Request:
     def __init__(self, queries: Sequence[Query]) -> None:
         self.queries = queries
         self.answers: asyncio.Future[list[RowsOrError]] = asyncio.get_running_loop().create_future()
-        self._found: list[RowsOrError] = []
+        self._results: list[RowsOrError] = []
 
     def take(self, answer: RowsOrError) -> None:
-        self._found.append(answer)
-        if len(self._found) == len(self.queries) and not self.answers.done():
-            self.answers.set_result(self._found)
+        self._results.append(answer)
+        if len(self._results) == len(self.queries) and not self.answers.done():
+            self.answers.set_result(self._results)
 
     def fail(self, error: BaseException) -> None:
         if not self.answers.done():

@@ -94,7 +94,7 @@ class Measurement:
         self._acted: Sequence[str] = ()
         self._related: dict[str, dict[str, str]] = {}
         self._unknown: dict[str, str] = {}
-        self._known: tuple[str, ...] = ()
+        self._ids_before: tuple[str, ...] = ()
         self._before = NodeStates()
         self._seconds = 0.0
 
@@ -105,7 +105,7 @@ class Measurement:
     async def before(self, transaction: Transaction, acted: Sequence[str], related: Rows | DatabaseError) -> None:
         """Read the locked nodes that will change, and those related to them."""
         self._acted = tuple(acted)
-        self._before, self._known = await self._read(transaction, related)
+        self._before, self._ids_before = await self._read(transaction, related)
 
     async def after(self, transaction: Transaction, related: Rows | DatabaseError) -> Measured:
         """Read them after the change, and nodes that are related since."""
@@ -113,7 +113,7 @@ class Measurement:
         return Measured(
             acted=tuple(self._acted),
             ids=ids,
-            late=frozenset(ids) - frozenset(self._known),
+            late=frozenset(ids) - frozenset(self._ids_before),
             before=self._before,
             after=after,
             related=self._related,

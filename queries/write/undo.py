@@ -66,7 +66,7 @@ class Parts(Record):
     parents: tuple[str, ...]
 
 
-class Kept(Record, gc=False):
+class KeptRow(Record, gc=False):
     """A row to restore, its table and its key as one text.
 
     ``ids``: the nodes for which it was changed.
@@ -105,9 +105,9 @@ class UndoScript:
         self._entry = str(request.arguments.get("entry", ""))
         self._no_images = request.no_images
         self._images = Images()
-        self._kept: dict[RowKey, Kept] = {}
+        self._kept: dict[RowKey, KeptRow] = {}
         self._parts: dict[str, Parts] = {}
-        self._added: dict[RowKey, Kept] = {}  # rows that compensate
+        self._added: dict[RowKey, KeptRow] = {}  # rows that compensate
         self._texts = ImageReader(self.reader.database, "", ())
         self._now: dict[RowKey, RowText] = {}
         self._hidden_from_author: tuple[str, ...] = ()  # tables of which policies hide rows from the entry's writer
@@ -145,13 +145,13 @@ class UndoScript:
         if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
             with table_locks():
                 await transaction.control(lock)
-        rows: dict[RowKey, Kept] = {}
+        rows: dict[RowKey, KeptRow] = {}
         for table in images.tables:
             for image in table.rows:
                 key = _text(image.key)
                 before = rows.get((table.table, key))
                 ids = (*(before.ids if before else ()), self.nodes.full(image.id))
-                rows[table.table, key] = Kept(table=table.table, key=key, image=image, ids=ids)
+                rows[table.table, key] = KeptRow(table=table.table, key=key, image=image, ids=ids)
         self._kept = rows
         read = [f"{t.table}.{c}" for t in images.tables for c in (t.columns if t.others else ("*",))]
         self._texts = ImageReader(self.reader.database, detected.schema, read)
@@ -248,7 +248,7 @@ class UndoScript:
         row = self._kept.get(place) or self._added.get(place)
         return row is not None and any(i in self.nodes.live for i in row.ids)
 
-    def _finding(self, rows: Sequence[Kept], *, lock: bool) -> Asked[dict[RowKey, RowState]]:
+    def _finding(self, rows: Sequence[KeptRow], *, lock: bool) -> Asked[dict[RowKey, RowState]]:
         """Ask for rows, as they are now."""
         clause = "FOR NO KEY UPDATE OF t SKIP LOCKED" if lock else ""
         by_table = {table: [row for row in rows if row.table == table] for table in self._parts}
@@ -320,7 +320,7 @@ class UndoScript:
                 await self._compensate(transaction, [r for r in rows if r.table == table])
         return set(self.nodes.live), await answered(transaction, then())
 
-    async def _run(self, transaction: Transaction, name: str, rows: Sequence[Kept]) -> None:
+    async def _run(self, transaction: Transaction, name: str, rows: Sequence[KeptRow]) -> None:
         if not rows:
             return
         changes = []
@@ -331,7 +331,7 @@ class UndoScript:
         values = {"changes": changes, "places": [change["place"] for change in changes if "place" in change]}
         await transaction.rows(self._statement(name, rows[0].table), values)
 
-    async def _compensate(self, transaction: Transaction, rows: Sequence[Kept]) -> None:
+    async def _compensate(self, transaction: Transaction, rows: Sequence[KeptRow]) -> None:
         """Add the rows that compensate changes of an append-only table."""
         if not rows:
             return
@@ -343,10 +343,10 @@ class UndoScript:
         for part in sections["added"]:
             for row in await transaction.rows(part, values):
                 image = RowImage(id=row["id"], key=tuple(row["key"]), before=None, after=None, xmin=None)
-                kept = Kept(table=table, key=_text(image.key), image=image, ids=(self.nodes.full(row["id"]),))
+                kept = KeptRow(table=table, key=_text(image.key), image=image, ids=(self.nodes.full(row["id"]),))
                 self._added[kept.place] = kept
 
-    def _compensated(self, rows: Iterable[Kept]) -> Mapping[str, Any]:
+    def _compensated(self, rows: Iterable[KeptRow]) -> Mapping[str, Any]:
         """Return the parameters of the statements for an append-only table."""
         changes = [
             {"id": self.reader.local(i), "key": row.image.key, "inserted": row.image.before is None}
@@ -397,7 +397,7 @@ class UndoScript:
         if hidden:
             self._note(self.nodes.live, HIDDEN.format(", ".join(hidden)))
 
-    def _compare(self, row: Kept, text: RowText, was: RowText | None) -> str:
+    def _compare(self, row: KeptRow, text: RowText, was: RowText | None) -> str:
         """Note columns that differ from the image. Return what kept its value, or ""."""
         if was is not None and text.xmin == was.xmin:
             return f"the row of {row.table}"
@@ -449,7 +449,7 @@ def _images_of(rows: Mapping[RowKey, RowState]) -> dict[RowKey, RowText]:
     return {place: row.image for place, row in rows.items() if row.image is not None}
 
 
-def _verdict(row: Kept, state: RowState) -> tuple[Outcome, str, str | None] | None:
+def _verdict(row: KeptRow, state: RowState) -> tuple[Outcome, str, str | None] | None:
     """Return outcome, reason and writer if a row was changed since, or None."""
     taken, present, now = state
     if row.image.after is None:
