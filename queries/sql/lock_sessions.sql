@@ -13,6 +13,7 @@ WITH tables AS MATERIALIZED (
     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = t ->> 1
 ),
 here AS MATERIALIZED (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()),
+activity AS MATERIALIZED (SELECT a.* FROM pg_stat_activity a), -- its joins are planned apart from those below
 locks AS MATERIALIZED (SELECT l.* FROM pg_locks l WHERE l.pid IS DISTINCT FROM pg_backend_pid()),
 prepared AS MATERIALIZED (
   SELECT l.virtualtransaction AS transaction, x.gid, x.prepared, x.owner, x.database
@@ -71,7 +72,7 @@ SELECT w.pid, coalesce(w.gid, '') AS gid, extract(epoch FROM a.backend_start)::f
        coalesce((SELECT array_agg(coalesce(e.blocker::text, e.gid) ORDER BY e.blocker, e.gid) FROM edges e WHERE e.pid = w.pid), '{}') AS blocked_by,
        (SELECT count(*) FROM waits) AS all_waiting, extract(epoch FROM clock_timestamp())::float8 AS now
   FROM wanted w
-  LEFT JOIN pg_stat_activity a ON a.pid = w.pid
+  LEFT JOIN activity a ON a.pid = w.pid
   LEFT JOIN prepared p ON p.gid = w.gid
   LEFT JOIN used u ON u.pid = w.pid OR u.gid = w.gid
   LEFT JOIN waiting l ON l.pid = w.pid

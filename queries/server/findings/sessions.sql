@@ -18,18 +18,17 @@ held AS MATERIALIZED (
    WHERE l.locktype IN ('relation', 'transactionid', 'tuple', 'advisory') AND l.pid IS DISTINCT FROM pg_backend_pid()
      AND (l.database IS NULL OR l.database = (SELECT d.oid FROM pg_database d WHERE d.datname = current_database()))
 ),
-activity AS MATERIALIZED (
-  SELECT a.*, a.query = '<insufficient privilege>' AS hidden, a.datname IS NOT DISTINCT FROM current_database() AS here,
+sessions AS MATERIALIZED (
+  SELECT a.pid, a.usesysid, a.usename, a.application_name, a.backend_start, a.xact_start, a.query_start, a.state, a.state_change,
+         a.wait_event, a.query, a.query = '<insufficient privilege>' AS hidden, a.datname IS NOT DISTINCT FROM current_database() AS here,
          coalesce(a.backend_type, 'client backend') = 'client backend' AND a.usesysid IS NOT NULL AS client,
+         coalesce(a.backend_type = 'walsender', false) AS sender,
          format('pid %s (%s, role %s)', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), coalesce(a.usename, '?')) AS who
-    FROM pg_stat_activity a WHERE a.pid <> pg_backend_pid()
-),
--- All connections that a limit counts, also this one. Those of standbys have slots of their own on the server.
-clients AS MATERIALIZED (
-  SELECT a.usesysid, a.usename, a.application_name, a.datname IS NOT DISTINCT FROM current_database() AS here, coalesce(a.backend_type = 'walsender', false) AS sender
     FROM pg_stat_activity a
-   WHERE coalesce(a.backend_type, 'client backend') IN ('client backend', 'walsender') AND a.usesysid IS NOT NULL
 ),
+activity AS MATERIALIZED (SELECT s.* FROM sessions s WHERE s.pid <> pg_backend_pid()),
+-- All connections that a limit counts, also this one. Those of standbys have slots of their own on the server.
+clients AS MATERIALIZED (SELECT s.usesysid, s.usename, s.application_name, s.here, s.sender FROM sessions s WHERE s.client OR s.sender AND s.usesysid IS NOT NULL),
 labels AS (SELECT array_agg(e ->> 'label') AS labels FROM jsonb_array_elements(:args -> 'engines') AS e),
 locks AS MATERIALIZED (
   SELECT l.pid, l.virtualtransaction, l.mode, l.granted, l.waitstart, t.label, t.name,
@@ -37,7 +36,7 @@ locks AS MATERIALIZED (
     FROM held l JOIN tables t ON t.oid = l.relation WHERE l.locktype = 'relation'
 ),
 prepared AS (
-  SELECT own.virtualtransaction, x.gid, x.prepared, x.owner
+  SELECT own.virtualtransaction, x.gid, x.prepared
     FROM held own JOIN pg_prepared_xacts x ON x.transaction = own.transactionid
    WHERE own.locktype = 'transactionid' AND own.pid IS NULL
 ),
@@ -46,16 +45,14 @@ lockers AS (
          string_agg(DISTINCT l.name, ', ') AS names,
          bool_or(l.mode = 'AccessExclusiveLock') AS whole,
          coalesce(a.xact_start, p.prepared) AS since, coalesce(a.hidden, false) AS hidden,
-         coalesce('the prepared transaction ' || p.gid,
-                  format('pid %s (%s, role %s)', l.pid, coalesce(nullif(a.application_name, ''), 'no name'), coalesce(a.usename, '?'))) AS holder,
-         a.state, a.state_change, a.usename, a.application_name, a.backend_start
+         coalesce('the prepared transaction ' || p.gid, a.who, format('pid %s (no name, role ?)', l.pid)) AS holder,
+         a.state, a.state_change, a.usename, a.backend_start
     FROM locks l
     LEFT JOIN activity a ON a.pid = l.pid
     LEFT JOIN prepared p ON l.pid IS NULL AND p.virtualtransaction = l.virtualtransaction
    WHERE l.granted AND l.strong
      AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.pid = l.pid)
-   GROUP BY l.pid, l.virtualtransaction, p.gid, p.prepared, a.xact_start, a.hidden, a.application_name, a.usename, a.state,
-            a.state_change, a.backend_start
+   GROUP BY l.pid, l.virtualtransaction, p.gid, p.prepared, a.xact_start, a.hidden, a.who, a.usename, a.state, a.state_change, a.backend_start
 ),
 queued AS MATERIALIZED (
   SELECT l.pid, min(l.waitstart) AS since, array_agg(DISTINCT l.label) AS labels, string_agg(DISTINCT l.name, ', ') AS names
@@ -109,7 +106,7 @@ SELECT 'table_locked' AS code, coalesce('backend:' || k.pid, 'prepared:' || k.gi
  WHERE coalesce(clock_timestamp() - k.since >= make_interval(secs => (:settings ->> 'table_locked')::float8), true)
 UNION ALL
 (SELECT 'lock_queue', 'backend:' || w.pid, extract(epoch FROM w.since)::float8,
-        jsonb_build_object('waiter', format('pid %s (%s, role %s)', w.pid, coalesce(nullif(a.application_name, ''), 'no name'), coalesce(a.usename, '?')),
+        jsonb_build_object('waiter', coalesce(a.who, format('pid %s (no name, role ?)', w.pid)),
           'pid', w.pid, 'role', a.usename, 'backend_start', a.backend_start, 'tables', w.names,
           'age', coalesce(' for ' || date_trunc('second', clock_timestamp() - w.since), ''),
           'root', coalesce(b.root, 'a session that has just ended'), 'through', coalesce(b.through, ''), 'hidden', coalesce(a.hidden, false)),
@@ -192,20 +189,19 @@ UNION ALL
 (SELECT 'worker_session', r.usename || '/' || r.application_name, NULL,
         jsonb_build_object('role', r.usename, 'application', r.application_name, 'n', r.n, 'state', r.state, 'since', r.since, 'wait', r.wait, 'began', r.began),
         r.labels, false
-   FROM (SELECT s.usename, s.application_name, s.n, s.newest[1] AS state, s.newest[2]::float8 AS since, s.newest[3] AS wait, s.began,
+   FROM (SELECT s.usename, s.application_name, s.n, s.newest[1][1] AS state, s.newest[1][2]::float8 AS since, s.newest[1][3] AS wait, s.began,
                 ARRAY(SELECT DISTINCT t.label FROM tables t
                        WHERE s.application_name ILIKE '%' || t.label || '%'
                           OR NOT EXISTS (SELECT FROM tables o WHERE s.application_name ILIKE '%' || o.label || '%')
                              AND (s.queries ~* ('\m(FROM|UPDATE|INTO|JOIN)\s+("?\w+"?\.)?"?' || t.name || '\M')
                                   OR NOT s.rolsuper AND has_table_privilege(s.usesysid, t.oid, 'INSERT, UPDATE, DELETE'))) AS labels
            FROM (SELECT a.usename, a.usesysid, a.application_name, o.rolsuper, count(*) AS n, extract(epoch FROM max(a.backend_start))::float8 AS began,
-                        (array_agg(ARRAY[a.state, extract(epoch FROM a.state_change)::text, CASE WHEN a.state = 'active' THEN a.wait_event END]
-                                   ORDER BY a.state_change DESC NULLS LAST))[1:1][1:3] AS pair,
+                        array_agg(ARRAY[a.state, extract(epoch FROM a.state_change)::text, CASE WHEN a.state = 'active' THEN a.wait_event END]
+                                  ORDER BY a.state_change DESC NULLS LAST) AS newest,
                         string_agg(left(a.query, 2000), ' ') AS queries
                    FROM activity a JOIN pg_roles o ON o.oid = a.usesysid
                   WHERE a.here AND a.client AND NOT lower(a.application_name) LIKE ANY (ARRAY(SELECT jsonb_array_elements_text(:args -> 'tools')))
-                  GROUP BY a.usename, a.usesysid, a.application_name, o.rolsuper LIMIT 50) AS s0
-          CROSS JOIN LATERAL (SELECT s0.*, ARRAY[s0.pair[1][1], s0.pair[1][2], s0.pair[1][3]] AS newest) AS s) AS r
+                  GROUP BY a.usename, a.usesysid, a.application_name, o.rolsuper LIMIT 50) AS s) AS r
   WHERE r.labels <> '{}')
 UNION ALL
 SELECT 'row_waits', 'server:rows', NULL, jsonb_build_object('n', count(DISTINCT w.pid)), '{}', false

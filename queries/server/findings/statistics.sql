@@ -16,6 +16,8 @@ WITH tables AS MATERIALIZED (
      AND c.relname = ANY (ARRAY(SELECT jsonb_array_elements_text(e -> 'tables')))
 ),
 labels AS (SELECT array_agg(DISTINCT t.label) AS labels FROM tables t),
+activity AS MATERIALIZED (SELECT a.*, a.datname = current_database() AS here, a.pid = pg_backend_pid() AS own FROM pg_stat_activity a),
+database AS MATERIALIZED (SELECT d.* FROM pg_stat_database d WHERE d.datname = current_database()),
 bloated AS (
   SELECT array_agg(DISTINCT t.label) AS labels, string_agg(format('%s of %s (%s live)', t.dead, t.name, t.live), ', ' ORDER BY t.dead DESC) AS dead
     FROM tables t
@@ -32,9 +34,8 @@ holders AS (
               THEN format('A query on the standby %s (pid %s, role %s; hot_standby_feedback is on)', coalesce(nullif(a.application_name, ''), 'without a name'),
                           a.pid, coalesce(a.usename, '?'))
               ELSE format('pid %s (%s, role %s%s)', a.pid, coalesce(nullif(a.application_name, ''), a.backend_type), coalesce(a.usename, '?'), ', ' || a.state) END AS who
-    FROM pg_stat_activity a
-   WHERE a.backend_xmin IS NOT NULL AND a.pid <> pg_backend_pid() AND a.backend_type <> 'autovacuum worker'
-     AND (a.datname = current_database() OR a.backend_type = 'walsender')
+    FROM activity a
+   WHERE a.backend_xmin IS NOT NULL AND NOT a.own AND a.backend_type <> 'autovacuum worker' AND (a.here OR a.backend_type = 'walsender')
      AND NOT EXISTS (SELECT FROM pg_stat_progress_vacuum v WHERE v.pid = a.pid)
      AND CASE WHEN a.backend_type = 'walsender' THEN age(a.backend_xmin) >= (:settings ->> 'old_xids')::float8 -- moves while it is connected
               ELSE clock_timestamp() - a.xact_start >= (SELECT p.age FROM patience p) END
@@ -85,7 +86,7 @@ SELECT 'autovacuum_off', 'server:autovacuum', NULL,
        jsonb_build_object('scope', 'the server (' || s.name || ' = off)', 'live', (SELECT sum(t.live) FROM tables t), 'dead',
          (SELECT concat_ws(', most of them in ', sum(t.dead), (SELECT m.name || ' of ' || m.label FROM tables m WHERE m.dead > 0 ORDER BY m.dead DESC LIMIT 1)) FROM tables t)),
        l.labels, false
-  FROM pg_settings s CROSS JOIN labels l WHERE s.name IN ('autovacuum', 'track_counts') AND s.setting = 'off'
+  FROM unnest('{autovacuum,track_counts}'::text[]) AS s(name) CROSS JOIN labels l WHERE current_setting(s.name) = 'off'
 UNION ALL
 SELECT 'vacuum_late', 'table:' || t.label || '.' || t.name, extract(epoch FROM t.vacuumed)::float8,
        jsonb_build_object('label', t.label, 'table', t.name, 'dead', t.dead, 'live', t.live,
@@ -103,7 +104,7 @@ UNION ALL
 SELECT 'notify_queue', 'server:notify', NULL,
        jsonb_build_object('used', round((q.used * 100)::numeric)::text || ' %', 'oldest', coalesce(
          (SELECT format(': of all, the oldest is that of pid %s (%s, role %s), %s', a.pid, coalesce(nullif(a.application_name, ''), 'no name'), a.usename, a.state)
-            FROM pg_stat_activity a WHERE a.datname = current_database() AND a.xact_start IS NOT NULL AND a.backend_type = 'client backend' AND a.pid <> pg_backend_pid()
+            FROM activity a WHERE a.here AND NOT a.own AND a.xact_start IS NOT NULL AND a.backend_type = 'client backend'
            ORDER BY a.xact_start LIMIT 1), '')),
        l.labels, q.used < (:settings ->> 'notify_full')::float8
   FROM (SELECT pg_notification_queue_usage() AS used OFFSET 0) AS q
@@ -132,16 +133,15 @@ SELECT 'deadlocks', 'server:deadlocks', extract(epoch FROM b.began)::float8,
        jsonb_build_object('n', d.deadlocks, 'began', date_trunc('second', b.began)::text, 'by', 'deadlocks',
          'rate', (SELECT CASE WHEN r.hourly >= 1 THEN round(r.hourly) || ' an hour' ELSE round(r.hourly * 24) || ' a day' END
                     FROM (SELECT d.deadlocks / b.hours AS hourly) AS r)), l.labels, false
-  FROM pg_stat_database d CROSS JOIN labels l
+  FROM database d CROSS JOIN labels l
  CROSS JOIN LATERAL (SELECT w.began, (greatest(extract(epoch FROM now() - w.began), 3600) / 3600)::numeric AS hours
                        FROM (SELECT coalesce(d.stats_reset, least(pg_stat_get_bgwriter_stat_reset_time(), a.stats_reset), pg_postmaster_start_time()) AS began
                                FROM pg_stat_archiver a) AS w) AS b
- WHERE d.datname = current_database() AND d.deadlocks >= (:settings ->> 'deadlocks')::float8
+ WHERE d.deadlocks >= (:settings ->> 'deadlocks')::float8
    AND d.deadlocks >= b.hours / 24 * (:settings ->> 'deadlocks_a_day')::float8
 UNION ALL
 SELECT 'counters', NULL, NULL, jsonb_build_object('deadlocks', d.deadlocks, 'commits', d.xact_commit, 'rollbacks', d.xact_rollback,
-         'consoles', (SELECT count(*) FROM pg_stat_activity a WHERE a.datid = d.datid AND a.application_name = :args #>> '{tools,0}'), 'reset', d.stats_reset, 'rows', r.rows), l.labels, false
-  FROM pg_stat_database d CROSS JOIN labels l
+         'consoles', (SELECT count(*) FROM activity a WHERE a.here AND a.application_name = :args #>> '{tools,0}'), 'reset', d.stats_reset, 'rows', r.rows), l.labels, false
+  FROM database d CROSS JOIN labels l
  CROSS JOIN (SELECT coalesce(jsonb_object_agg(t.label, jsonb_build_object('inserted', pg_stat_get_tuples_inserted(t.oid), 'deleted', pg_stat_get_tuples_deleted(t.oid))), '{}') AS rows
                FROM tables t WHERE t.flow AND current_setting('track_counts')::bool AND NOT pg_is_in_recovery()) AS r
- WHERE d.datname = current_database()
