@@ -24,7 +24,7 @@ tables AS MATERIALIZED (
    WHERE n.nspname = $1 AND c.relkind IN ('r', 'p') AND c.relname = ANY ($2::text[])
 )
 """
-OBJECTS = "SELECT DISTINCT o.meaning FROM objects o WHERE o.sort <> 'column' ORDER BY 1"
+OBJECTS = "SELECT DISTINCT o.meaning FROM objects o ORDER BY 1"
 COLUMNS = """
 SELECT t.name AS "table", array_agg(a.attname || ' ' || format_type(a.atttypid, NULL) ORDER BY a.attnum) AS columns
   FROM tables t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped GROUP BY 1 ORDER BY 1

@@ -212,17 +212,17 @@ unread AS MATERIALIZED (
 ,
 written AS (
   -- The tables that a worker writes; objects on others cannot stop it.
-  SELECT DISTINCT t.label, t.oid, t.name, t.schema, t.own, t.columns
-    FROM tables t JOIN asked a ON a.label = t.label AND a.name = t.name AND a.word IN ('INSERT', 'UPDATE', 'DELETE')
+  SELECT t.label, t.oid, t.name, t.schema, t.own, t.columns
+    FROM tables t
    WHERE jsonb_array_length(t.own -> 'objects') > 0
+     AND EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.name = t.name AND a.word IN ('INSERT', 'UPDATE', 'DELETE'))
 ),
 foreign_objects AS MATERIALIZED (
   -- `strength` 2: it certainly changes what a worker's statement does; 1: its code can raise an error or wait.
   SELECT t.label, CASE WHEN p.prosrc ~* '\mraise\s+(exception|sqlstate|''|[a-z_]+\s*(using|;))|\mpg_sleep|\mlock\s+table|\mdblink'
-                         OR o.sort = 'check' AND NOT k.convalidated OR o.sort = 'column' THEN 1 ELSE 0 END AS strength,
+                         OR o.sort = 'check' AND NOT k.convalidated THEN 1 ELSE 0 END AS strength,
          CASE o.sort
            WHEN 'trigger' THEN format('trigger %s on %s (function %s of %s)', quote_ident(o.object), t.name, quote_ident(p.proname), pg_get_userbyid(p.proowner))
-           WHEN 'column' THEN format('column %s of %s, which is NOT NULL and has no default', quote_ident(o.object), t.name)
            WHEN 'reference' THEN format('foreign key %s of %s, which refers to %s', quote_ident(o.object), k.conrelid::regclass, t.name)
            ELSE format('%s %s on %s', o.sort, quote_ident(o.object), t.name) END AS what
     FROM written t JOIN objects o ON (o.label, o.oid) = (t.label, t.oid)
@@ -236,12 +236,15 @@ foreign_objects AS MATERIALIZED (
            WHEN 'reference' THEN k.confdeltype IN ('a', 'r')
                              AND EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.word = 'DELETE' AND a.name = t.name)
            WHEN 'unique index' THEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = o.id AND i.indisprimary)
-           -- A column that the console does not know, after all that it knows. It needs a value, and the engine gives none.
-           WHEN 'column' THEN EXISTS (
-             SELECT FROM pg_attribute a JOIN pg_type y ON y.oid = a.atttypid AND y.typdefaultbin IS NULL
-              WHERE a.attrelid = t.oid AND a.attname = o.object AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = ''
-                AND a.attnum > (SELECT max(k.attnum) FROM pg_attribute k WHERE k.attrelid = t.oid AND t.columns -> t.name ? k.attname::text))
            ELSE true END
+  UNION ALL
+  -- A column that the console does not know, after all that it knows. It needs a value, and the engine gives none.
+  SELECT t.label, 1, format('column %s of %s, which is NOT NULL and has no default', quote_ident(a.attname), t.name)
+    FROM written t
+    JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnotnull AND NOT a.atthasdef AND a.attidentity = '' AND NOT a.attisdropped
+    JOIN pg_type y ON y.oid = a.atttypid AND y.typdefaultbin IS NULL
+   WHERE NOT t.own -> 'objects' ? ('column on ' || t.name || ': ' || a.attname)
+     AND a.attnum > (SELECT max(k.attnum) FROM pg_attribute k WHERE k.attrelid = t.oid AND t.columns -> t.name ? k.attname::text)
   UNION ALL
   SELECT t.label, CASE WHEN w.is_instead THEN 2 ELSE 1 END, format('rule %s on %s', quote_ident(w.rulename), t.name)
     FROM written t JOIN pg_rewrite w ON w.ev_class = t.oid AND w.ev_enabled <> 'D'

@@ -1,4 +1,4 @@
--- Triggers, constraints, unique indexes and columns of the relations in `tables`. `meaning` has no name of an object, and
+-- Triggers, constraints and unique indexes of the relations in `tables`. `meaning` has no name of an object, and
 -- no schema, cast or bracket of an expression. It is NULL where it cannot be read: pg_get_expr() would wait for a lock.
 exclusive AS MATERIALIZED (
   SELECT l.relation FROM pg_locks l
@@ -31,9 +31,6 @@ parts AS (
               LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = n.attnum WHERE n.n <= i.indnkeyatts)
            || coalesce(' of ' || pg_get_expr(i.indexprs, i.indrelid), '') || coalesce(' where ' || pg_get_expr(i.indpred, i.indrelid), '') END
     FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND (i.indisunique OR i.indisexclusion) JOIN pg_class c ON c.oid = i.indexrelid
-  UNION ALL
-  SELECT t.label, t.oid, 'column', NULL, a.attname, t.name, a.attname
-    FROM tables t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped
 ),
 objects AS MATERIALIZED (
   SELECT p.label, p.oid, p.sort, p.id, p.object, p.place,
