@@ -20,6 +20,7 @@ entries AS (
   UNION
   SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c
    WHERE :ids IS NULL AND (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole)
+     AND c."time" > (SELECT k.at FROM clock k)
   UNION
   SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c
    WHERE c.id = ANY (:cron_keys)
