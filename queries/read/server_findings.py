@@ -22,6 +22,7 @@ from queries.db.database import Database
 from queries.db.errors import DatabaseError, readable
 from queries.db.query import Query
 from queries.db.shared_sql import statement
+from queries.files.statement import Statement
 from queries.read.findings import finding_of, rank
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.record import Record
@@ -128,6 +129,7 @@ class ServerFindings:
         self.settings = dict(self._spec.settings)
         self._read = 0.0  # time of the last read by the server's clock
         self._asked: dict[str, Any] = {}
+        self._values: dict[str, dict[str, Any]] = {}  # of the parameters of each part
         self._kept: dict[str, ServerPart] = {}
         self._starts: set[tuple[str, float]] = set()  # of sessions, by role and application, in the last minute
         self._history: list[tuple[float, Counters]] = []
@@ -146,11 +148,12 @@ class ServerFindings:
         }
         if asked != self._asked:
             self._asked, self._kept = asked, {}
+            self._values = {part: _values(server_statement(part), asked) for part in self._spec.parts}
 
         async with self.database.reading() as transaction:
             stale_parts = [part for part in self._spec.parts if self.engines and not self._is_fresh(part)]
             now, *answers = await transaction.each(
-                [Query(statement("now")), *(Query(server_statement(part), asked) for part in stale_parts)]
+                [Query(statement("now")), *(Query(server_statement(part), self._values[part]) for part in stale_parts)]
             )
         if isinstance(now, DatabaseError):
             raise now
@@ -344,6 +347,13 @@ def _confirmed(findings: Sequence[Finding]) -> Iterable[Finding]:
     for finding in findings:
         sure = finding.code in CONFIRMED and failing.intersection(finding.affects)
         yield msgspec.structs.replace(finding, suspected=False) if sure else finding
+
+
+def _values(part: Statement, asked: dict[str, Any]) -> dict[str, Any]:
+    """Return the values for a part: of each engine only the facts that its text names."""
+    args = asked["args"]
+    engines = [{name: each[name] for name in each if f"'{name}'" in part.text} for each in args["engines"]]
+    return {**asked, "args": {**args, "engines": engines}}
 
 
 def _declared(engine: DetectedEngine) -> dict[str, Any]:
