@@ -197,7 +197,7 @@ class Storm:
 
     async def settle(self) -> None:
         """Run until all messages are read and all trees are done."""
-        for _ in range(400):
+        for _ in range(2000):  # a few hundred if the machine has time for it
             await self.estuary_db.sql(
                 "UPDATE tasks SET wake_at = now() WHERE wake_at > now() AND heartbeat = '0001-01-01T00:00:00Z' AND"
                 " task_type = $1", kinds.FIBONACCI,
