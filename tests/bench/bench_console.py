@@ -167,10 +167,12 @@ class PtyProgram:
     def painted(self, keys: bytes) -> float:
         """Type, and return the seconds until something was sent.
 
-        Ends when it is quiet.
+        What an earlier key has left is read before, and it ends when it is quiet.
         """
+        while self._read(0.0):
+            pass
+        began = time.perf_counter()  # the program may run before this one goes on
         self.press(keys)
-        began = time.perf_counter()
         self._read(DEADLINE)
         took = time.perf_counter() - began
         while self._read(QUIET):
