@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from queries.db.errors import DatabaseError
 from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.records.node import Phase
 from queries.records.run import WatchedMember
 from queries.runs.cohorts import COHORT_NODES, Budget, Pace, Redrive, RedriveSettings, Sign, judge, sizes
-from queries.runs.steps import Ask, AskReason, Changed, ChangePart, Close, Ended, Reason, Watch
+from queries.runs.steps import Ask, AskReason, Changed, ChangePart, Close, Ended, Judged, Reason, Watch
 
 TEN_PERCENT = RedriveSettings(budget=Budget(percent=10.0), wait=30.0)
 MEMBER = WatchedMember(
@@ -158,6 +159,13 @@ def test_skipped_nodes_are_named_and_not_tried_again() -> None:
     second = revived(state, 0.0, **{"3": Outcome.LOCKED})
     assert second.part == 1
     assert {i: r.outcome for i, r in state.skipped.items()} == {"e/job:0": Outcome.STALE, "e/job:3": Outcome.LOCKED}
+
+
+@pytest.mark.parametrize("cohort", [-1, 4, 99])
+def test_an_entry_of_a_cohort_that_does_not_exist_is_refused(cohort: int) -> None:
+    state = Redrive(ids(40), TEN_PERCENT)
+    with pytest.raises(DatabaseError, match=f"names a cohort that it does not have: {cohort}"):
+        state.apply(Judged(at=1.0, cohort=cohort))
 
 
 def test_events_give_the_same_state_again() -> None:
