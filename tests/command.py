@@ -12,6 +12,7 @@ import asyncio
 import io
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import unicodedata
@@ -102,6 +103,19 @@ def environment(home: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
     places = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
     shared = {"XDG_CACHE_HOME": HOMES.name}
     return {**kept, **places, **shared, "HOME": str(home), "PYTHONPATH": str(ROOT), **more}
+
+
+def started(home: Path, *words: str) -> subprocess.Popen[str]:
+    """Start a command in a process of its own. ``home`` is the folder of its files."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "console", *words],
+        cwd=ROOT,
+        env=environment(home),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
 
 
 def fetch(dsn: str, query: str, *values: Any) -> list[tuple[Any, ...]]:

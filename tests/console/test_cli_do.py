@@ -7,7 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
 import sys
 import uuid
 from collections.abc import Callable
@@ -23,7 +22,7 @@ from console.cli import carry_out as command
 from queries.records.action import DryRun, Outcome, Outcomes, Result
 from queries.records.audit import AuditLogEntry
 from queries.write import audit_log
-from tests.command import ROOT, Answer, environment, fetch, unstick
+from tests.command import ROOT, Answer, environment, fetch, started, unstick
 from tests.servers import PostgresServer
 
 STATUS = "SELECT status::text, revision, (SELECT count(*) FROM task_timer m WHERE m.task_id = t.task_id) FROM task t"
@@ -282,18 +281,6 @@ def test_a_dry_run_needs_no_typed_confirmation_and_says_the_value(eternaltwin: s
 # Interruptions
 
 
-def start(home: Path, *words: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "console", *words],
-        cwd=ROOT,
-        env=environment(home),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 async def waiting(connection: asyncpg.Connection[Any], for_what: str) -> None:
     """Until another session of unstick waits in the server as ``for_what`` says."""
     here = "datname = current_database() AND application_name = 'unstick'"
@@ -318,7 +305,7 @@ async def test_an_interrupted_commit_waits_for_its_outcome(
     server.sql(audit_log.ddl() + SLOW_COMMIT, eternaltwin)
     connection = await asyncpg.connect(eternaltwin)
     await connection.execute("SELECT pg_advisory_lock(1)")
-    process = start(tmp_path, "do", "wake", node, "-r", "x", "--yes", "-d", eternaltwin)
+    process = started(tmp_path, "do", "wake", node, "-r", "x", "--yes", "-d", eternaltwin)
     await waiting(connection, "wait_event = 'PgSleep'")
     process.send_signal(number)
     assert process.stderr is not None
@@ -336,7 +323,7 @@ async def test_an_interrupted_look_ends_at_once(eternaltwin: str, tmp_path: Path
     connection, watcher = await asyncpg.connect(eternaltwin), await asyncpg.connect(eternaltwin)
     async with connection.transaction():
         await connection.execute("LOCK TABLE job, task")
-        process = start(tmp_path, "stuck", "-d", eternaltwin)
+        process = started(tmp_path, "stuck", "-d", eternaltwin)
         await waiting(watcher, "wait_event_type = 'Lock'")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=60)

@@ -5,8 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -19,7 +17,7 @@ from queries.db.errors import LostError
 from queries.runs import runner
 from queries.runs.world import RedriveWorld
 from queries.write import audit_log
-from tests.command import ROOT, Answer, environment, fetch, unstick
+from tests.command import Answer, fetch, started, unstick
 from tests.console.test_cli_schema import problems
 from tests.console.test_printed_commands import printed, run
 from tests.servers import PostgresServer
@@ -238,15 +236,7 @@ def test_a_server_that_stays_away_leaves_it_open(queue: Queue, monkeypatch: pyte
 
 def test_ctrl_c_leaves_it_open(queue: Queue) -> None:
     key = queue.fill(2)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "console", "redrive", "--group", key, "--yes", *REASON, "-d", queue.dsn],
-        cwd=ROOT,
-        env=environment(queue.home),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = started(queue.home, "redrive", "--group", key, "--yes", *REASON, "-d", queue.dsn)
     assert process.stderr is not None
     while "1 revived" not in (line := process.stderr.readline()):
         assert line, "it ended early"
@@ -285,15 +275,7 @@ def test_a_changed_row_is_skipped_by_name(queue: Queue, server: PostgresServer) 
 def test_a_redrive_that_a_colleague_ends_reports_what_it_revived(queue: Queue) -> None:
     key = queue.fill(9)  # no worker answers at first
     words = ["redrive", "--group", key, "--yes", "--json", "--wait", "1h", *REASON]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "console", "-d", queue.dsn, *words],
-        cwd=ROOT,
-        env=environment(queue.home),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = started(queue.home, "-d", queue.dsn, *words)
     while not queue.run("audit", "--action", "retry", "--json").json["entries"]:
         assert process.poll() is None
     (listed,) = queue.run("runs", "--json").json["runs"]

@@ -16,7 +16,7 @@ from uuid import UUID
 import pytest
 
 from queries.write import audit_log
-from tests.command import ROOT, environment, fetch, unstick
+from tests.command import ROOT, environment, fetch, started, unstick
 from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
@@ -154,15 +154,7 @@ def test_an_outage_is_reported_on_stderr_and_waited_for(own_server: PostgresServ
     dsn = own_server.fresh("eternaltwin")
     own_server.sql(FILL % NODES + PACE, dsn)
     ids = [f"eternaltwin/task:{key}" for (key,) in fetch(dsn, "SELECT task_id::text FROM task")]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "console", "-d", dsn, "do", "wake", *ids, "-r", "missed", "--yes", "--json"],
-        cwd=ROOT,
-        env=environment(tmp_path),
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    process = started(tmp_path, "-d", dsn, "do", "wake", *ids, "-r", "missed", "--yes", "--json")
     assert process.stderr is not None
     while f" of {NODES}" not in (line := process.stderr.readline()):
         assert line, "it ended early"
