@@ -52,7 +52,7 @@ class RunWork:
         self.seen = False  # True once the result was on the screen
         self._dry_run = dry_run
         self._none = Total()
-        self._rest: dict[str, str] | None = None  # what go_on continues
+        self._again: dict[str, str] | None = None  # what go_on continues
         self._began, self._before = monotonic(), 0
         self._corrected = len(workspace.journal.corrected)
         self._decisions = Decisions()
@@ -215,7 +215,7 @@ class RunWork:
     def go_on(self) -> None:
         """Continue a stopped change with the remaining nodes and the same versions."""
         total = self.outcomes
-        self._rest = {r.id: self.dry_run.versions[r.id] for r in total.results if r.why == STOPPED}
+        self._again = {r.id: self.dry_run.versions[r.id] for r in total.results if r.why == STOPPED}
         total.results = [result for result in total.results if result.why != STOPPED]
         self.ended = self.seen = False
         self._decisions = Decisions()
@@ -228,7 +228,7 @@ class RunWork:
         if self.run is not None:
             run = self.run if self.watches else await runs.load(workspace, self.run_id)
             return launch.proceed(workspace, run, self._decisions, self._dry_run, operator)
-        dry_run = self.dry_run if self._rest is None else msgspec.structs.replace(self.dry_run, versions=self._rest)
+        dry_run = self.dry_run if self._again is None else msgspec.structs.replace(self.dry_run, versions=self._again)
         self.run, runner = await launch.start(workspace, dry_run, operator, self._decisions, self.outcomes.outcomes())
         return runner
 
