@@ -25,8 +25,8 @@ from queries.text.suggest import did_you_mean, quoted
 if TYPE_CHECKING:
     from queries.files.strict_toml import TomlFile
 
-START_PAGES = ("stuck", "tree", "dead", "audit")
-"""Pages that the console may start with."""
+START_MODES = ("stuck", "tree", "dead", "audit")
+"""Screens that the console may start with."""
 SettingPath = tuple[str, ...]  # path of a setting: ("contexts", "prod", "dsn")
 
 COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "orange", "purple", "grey")
@@ -66,7 +66,7 @@ def _one_of(what: str, words: Collection[str], pattern: str = "(?!)", more: str 
 
 
 _color = _one_of("color", ("", *COLORS), _HEX_COLOR, "#rrggbb")
-_page = _one_of("page", START_PAGES)
+_mode = _one_of("screen", START_MODES)
 _notification = _one_of("notification", ("", *NOTIFY))
 
 
@@ -148,7 +148,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     keys: dict[str, str] = {}  # id of a binding -> its keys, separated by commas
     filters: dict[str, str] = {}  # saved filters by name
     theme: str = ""  # "": the console's own
-    start: Annotated[str, _page] = "stuck"  # page that is shown first
+    start: Annotated[str, _mode] = "stuck"  # screen that is shown first
     ascii: bool = False
     interval: Annotated[float, _interval] = 2.0  # seconds
     notify: Annotated[str, _notification] = ""  # how to report new incidents: one of NOTIFY; "" not at all

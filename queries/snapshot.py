@@ -55,7 +55,7 @@ async def snapshot(
         *map(offered, readers, first_parts), _of_server(workspace, first_parts, kept, outside)
     )
     standstill = server_spec().groups["standstill"]
-    standing = {part.label for part in parts for finding in part.findings.found if finding.code in standstill}
+    standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
     if once and workspace.server_findings.counts_once(standing):
         await asyncio.sleep(COUNTED_SECONDS)
         server = await _of_server(workspace, parts, kept, await _outside(workspace))
@@ -69,7 +69,7 @@ async def snapshot(
 def grouped(workspace: Workspace, parts: Iterable[Part], at: float) -> Snapshot:
     """Return the snapshot that these parts are at the server time ``at``."""
     result = Snapshot(at=at, parts=tuple(parts), incidents=())
-    return msgspec.structs.replace(result, incidents=workspace.incidents(result.found, result.capped, at))
+    return msgspec.structs.replace(result, incidents=workspace.incidents(result.findings, result.capped, at))
 
 
 async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
@@ -101,8 +101,8 @@ async def _found(reader: Reader, limit: int, sampled: bool, kept: Mapping[str, P
 
 def with_samples(reader: Reader, part: Part) -> Part:
     """Return an engine's part with the findings that its samples show by now."""
-    read = (finding for finding in part.findings.found if not reader.finding_specs[finding.code].sample)
-    findings = msgspec.structs.replace(part.findings, found=(*read, *reader.watched()))
+    read = (finding for finding in part.findings.findings if not reader.finding_specs[finding.code].sample)
+    findings = msgspec.structs.replace(part.findings, findings=(*read, *reader.watched()))
     return msgspec.structs.replace(part, findings=findings)
 
 
@@ -122,10 +122,10 @@ async def _of_server(
     workspace: Workspace, parts: Sequence[Part], kept: Mapping[str, Part], outside: Findings | DatabaseError
 ) -> Part:
     """Return the causes outside of the tables, and read the locks on rows of findings."""
-    findings = [finding for part in parts for finding in part.findings.found]
+    findings = [finding for part in parts for finding in part.findings.findings]
     unread = {part.label: part.unread for part in parts if part.unread}
     if not workspace.engines:
-        return Part(label=LABEL, findings=Findings(found=(), at=0.0, skipped_findings=workspace.not_checked))
+        return Part(label=LABEL, findings=Findings(findings=(), at=0.0, skipped_findings=workspace.not_checked))
     if not isinstance(outside, DatabaseError):
         outside = await attempted(workspace.server_problems(findings, unread, outside))
     if isinstance(outside, DatabaseError):
@@ -135,7 +135,7 @@ async def _of_server(
 
 def _failed(label: str, error: DatabaseError, kept: Mapping[str, Part], *skipped: SkippedFinding) -> Part:
     """Return a part that could not be read, with the findings that were there before."""
-    before = kept[label].findings if label in kept else Findings(found=(), at=0.0)
+    before = kept[label].findings if label in kept else Findings(findings=(), at=0.0)
     why = SkippedFinding(engine=label, code="anything", why=error.line, failed=True)
     findings = msgspec.structs.replace(before, skipped_findings=(why, *skipped))
     return Part(label=label, findings=findings, error=str(error))
@@ -148,6 +148,6 @@ def of_engines(workspace: Workspace, server: Findings, labels: Set[str]) -> Find
     """
     return msgspec.structs.replace(
         server,
-        found=tuple(finding for finding in server.found if labels & set(finding.affects)),
+        findings=tuple(finding for finding in server.findings if labels & set(finding.affects)),
         skipped_findings=tuple(each for each in server.skipped_findings if each not in workspace.not_checked),
     )

@@ -31,8 +31,8 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.read import changes
 from queries.read import incidents as grouping
-from queries.read.asked import NOW, Asked
 from queries.read.blockers import row_locked
+from queries.read.question import NOW, Question
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.action import Durability
@@ -283,7 +283,7 @@ class Workspace:
         locks = await row_locked(self.database, self.engines, of_engines, self.server_findings)
         silent = self.server_findings.not_read(unread or {})
         return Findings(
-            found=(*server.found, *locks.found, *silent),
+            findings=(*server.findings, *locks.findings, *silent),
             at=server.at,
             skipped_findings=(*server.skipped_findings, *locks.skipped_findings, *self.not_checked),
         )
@@ -307,7 +307,9 @@ class Workspace:
             return incident
         return msgspec.structs.replace(incident, sentence=f"{incident.sentence} {doing}")
 
-    def admission(self, reader: Reader, action: Action, *, again: bool = False) -> Asked[tuple[str, tuple[str, ...]]]:
+    def admission(
+        self, reader: Reader, action: Action, *, again: bool = False
+    ) -> Question[tuple[str, tuple[str, ...]]]:
         """Ask why an action could run code of an untrusted role now; "" if it could not.
 
         Ask also for the schemas in which triggers of these tables may find names.
@@ -317,13 +319,13 @@ class Workspace:
         triggers on these tables.
         """
         if self.no_audit_log:
-            return Asked([], lambda _: (self.no_audit_log, ()))
+            return Question([], lambda _: (self.no_audit_log, ()))
         asked_for = (reader, action.name, action.privileges)
         at, path = self._safe.get(asked_for, (-math.inf, ()))
         if again and at > time.monotonic() - TRUST_KEPT_SECONDS:
-            return Asked([], lambda _: ("", path))
+            return Question([], lambda _: ("", path))
         query = trust_query([reader.engine], self._trusted)
-        return Asked([query], lambda answers: self._admitted(reader, action, Trust(answers[0])))
+        return Question([query], lambda answers: self._admitted(reader, action, Trust(answers[0])))
 
     def _admitted(self, reader: Reader, action: Action, trust: Trust) -> tuple[str, tuple[str, ...]]:
         asked_for = (reader, action.name, action.privileges)

@@ -57,7 +57,7 @@ class Answer(NamedTuple):
         return json.loads(self.out)
 
     @property
-    def found(self) -> list[Any]:
+    def findings(self) -> list[Any]:
         """The findings of all incidents in the output of ``stuck --json``."""
         return [f for i in self.json["incidents"] for f in (*i["findings"], *i["explained"])]
 

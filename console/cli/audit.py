@@ -16,10 +16,10 @@ from console.model import export
 from console.model.fields.audit_entry import FIELDS
 from console.target import Target
 from console.text import formatting
-from console.text.pages.audit_entry import entry_page
-from console.text.pages.audit_entry import target as where
-from console.text.pages.lines import stacked
 from console.text.spans import UNLIMITED, Spans
+from console.text.views.audit_entry import entry_lines
+from console.text.views.audit_entry import target as where
+from console.text.views.lines import stacked
 from queries.db.errors import UnknownIdError
 from queries.records.action import Durability, Outcome
 from queries.records.audit import AuditLogEntry
@@ -183,18 +183,18 @@ def _receipt(receipt: Receipt) -> str:
 
 
 def _show(target: Target, answer: Entries, node_id: str | None) -> None:
-    """List the entries, or show a page of each.
+    """List the entries, or show the text of each.
 
-    ``node_id``: None for the list; else the node that the pages are about, "" for all nodes of an entry.
+    ``node_id``: None for the list; else the node that the texts are about, "" for all nodes of an entry.
     """
     if node_id is None:
         output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.entries))
     else:
-        output_for(target).page(answer, lambda cells: _pages(answer.entries, node_id, cells))
+        output_for(target).text(answer, lambda cells: _entries_lines(answer.entries, node_id, cells))
 
 
-def _pages(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[Spans]:
-    return stacked(*(entry_page(entry, cells, node_id=node_id, limit=UNLIMITED) for entry in entries))
+def _entries_lines(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[Spans]:
+    return stacked(*(entry_lines(entry, cells, node_id=node_id, limit=UNLIMITED) for entry in entries))
 
 
 async def _export(output: Output, workspace: Workspace, format: str, entries: AsyncIterator[AuditLogEntry]) -> None:

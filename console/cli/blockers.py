@@ -6,7 +6,7 @@ from console.cli.exit_codes import SKIPPED
 from console.cli.output import output_for, say
 from console.cli.target import missing, opened, resolve_nodes
 from console.target import Target
-from console.text.pages import blockers as pages
+from console.text.views import blockers as views
 from queries.read.blockers import blockers as read
 
 
@@ -21,5 +21,5 @@ async def blockers(target: Target, node_id: str | None) -> int:
                 say(missing(reader, node_id))
                 return SKIPPED
         chains = await read(workspace.database, workspace.engines, ids)
-    output_for(target).page(chains, lambda cells: pages.page(chains, cells, target.command))
+    output_for(target).text(chains, lambda cells: views.blockers_lines(chains, cells, target.command))
     return 0

@@ -18,8 +18,8 @@ from console.cli.exit_codes import FAILED, INTERRUPTED, SKIPPED, UNKNOWN
 from console.cli.output import output_for, say
 from console.interrupts import signals_call
 from console.target import Target
-from console.text.pages.action import STANDBY_WAIT, dry_run_page
 from console.text.spans import UNLIMITED, Make, Spans
+from console.text.views.action import STANDBY_WAIT, dry_run_lines
 from queries.actions import signals
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
@@ -103,14 +103,14 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
 
 def printed(target: Target, report: Report) -> int:
     """Print a report, and what to do next. Return its exit code."""
-    output_for(target).page(report.record, report.lines)
+    output_for(target).text(report.record, report.lines)
     say(*filter(None, [report.question]), *report.notes, *_instead(target, report.results))
     return exit_code(report.results) if report.code is None else report.code
 
 
-def page(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
+def dry_run_text(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
     """Return the lines of a dry run, with all of its rows and nodes."""
-    return dry_run_page(dry_run, variants, gone, cells, limit=UNLIMITED, skipped_limit=UNLIMITED)
+    return dry_run_lines(dry_run, variants, gone, cells, limit=UNLIMITED, skipped_limit=UNLIMITED)
 
 
 def _instead(target: Target, results: Sequence[Result]) -> Iterator[str]:

@@ -16,8 +16,8 @@ from console.model.fields.field import Context
 from console.model.filter import Fields
 from console.target import Target
 from console.text import formatting
-from console.text.pages import changes as pages
 from console.text.spans import Spans
+from console.text.views import changes as views
 from queries.text import duration
 
 
@@ -46,17 +46,17 @@ async def changed(
     shown = msgspec.structs.replace(answer, changes=matching)
 
     def lines() -> Iterator[str | Spans]:
-        yield from pages.counts(counted, capped=whole.capped)
+        yield from views.counts(counted, capped=whole.capped)
         yield from tables.listed(FIELDS, matching)
 
     output_for(target).answer(shown, lines)
-    say(*warnings, *pages.notes(answer, "--allow-scan"))
-    if rest := pages.routine(answer):
+    say(*warnings, *views.notes(answer, "--allow-scan"))
+    if rest := views.routine(answer):
         say(f"Not shown, of the newest: {rest}. --all shows them.")
     if filters and len(matching) < len(answer.changes):
         say(f"{len(matching)} of the {len(answer.changes)} changes that were read match the filter.")
     if answer.capped:
         say(f"Capped: these are the newest {len(answer.changes)}. There are more: --after {answer.cursor}")
     elif not answer.changes:
-        say(f"{pages.none(answer)} since {formatting.instant(answer.since)}.")
+        say(f"{views.none(answer)} since {formatting.instant(answer.since)}.")
     return int(bool(warnings) or any(source.unreadable for source in answer.sources))

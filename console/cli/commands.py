@@ -780,7 +780,7 @@ def man() -> None:
     """Print the manual page. Show it with: unstick man | man -l -"""
     from console.cli import manual
 
-    click.echo("\n".join(manual.page(unstick, CODES, EXAMPLES, JSON)))
+    click.echo("\n".join(manual.source(unstick, CODES, EXAMPLES, JSON)))
 
 
 @unstick.command()

@@ -10,8 +10,8 @@ from console.cli.output import output_for, say
 from console.cli.target import access_warnings, no_engine_lines, opened
 from console.target import Target
 from console.text.arguments import arguments
-from console.text.pages.lines import Cell, aligned
 from console.text.spans import Spans
+from console.text.views.lines import Cell, aligned
 from queries.contract.detect import Declined
 from queries.contract.outside import BrokenFolder
 from queries.contract.spec import Action

@@ -13,8 +13,8 @@ from console.cli.target import access_warnings, opened
 from console.model.fields.field import Context
 from console.model.fields.hit import FIELDS
 from console.target import Target
-from console.text.pages import search as pages
 from console.text.spans import Spans
+from console.text.views import search as views
 from queries.read.search import is_full, search, sought, sure
 from queries.records.node import Hits, Search
 from queries.workspace import Workspace
@@ -38,7 +38,7 @@ async def find(target: Target, words: Sequence[str], *, large: bool) -> int:
         warnings = access_warnings(workspace, workspace.engines.values())
     if output.json:
         output.answer(Search(text=text, ids=query.ids, engines=tuple(answers)), lambda: ())
-    say(*warnings, *pages.notes(query, answers, workspace.declined_alike, larger="`--large`"))
+    say(*warnings, *views.notes(query, answers, workspace.declined_alike, larger="`--large`"))
     # A lock of a moment, such as autovacuum's at the end of a table, keeps nothing from being searched.
     lacking = bool(workspace.locked and workspace.declined)
     if warnings or lacking or any(answer.unreadable for answer in answers):
@@ -67,5 +67,5 @@ async def node_id(workspace: Workspace, text: str) -> str:
     if nodes:
         lines = "\n".join(f"  {node.id}  {node.title}" for node in nodes)
         raise UsageError(f"{text!r} names {len(nodes)} nodes. Give one of these ids:\n{lines}")
-    say(f"{text} was not found.", *pages.notes(query, answers, workspace.declined_alike))
+    say(f"{text} was not found.", *views.notes(query, answers, workspace.declined_alike))
     return ""

@@ -11,8 +11,8 @@ from console.cli.output import output_for
 from console.cli.program import version
 from console.cli.target import opened
 from console.target import Target
-from console.text.pages.lines import Cell, aligned
 from console.text.spans import Spans
+from console.text.views.lines import Cell, aligned
 from queries.db.database import Server
 from queries.db.errors import DatabaseError
 from queries.db.redaction import redact

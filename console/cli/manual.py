@@ -13,7 +13,7 @@ from console.text.arguments import arguments, by_action
 from queries.contract.builtin import builtin
 
 
-def page(root: click.Group, codes: Mapping[int, str], examples: str, json: str) -> Iterator[str]:
+def source(root: click.Group, codes: Mapping[int, str], examples: str, json: str) -> Iterator[str]:
     """Yield the lines of the manual page as roff source."""
     context = click.Context(root, info_name=root.name)
     named = " ".join(filter(None, ("unstick", version())))

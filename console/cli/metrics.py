@@ -84,7 +84,7 @@ class Metrics:
             labels = {"engine": label, "phase": count.phase.value, "precision": count.precision.value}
             self.nodes.samples.append((labels, float(count.n or 0) if known else math.nan))
         ages: dict[str, dict[str, float | None]] = {}
-        for finding in findings.found:
+        for finding in findings.findings:
             since = None if finding.since is None else findings.at - finding.since
             ages.setdefault(finding.code, {})[finding.node_id] = since
         skipped = {each.code for each in findings.skipped_findings}

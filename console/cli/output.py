@@ -55,18 +55,18 @@ class Output:
         """Write lines to stdout, cropped to the terminal."""
         self._write(self._drawn(line, sys.stdout, self.width) for line in lines)
 
-    def page(self, record: object, make: Make) -> None:
+    def text(self, record: object, make: Make) -> None:
         """Write ``record`` as JSON, or the lines of ``make``, which wraps them itself."""
         if self.json:
             self.answer(record, lambda: ())
         else:
-            self._write(self._page(make, sys.stdout))
+            self._write(self._text(make, sys.stdout))
 
     def show(self, make: Make) -> None:
         """Write the lines of ``make`` to stderr, before a question."""
-        _write(sys.stderr, self._page(make, sys.stderr))
+        _write(sys.stderr, self._text(make, sys.stderr))
 
-    def _page(self, make: Make, stream: TextIO) -> Iterator[str]:
+    def _text(self, make: Make, stream: TextIO) -> Iterator[str]:
         """Return the lines of ``make``, whole if stdout is not a terminal."""
         from console.text.spans import UNLIMITED
 

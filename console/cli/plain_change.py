@@ -8,12 +8,12 @@ from typing import Any
 
 import msgspec
 
-from console.cli.carry_out import Course, Report, carry_out, page
+from console.cli.carry_out import Course, Report, carry_out, dry_run_text
 from console.cli.consent import Consent
 from console.cli.output import say
 from console.target import Target
-from console.text.pages.action import certain, result_page
 from console.text.spans import UNLIMITED
+from console.text.views.action import certain, result_lines
 from queries.actions import perform
 from queries.actions.plan import Plan, count_nodes
 from queries.contract.spec import Action
@@ -62,7 +62,9 @@ async def change(
     course = Course(
         actions=actions,
         dry_run=shown,
-        preview=Report(record=shown, lines=lambda cells: page(dry_run, actions, gone, cells), results=shown.results),
+        preview=Report(
+            record=shown, lines=lambda cells: dry_run_text(dry_run, actions, gone, cells), results=shown.results
+        ),
         more=f" Then wait up to {wait:.0f} s for {len(held)} that an executor holds." if held else "",
         possible=bool(held)
         or len(dry_run.results) < len(dry_run.versions)
@@ -115,7 +117,7 @@ def outcomes_of(outcomes: Outcomes) -> Report:
     """Return the outcomes of all nodes as a report."""
     return Report(
         record=outcomes,
-        lines=lambda cells: result_page(outcomes.results, cells, limit=UNLIMITED),
+        lines=lambda cells: result_lines(outcomes.results, cells, limit=UNLIMITED),
         results=outcomes.results,
     )
 

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from console.cli.arguments import arguments_of
-from console.cli.carry_out import Begin, Course, Report, carry_out, page
+from console.cli.carry_out import Begin, Course, Report, carry_out, dry_run_text
 from console.cli.consent import Consent
 from console.cli.exit_codes import ASKS, FAILED, STOPPED
 from console.cli.output import say
@@ -17,8 +17,8 @@ from console.cli.selected import EmptyError, Source, dead_matching, members_of
 from console.cli.target import opened
 from console.cli.tree import parsed
 from console.target import Target
-from console.text.pages import redrive as pages
 from console.text.spans import UNLIMITED
+from console.text.views import redrive as views
 from queries.actions.plan import count_nodes
 from queries.contract.spec import Action
 from queries.records.dead_letter import DeadLetter
@@ -128,7 +128,7 @@ def _course(
     dry_run = preview.dry_run
     shown = Report(
         record=preview,
-        lines=lambda cells: [*pages.plan(preview, cells), *page(dry_run, actions, (), cells)],
+        lines=lambda cells: [*views.plan(preview, cells), *dry_run_text(dry_run, actions, (), cells)],
         results=dry_run.results,
     )
     return msgspec.structs.replace(course, dry_run=dry_run, preview=shown)
@@ -141,7 +141,7 @@ def _state(run: Run | None, runner: Runner) -> RedriveReport:
 
 
 def _line(run: Run | None, runner: Runner) -> str:
-    return "" if isinstance(runner.step, ChangePart) else pages.line(_state(run, runner))
+    return "" if isinstance(runner.step, ChangePart) else views.line(_state(run, runner))
 
 
 def report_of(target: Target, run: Run | None, runner: Runner, given_up: bool = False) -> Report:
@@ -149,7 +149,7 @@ def report_of(target: Target, run: Run | None, runner: Runner, given_up: bool = 
     state = _state(run, runner)
     report = Report(
         record=state,
-        lines=lambda cells: pages.page(state, cells, limit=UNLIMITED),
+        lines=lambda cells: views.report_lines(state, cells, limit=UNLIMITED),
         results=state.skipped,
         code=STOPPED if state.state in (Reason.BUDGET, Reason.STOPPED) else None,
     )
@@ -158,4 +158,4 @@ def report_of(target: Target, run: Run | None, runner: Runner, given_up: bool = 
     resume, stop = commands_of(target.command, REDRIVE, state.run).lines
     notes = [f"The redrive is open. {resume}", stop]
     code = FAILED if given_up else ASKS
-    return msgspec.structs.replace(report, question=pages.question(state), notes=notes, open=True, code=code)
+    return msgspec.structs.replace(report, question=views.question(state), notes=notes, open=True, code=code)

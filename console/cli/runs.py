@@ -16,11 +16,11 @@ from console.cli.plain_change import change, outcomes_of
 from console.cli.target import opened
 from console.model.fields.run import FIELDS
 from console.target import Target
-from console.text.pages.action import result_page
-from console.text.pages.lines import BLANK, plain, wrapped
-from console.text.pages.redrive import page as redrive_page
-from console.text.pages.row_diff import ROWS_SHOWN
 from console.text.spans import UNLIMITED, Spans
+from console.text.views.action import result_lines
+from console.text.views.lines import BLANK, plain, wrapped
+from console.text.views.redrive import report_lines
+from console.text.views.row_diff import ROWS_SHOWN
 from queries.actions.plan import count_nodes
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
@@ -65,7 +65,7 @@ async def show(target: Target, name: str) -> int:
     """Show a run with the outcomes so far. Return the exit code."""
     async with _loaded(target, name) as (workspace, run):
         detail = await launch.look(workspace, run)
-    output_for(target).page(detail, lambda cells: list(_lines(target, detail, cells)))
+    output_for(target).text(detail, lambda cells: list(_lines(target, detail, cells)))
     return FAILED if detail.unread else 0
 
 
@@ -75,11 +75,11 @@ def _lines(target: Target, detail: RunDetail, cells: int) -> Iterator[Spans]:
     yield from wrapped(f"Reason: {run.reason}", cells, indent=0)
     yield BLANK
     if report is not None:
-        yield from redrive_page(report, cells, limit=UNLIMITED)
+        yield from report_lines(report, cells, limit=UNLIMITED)
         if detail.unread:
             yield plain(f"What the nodes do now could not be read: {detail.unread}", "$warning", 0)
     else:
-        yield from result_page(detail.results, cells, limit=ROWS_SHOWN)
+        yield from result_lines(detail.results, cells, limit=ROWS_SHOWN)
     if run.state == "open":
         yield BLANK
         yield plain(f"{count_nodes(len(detail.pending), detail.pending)} without an outcome.", indent=0)

@@ -12,7 +12,7 @@ from console.cli.target import missing, opened
 from console.model.fields.node import facts
 from console.target import Target
 from console.text.arguments import arguments
-from console.text.pages import detail as pages
+from console.text.views import detail as views
 from queries.read.reader import Reader
 from queries.records.node import Node
 
@@ -31,9 +31,9 @@ async def show(target: Target, text: str, size: int) -> int:
         entries, unreadable = await workspace.done(detail.node.id, 5)
     actions = list(_actions(reader, detail.node))
     output = output_for(target)
-    output.page(
+    output.text(
         detail,
-        lambda cells: pages.detail(
+        lambda cells: views.detail(
             detail,
             cells,
             now=detail.at,

@@ -13,9 +13,9 @@ from console.cli.suggested import incident_lines
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from console.text.not_checked import by_reason
-from console.text.pages.lines import plain, stacked
-from console.text.pages.news import news, unchanged
 from console.text.spans import Spans, crop
+from console.text.views.lines import plain, stacked
+from console.text.views.news import news, unchanged
 from queries.db.errors import attempted
 from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
@@ -42,7 +42,7 @@ async def stuck(
             seconds = 0.0 if watch and sample is None else sample
             now, notes = await read(workspace, readers, limit, seconds, whole=engine is None)
             say(*notes)
-            output.page(now.answer, lambda cells: _lines(target, now, labels, cells))
+            output.text(now.answer, lambda cells: _lines(target, now, labels, cells))
             unread = exit_code and workspace.broken
             return STUCK if exit_code and now.incidents else int(bool(notes or unread))
 

@@ -6,14 +6,14 @@ from collections.abc import Iterable
 from functools import partial
 
 from console.target import Target
-from console.text.pages import incidents as pages
 from console.text.spans import Spans
+from console.text.views import incidents as views
 from queries.records.finding import OPEN, Finding, Incident
 
 
 def incident_lines(target: Target, incidents: Iterable[Incident], cells: int, now: float) -> list[Spans]:
     """Return incidents for a width in cells, as of ``now`` in seconds since 1970."""
-    return pages.incidents(
+    return views.incidents(
         incidents, cells, now=now, command=partial(incident_command, target), helps=partial(command, target)
     )
 

@@ -7,8 +7,8 @@ from typing import TypeVar
 
 from console.model.fields.field import NOTHING, Context, Field
 from console.text import formatting, spans
-from console.text.pages.lines import Cell, aligned
 from console.text.spans import Spans
+from console.text.views.lines import Cell, aligned
 from queries.records.node import Count, Precision
 
 T = TypeVar("T")

@@ -130,7 +130,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
         def report(new: NewIncident, succeeded: bool = True) -> None:
             earlier.add(new.incident, new.at)
             if succeeded:
-                output.page(new, _page(target, new))
+                output.text(new, _lines(target, new))
 
         def forget(key: str, _: bool) -> None:
             ended.pop(key, None)
@@ -165,7 +165,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
             await hooks.end()
 
 
-def _page(target: Target, new: NewIncident) -> Make:
+def _lines(target: Target, new: NewIncident) -> Make:
     return lambda cells: incident_lines(target, [new.incident], cells, new.at)
 
 

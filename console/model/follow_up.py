@@ -116,4 +116,4 @@ class FollowUp:
             return f"{number}not taken yet, {passed} after the commit"
         if self._stopped is not None:
             return f"{number}not taken within {passed}; no longer watched"
-        return f"{number}not taken within {passed}: is a worker running? The stuck page shows what it waits for"
+        return f"{number}not taken within {passed}: is a worker running? The stuck screen shows what it waits for"

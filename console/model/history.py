@@ -1,4 +1,4 @@
-"""Visited pages in order, with a way back and forward. UI-free."""
+"""Visited screens in order, with a way back and forward. UI-free."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ PLACES_KEPT = 100  # places that are kept
 
 @dataclass(frozen=True)
 class Place:
-    """A page: its mode, and its own key there. ``show`` opens it again."""
+    """A screen: its mode, and its own key there. ``show`` opens it again."""
 
     mode: str
     key: str = ""
@@ -28,9 +28,9 @@ class History:
         self._at = -1
 
     def visit(self, place: Place) -> None:
-        """Note that a page is in front.
+        """Note that a screen is in front.
 
-        A return to the previous page, or to the next one after going back, is a move in the history.
+        A return to the previous screen, or to the next one after going back, is a move in the history.
         """
         for step in (0, -1, 1):
             if self._place(self._at + step) == place:

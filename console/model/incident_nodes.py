@@ -48,7 +48,7 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
             matching, unread = await reader.finding_of(spec, others).answer(transaction) if others else ((), "")
         why += [unread] if unread else []
         if matching:
-            findings += (await reader.findings(matching, limit=len(matching))).found
+            findings += (await reader.findings(matching, limit=len(matching))).findings
             now = workspace.incidents(findings)
             newest = next((each for each in now if each.key == incident.key), newest)
         if limit is not None and len(newest.node_ids) >= limit:

@@ -1,4 +1,4 @@
-"""Interface of a list for its page. UI-free."""
+"""Interface of a list for its screen. UI-free."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from time import monotonic
 
 import msgspec
 
-from console.text.pages import redrive as pages
-from console.text.pages.change_summary import titles
+from console.text.views import redrive as views
+from console.text.views.change_summary import titles
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.action import DryRun, Outcome, Result
 from queries.records.run import RedriveReport
@@ -96,7 +96,7 @@ class RunWork:
         """Question of a redrive, or why it waits or has failed; "" for a change."""
         if not self.watches:
             return ""
-        return self.error_text or (pages.question(self.report) if self.asks else "")
+        return self.error_text or (views.question(self.report) if self.asks else "")
 
     @property
     def run_id(self) -> str:

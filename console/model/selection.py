@@ -135,7 +135,7 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
     reads = (reader.findings(ids, limit=len(ids), offer=False) for ids in parts)
     for read in await reader.database.together(*reads):
         why = why or next(_failures(read), "")
-        _note(codes, read.found)
+        _note(codes, read.findings)
     return list(marked(nodes, codes)), why
 
 
@@ -164,7 +164,7 @@ async def _of_findings(reader: Reader, filter: Filter, missing: list[str]) -> As
     values = finding_terms(filter)[0].values
     read = await reader.findings(limit=SELECTED_FINDING_NODES)
     codes: dict[str, list[str]] = {}
-    _note(codes, (*read.found, *reader.watched()))
+    _note(codes, (*read.findings, *reader.watched()))
     named = [value.text.casefold() for value in values if value.text.casefold() != "any"]
 
     def concerns(code: str) -> bool:

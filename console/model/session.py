@@ -70,7 +70,7 @@ def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: 
 
 def _named(parts: Iterable[Part]) -> list[tuple[str, str, str]]:
     """Return which findings there are."""
-    return [(part.label, finding.node_id, finding.code) for part in parts for finding in part.findings.found]
+    return [(part.label, finding.node_id, finding.code) for part in parts for finding in part.findings.findings]
 
 
 class ErrorCollector:
@@ -106,10 +106,10 @@ class Session:
         self.workspace: Workspace | None = None
         self.counts: dict[str, tuple[Count, ...]] = {}
         self.findings_loaded = False  # True once findings were read
-        self.findings_first = False  # True if the first page shows findings
+        self.findings_first = False  # True if the first screen shows findings
         self.pending: tuple[str, ...] = ()  # what the first read of findings is still missing
         self.notice = ""  # message shown to the operator once
-        self.page_trouble = ""  # error of the last read of the front page
+        self.screen_trouble = ""  # error of the last read of the front screen
         self.paused = False
         self.read_screen: Callable[[], Awaitable[None]] | None = None
         self.changed: Callable[[], None] = lambda: None
@@ -257,9 +257,9 @@ class Session:
 
         Sorted here, because the cursor moves more often than findings change.
         """
-        before, self.shown = self.shown.found, now
-        if now.found != before:
-            self._findings = tuple(sorted(now.found, key=rank))
+        before, self.shown = self.shown.findings, now
+        if now.findings != before:
+            self._findings = tuple(sorted(now.findings, key=rank))
             self._by_node = {}
             for finding in self._findings:
                 self._by_node.setdefault(finding.node_id, []).append(finding)
@@ -278,7 +278,7 @@ class Session:
         self._severities, self._oldest = {}, {}
         for part in parts:
             worst: dict[str, int] = {}
-            for finding in part.findings.found:
+            for finding in part.findings.findings:
                 worst[finding.node_id] = max(worst.get(finding.node_id, 0), finding.severity)
                 if finding.since is not None:
                     self._oldest[part.label] = min(self._oldest.get(part.label, finding.since), finding.since)
@@ -387,7 +387,7 @@ class Session:
             error_text = await self._poll_step(self._poll_screen, self._screen_clock) or error_text
             read = True
             if not error_text:
-                self.begun.set()  # samples and findings that the page does not show come after its first rows
+                self.begun.set()  # samples and findings that the screen does not show come after its first rows
         if self.paused and not forced:
             self.error_text = error_text
             return True
@@ -436,18 +436,18 @@ class Session:
             await self.workspace.database.renew()
             await self._check(self.workspace)
             counts = (self._count(label, errors) for label in self.engines)
-            await self.workspace.database.together(self._read_page(errors), *counts)
-        # A page that reads nothing itself is as fresh as the counts.
+            await self.workspace.database.together(self._read_front(errors), *counts)
+        # A screen that reads nothing itself is as fresh as the counts.
         if self._server_time is not None and not errors.error_text:
             self.read(self._server_time + self._now() - self._read_at)
 
-    async def _read_page(self, errors: ErrorCollector) -> None:
-        """Read what the page in front shows."""
+    async def _read_front(self, errors: ErrorCollector) -> None:
+        """Read what the screen in front shows."""
         if self.read_screen is not None:
             own = ErrorCollector()
             with own.each():
                 await self.read_screen()
-            self.page_trouble = own.error_text
+            self.screen_trouble = own.error_text
             errors.add("", own.error_text)
 
     async def _count(self, label: str, errors: ErrorCollector) -> None:

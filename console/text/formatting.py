@@ -85,7 +85,7 @@ def due(seconds: float | None) -> str:
 
 
 class Times(StrEnum):
-    """Form of times: how long ago (pages: in UTC), in UTC, or in the local zone."""
+    """Form of times: how long ago (screens: in UTC), in UTC, or in the local zone."""
 
     RELATIVE = "relative"
     UTC = "UTC"

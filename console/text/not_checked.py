@@ -23,4 +23,4 @@ def by_reason(skipped: Iterable[SkippedFinding]) -> Iterator[tuple[str, str]]:
 
 def scan_offer(need: ScanRequired, scan: str) -> str:
     """Return the option or key ``scan``, and what it costs."""
-    return f"{scan} reads it with a scan of about {formatting.size(need.pages * 8192)}."
+    return f"{scan} reads it with a scan of about {formatting.size(need.blocks * 8192)}."

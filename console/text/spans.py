@@ -16,7 +16,7 @@ Spans = list[tuple[str, str]]
 Make = Callable[[int], Sequence[Spans]]
 """Return the lines of a text for a width in cells."""
 
-LINKED = "underline"  # style of a link on a page that cannot be followed, or of one that is not chosen
+LINKED = "underline"  # style of a link on a screen that cannot be followed, or of one that is not chosen
 
 
 class Link(str):

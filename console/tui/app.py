@@ -1,4 +1,4 @@
-"""The app: one database session, the modes, and the keys that work on every page."""
+"""The app: one database session, the modes, and the keys of every screen."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from console.tui.driver import Terminal
 from console.tui.guide import Guide
 from console.tui.key_queue import Keyboard, Typed
 from console.tui.keymap import Keys
-from console.tui.screens.base import PageScreen
+from console.tui.screens.base import MainScreen
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.view import View
 from console.tui.widgets.ascii import AsciiFilter
@@ -43,7 +43,7 @@ from queries.records.snapshot import Snapshot
 from queries.text.safe_text import safe_text
 
 FIRST_FRAME_DELAY = 0.4  # seconds to wait for rows before "Connecting" is painted
-BETWEEN = "between"  # mode without a page, while all pages are replaced
+BETWEEN = "between"  # mode without a screen, while all screens are replaced
 
 
 def _check(target: Target) -> None:
@@ -131,7 +131,7 @@ class UnstickApp(App[None]):
         self._color_filters = filter_for(self.console.color_system)
         self.animation_level = "none"
         self._announced = (self.session.link, "")
-        self._painted: tuple[PageScreen | None, Snapshot | None] = (None, None)  # the page that was read, and of what
+        self._painted: tuple[MainScreen | None, Snapshot | None] = (None, None)  # the screen that was read, and of what
         self._acting = False
         self._history = History()
         self.viewed = View()  # what help explains first
@@ -184,7 +184,7 @@ class UnstickApp(App[None]):
         self.session.findings_first = self.DEFAULT_MODE == "stuck"
         self.session.read_screen, self.session.changed = self._read_screen, self._renew_changed
         if not self.session.findings_first:
-            self.session.begun.clear()  # it may have begun without this page
+            self.session.begun.clear()  # it may have begun without this screen
         self.session.run_now()
         self.run_worker(self._follow_session(self.session), group="session")
 
@@ -223,14 +223,14 @@ class UnstickApp(App[None]):
     # refresh
 
     @property
-    def front(self) -> PageScreen | None:
-        """The page in front, even under a dialog. None once the app is ending."""
+    def front(self) -> MainScreen | None:
+        """The screen in front, even under a dialog. None once the app is ending."""
         if not self.is_running:
             return None
-        return next((s for s in reversed(self.screen_stack) if isinstance(s, PageScreen)), None)
+        return next((s for s in reversed(self.screen_stack) if isinstance(s, MainScreen)), None)
 
     async def _read_screen(self) -> None:
-        """Let the dialog in front and the page below it read and paint themselves.
+        """Let the dialog in front and the screen below it read and paint themselves.
 
         Raises DatabaseError.
         """
@@ -238,7 +238,7 @@ class UnstickApp(App[None]):
         for screen in reversed(self.screen_stack):
             if isinstance(screen, ConsoleScreen) and screen.is_mounted:
                 await screen.read()
-            if isinstance(screen, PageScreen):
+            if isinstance(screen, MainScreen):
                 self._painted = screen, self.session.shown
                 return
 
@@ -250,14 +250,14 @@ class UnstickApp(App[None]):
     def _renew_changed(self) -> None:
         """Let every screen show what the session has read.
 
-        A page that was painted as it was read renews only what is around its body.
+        A screen that was painted as it was read renews only what is around its body.
         """
         textual_compat.adopt(self)
         self._announce()
         self._notify()
         (painted, shown), self._painted = self._painted, (None, None)
         for screen in self.screen_stack if self.is_running else ():
-            if isinstance(screen, PageScreen) and screen is painted and shown is self.session.shown:
+            if isinstance(screen, MainScreen) and screen is painted and shown is self.session.shown:
                 screen.renew_frame()
             elif isinstance(screen, ConsoleScreen):
                 screen.renew()
@@ -343,7 +343,7 @@ class UnstickApp(App[None]):
         self.run_worker(self._switch(target), group="context", exclusive=True)
 
     async def _switch(self, target: Target) -> None:
-        """Close the session and all pages, and begin again with another database."""
+        """Close the session and all screens, and begin again with another database."""
         old = self.session
         old.read_screen, old.changed = None, lambda: None
         await old.close()
@@ -368,10 +368,10 @@ class UnstickApp(App[None]):
         if self.current_mode != mode:
             self.switch_mode(mode)
         else:
-            self._close_pages()
+            self._close_screens()
 
-    def _close_pages(self) -> None:
-        """Return to the first page of the mode."""
+    def _close_screens(self) -> None:
+        """Return to the first screen of the mode."""
         while len(self.screen_stack) > 1:
             self.screen.dismiss(None)  # who waits for the answer of a dialog gets None
 
@@ -386,7 +386,7 @@ class UnstickApp(App[None]):
 
         if self.current_mode != "tree":
             self.switch_mode("tree")
-        self._close_pages()
+        self._close_screens()
         screen = self.screen
         if isinstance(screen, TreeScreen):
             self._history.add(screen.place())
@@ -408,7 +408,7 @@ class UnstickApp(App[None]):
         if self.front is not None:
             self.front.begin(self._follow(self.front, text), "open", exclusive=True)
 
-    async def _follow(self, page: PageScreen, text: str) -> None:
+    async def _follow(self, screen: MainScreen, text: str) -> None:
         """Open the node that an id names, or the list of nodes if it names several."""
         from console.tui.screens.detail import DetailScreen
         from console.tui.screens.find import FindScreen
@@ -417,12 +417,12 @@ class UnstickApp(App[None]):
         engines = self.session.engines
         answers = [part async for part in search(engines, sought(text, engines.values()), texts=False)]
         nodes = sure(answers)
-        if self.screen is not page:
+        if self.screen is not screen:
             return
         if len(nodes) == 1:
-            self.open_place(DetailScreen(nodes[0], page.mode()))
+            self.open_place(DetailScreen(nodes[0], screen.mode()))
         elif nodes:
-            self.push_screen(FindScreen(text, page.mode()))
+            self.push_screen(FindScreen(text, screen.mode()))
         else:
             self.say(f"{text} was not found; searched in {', '.join(part.engine for part in answers)}.", "warn")
 
@@ -432,30 +432,30 @@ class UnstickApp(App[None]):
     def action_go(self, step: int) -> None:
         place = self._history.go(step)
         if place is None:
-            self.say("There is no earlier page." if step < 0 else "There is no later page.", "faint")
+            self.say("There is no earlier screen." if step < 0 else "There is no later screen.", "faint")
             return
         if self.current_mode != place.mode:
             self.switch_mode(place.mode)
         if not self._uncover(place):
             place.show()
 
-    def open_place(self, page: PageScreen) -> None:
-        """Open a page, or uncover it if it is open already below others."""
-        self._history.add(page.place())
-        if not self._uncover(page.place()):
-            self.push_screen(page)
+    def open_place(self, screen: MainScreen) -> None:
+        """Open a screen, or uncover it if it is open already below others."""
+        self._history.add(screen.place())
+        if not self._uncover(screen.place()):
+            self.push_screen(screen)
 
     def _uncover(self, place: Place) -> bool:
-        """Close the pages above one that is open. Return False if it is not open."""
+        """Close the screens above one that is open. Return False if it is not open."""
         for above, screen in enumerate(reversed(self.screen_stack)):
-            if isinstance(screen, PageScreen) and screen.place() == place:
+            if isinstance(screen, MainScreen) and screen.place() == place:
                 for _ in range(above):
                     self.screen.dismiss(None)
                 return True
         return False
 
     def action_blockers(self) -> None:
-        """Open the page with the sessions that lock the node under the cursor."""
+        """Open the screen with the sessions that lock the node under the cursor."""
         from console.tui.screens.blockers import BlockersScreen
 
         node = self.front.cursor() if self.front else None
@@ -469,7 +469,7 @@ class UnstickApp(App[None]):
         if self.front is not None:
             self.run_worker(self._hand_over(self.front), group="shift", exclusive=True)
 
-    async def _hand_over(self, page: PageScreen) -> None:
+    async def _hand_over(self, screen: MainScreen) -> None:
         from console.tui.screens.copy import CopyScreen, shift_choices
 
         try:
@@ -478,7 +478,7 @@ class UnstickApp(App[None]):
             self.session.failed(error)
             self.refuse(f"The audit log could not be read. {error}")
             return
-        if page is self.front:
+        if screen is self.front:
             self.push_screen(CopyScreen(choices))
 
     def action_command_palette(self) -> None:
@@ -501,7 +501,7 @@ class UnstickApp(App[None]):
         self.times = self.times.following
         formatting.show_times(self.times)
         zones = {
-            Times.RELATIVE: "relative in lists, in UTC on pages",
+            Times.RELATIVE: "relative in lists, in UTC on screens",
             Times.UTC: "in UTC",
             Times.LOCAL: "in the local zone",
         }
@@ -523,7 +523,7 @@ class UnstickApp(App[None]):
             self.act(perform_key(self.front, key))
 
     def act(self, steps: Coroutine[Any, Any, None]) -> None:
-        """Run an action of the page in front, unless one is running.
+        """Run an action of the screen in front, unless one is running.
 
         A key that repeats must not start it twice. The dialogs say themselves what fails; before them, nodes are read.
         """

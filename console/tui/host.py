@@ -25,11 +25,11 @@ class Host(Protocol):
     saved_filters: Mapping[str, str]
     """Saved filters by name, from the settings."""
     times: Times
-    """Form of the times in lists and pages."""
+    """Form of the times in lists and screens."""
     guide: Guide
     """Names the next key of the first repair."""
     viewed: View
-    """The page from which help was asked for."""
+    """The screen from which help was asked for."""
     starting: bool
     """True until the first frame is painted."""
 
@@ -45,16 +45,16 @@ class Host(Protocol):
         """Leave this database for that of another context of the settings."""
 
     def say(self, text: str, tone: str = "") -> None:
-        """Show a message in the status line of the page in front."""
+        """Show a message in the status line of the screen in front."""
 
     def refuse(self, why: str, commands: Mapping[str, str] | None = None) -> None:
         """Open a dialog that says why a key does nothing."""
 
     def act(self, steps: Coroutine[Any, Any, None]) -> None:
-        """Run the dialogs of an action of the page in front, unless one is running."""
+        """Run the dialogs of an action of the screen in front, unless one is running."""
 
     def open_node(self, node: Node) -> None:
-        """Open the page of a node."""
+        """Open the screen of a node."""
 
     def reveal(self, node: Node) -> None:
         """Show a node in its tree."""
@@ -72,7 +72,7 @@ class Host(Protocol):
         """Show the sessions that lock the node under the cursor."""
 
     def visited(self, place: Place) -> None:
-        """Note in the history that a page is in front."""
+        """Note in the history that a screen is in front."""
 
     def action_go(self, step: int) -> None:
-        """Go back (-1) or forward (1) in the history of pages."""
+        """Go back (-1) or forward (1) in the history of screens."""

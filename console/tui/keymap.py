@@ -54,7 +54,7 @@ APP = (
         "find", "f", "app.find", "find", "Find nodes in all engines by an id, a text with ids, or a part of a text", 15
     ),
     Key("shift", "H", "app.hand_over", "hand over", "Copy what is open, what was done, and what is stuck again"),
-    Key("history.back", "left_square_bracket,alt+left", "app.go(-1)", "back", "Back to the page before"),
+    Key("history.back", "left_square_bracket,alt+left", "app.go(-1)", "back", "Back to the screen before"),
     Key("history.forward", "right_square_bracket,alt+right", "app.go(1)", "forward", "Forward again"),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),
     Key("pause", "p", "app.pause", "pause", "Pause or resume refreshing", 71),
@@ -68,7 +68,7 @@ APP = (
 )
 MODES = tuple(key for key in APP if key.id.startswith("mode."))
 """Keys of the modes, each named by its id."""
-PAGES = tuple(key for key in APP if key.id.startswith(("mode.", "find", "shift", "history.", "palette")))
+OPENERS = tuple(key for key in APP if key.id.startswith(("mode.", "find", "shift", "history.", "palette")))
 """Keys that open something to read. They also close the result of an action."""
 
 NODE = (
@@ -86,8 +86,8 @@ NODE = (
 LIST = (  # bound by the widget of every list
     Key("table.up", "up,k", "move(-1)", "up", "The row above"),
     Key("table.down", "down,j", "move(1)", "down", "The row below"),
-    Key("table.page_up", "pageup,ctrl+b", "page(-1)", "page up", "One screen up"),
-    Key("table.page_down", "pagedown,ctrl+f", "page(1)", "page down", "One screen down"),
+    Key("table.page_up", "pageup,ctrl+b", "screenful(-1)", "page up", "One screen up"),
+    Key("table.page_down", "pagedown,ctrl+f", "screenful(1)", "page down", "One screen down"),
     Key("table.first", "home", "edge(-1)", "first", "The first row"),
     Key("table.last", "end", "edge(1)", "last", "The last row; the tree loads all rows up to it"),
 )
@@ -95,8 +95,8 @@ LIST = (  # bound by the widget of every list
 TEXT = (
     Key("text.up", "up,k", "by(-1)", "up", "One line up"),
     Key("text.down", "down,j", "by(1)", "down", "One line down"),
-    Key("text.page_up", "pageup", "page(-1)", "page up", "One screen up"),
-    Key("text.page_down", "pagedown,space", "page(1)", "page down", "One screen down"),
+    Key("text.page_up", "pageup", "screenful(-1)", "page up", "One screen up"),
+    Key("text.page_down", "pagedown,space", "screenful(1)", "page down", "One screen down"),
     Key("text.first", "home", "edge(-1)", "top", "The first line"),
     Key("text.last", "end", "edge(1)", "bottom", "The last line"),
 )
@@ -109,7 +109,7 @@ FILTER_LINE = (
 
 CHECKBOX = (Key("checkbox.switch", "space", "switch", "switch", "Turn the checkbox on or off"),)
 
-ROWS = (  # bound by the page of every list
+ROWS = (  # bound by the screen of every list
     Key("rows.open", "enter", "screen.open", "open", "Everything about the row, its group, or the next rows", 5),
     Key("rows.filter", "slash", "screen.filter", "filter", "Show the rows that match: words and field:value", 10),
     Key("rows.mark", "space", "screen.mark", "mark", "Mark or unmark the row or its group, and go on", 30),
@@ -155,13 +155,13 @@ CHANGED = (
 FOUND = (
     Key("found.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
     Key("found.large", "m", "screen.more", "large values", "Search values of more than 64 kB, too", 25),
-    Key("found.leave", "backspace", "screen.leave", "back", "Back to the previous page; escape does it, too", 1),
+    Key("found.leave", "backspace", "screen.leave", "back", "Back to the previous screen; escape does it, too", 1),
     *NODE,
 )
 
 HELP = (
     Key("help.search", "slash", "screen.search", "search", "Show the entries of the help with a text", 10),
-    Key("help.back", "escape,backspace", "screen.back", "back", "Show the whole help again, or the page before", 1),
+    Key("help.back", "escape,backspace", "screen.back", "back", "Show the whole help again, or the screen before", 1),
 )
 
 AUDIT_LOG = (
@@ -170,17 +170,17 @@ AUDIT_LOG = (
 )
 
 DETAIL = (
-    Key("detail.link", "tab", "screen.link(1)", "next id", "The next id on the page that can be opened", 6),
-    Key("detail.link_before", "shift+tab", "screen.link(-1)", "previous id", "The previous id on the page"),
+    Key("detail.link", "tab", "screen.link(1)", "next id", "The next id on the screen that can be opened", 6),
+    Key("detail.link_before", "shift+tab", "screen.link(-1)", "previous id", "The previous id on the screen"),
     Key("detail.follow", "enter", "screen.follow", "open id", "Open the chosen id: parent, child, owner, blocker", 7),
-    Key("detail.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),
+    Key("detail.back", "escape,backspace", "screen.back", "back", "Back to the previous screen", 1),
     Key("detail.more", "m", "screen.more", "more bytes", "Fetch more of the stored bytes", 20),
     Key("detail.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 25),
     *NODE,
 )
 
 BLOCKERS = (
-    Key("blockers.back", "escape,backspace", "screen.back", "back", "Back to the previous page", 1),
+    Key("blockers.back", "escape,backspace", "screen.back", "back", "Back to the previous screen", 1),
     Key("blockers.link", "tab", "screen.link(1)", "next session", "Choose the next session", 6),
     Key("blockers.link_before", "shift+tab", "screen.link(-1)", "previous session", "Choose the previous session"),
     Key("blockers.end", "E", "screen.signal('end_session')", "end session", "End the chosen session, or the root", 10),
@@ -238,8 +238,8 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the changes": CHANGED,
     "in the search results": FOUND,
     "in the audit log": AUDIT_LOG,
-    "in the detail page": DETAIL,
-    "in the blockers page": BLOCKERS,
+    "in the detail screen": DETAIL,
+    "in the blockers screen": BLOCKERS,
     "in an audit log entry": ENTRY,
     "in every dialog": DIALOG,
     "in the input of an action": INPUT,
@@ -263,8 +263,8 @@ class Keys:
         self._remapped = remapped
         self.actions = action_keys(actions, remapped)
         """Key -> names of the actions it runs; engines may use one key for different actions."""
-        self.pages = {name: key for key in PAGES for name in self.names(key)}
-        """Keys that open something to read on every page."""
+        self.openers = {name: key for key in OPENERS for name in self.names(key)}
+        """Keys that open something to read on every screen."""
         self.always = {name for key in APP if key.always for name in self.names(key)}
         """Keys that no field and no dialog gets."""
 

@@ -1,4 +1,4 @@
-"""Command palette, filled from the key tables and the front page's actions."""
+"""Command palette, filled from the key tables and the front screen's actions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from console.model.selection import may_match
 from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.keymap import Key
-from console.tui.screens.base import PageScreen
+from console.tui.screens.base import MainScreen
 from console.tui.textual_compat import ClosedGuard
 from console.tui.widgets.footer import Hint
 from queries.contract.spec import Action
@@ -90,8 +90,8 @@ class Commands(Provider):
         return cast(Host, self.app)
 
     @property
-    def _page(self) -> PageScreen | None:
-        return self.screen if isinstance(self.screen, PageScreen) else None
+    def _front(self) -> MainScreen | None:
+        return self.screen if isinstance(self.screen, MainScreen) else None
 
     async def discover(self) -> Hits:
         for command in self._commands():
@@ -115,15 +115,15 @@ class Commands(Provider):
         yield Hit(likely / 2, Content(safe_text(f"find {text}")), find, help="Nodes by id or text, in all engines")
 
     def _commands(self) -> Iterator[Command]:
-        """Yield commands for the row, for the page, and for all pages.
+        """Yield commands for the row, for the screen, and for all screens.
 
-        An action that the row refuses follows the page's keys, with the reason.
+        An action that the row refuses follows the screen's keys, with the reason.
         """
-        page = self._page
-        hints = [] if page is None else page.action_hints()
+        front = self._front
+        hints = [] if front is None else front.action_hints()
         yield from (self._action(hint) for hint in hints if not hint.why)
-        if page is not None:
-            yield from (self._key(key) for key in page.KEYS if key.handler)
+        if front is not None:
+            yield from (self._key(key) for key in front.KEYS if key.handler)
         yield from (self._action(hint) for hint in hints if hint.why)
         yield from (self._key(key) for key in keymap.APP if not key.always and key.id != "palette")
         current = self._host.context
@@ -137,7 +137,7 @@ class Commands(Provider):
     def _named(self, text: str) -> Iterator[Command]:
         """Yield the actions that ``cancel SendEmail`` names.
 
-        There is one for each engine and kind, for all nodes that match. The engine of the page is first.
+        There is one for each engine and kind, for all nodes that match. The engine of the screen is first.
         """
         name, _, rest = text.partition(" ")
         key = self._host.keys.of_action(name)
@@ -145,23 +145,23 @@ class Commands(Provider):
             typed = parse(rest, saved=self._host.saved_filters)
         except FilterError:
             return
-        page = self._page
-        if page is None or not key or not typed.terms:
+        front = self._front
+        if front is None or not key or not typed.terms:
             return
-        label, readers = page.label(), self._host.session.engines.values()
+        label, readers = front.label(), self._host.session.engines.values()
         for reader in sorted(readers, key=lambda reader: reader.label != label):
             for kind in reader.engine.spec.kinds:
                 for action in reader.actions(kind.name):
                     chosen = _narrowed(typed, reader, kind.name, action)
                     if action.name == name and action.writes and chosen is not None:
                         title = f"{action.title}: all {plural(kind.name)} of {reader.label} that match {typed}"
-                        act = partial(self.app.call_later, self._act_on_all, page, key, reader, chosen)
+                        act = partial(self.app.call_later, self._act_on_all, front, key, reader, chosen)
                         yield Command(title, DRY_RUN, act)
 
-    def _act_on_all(self, page: PageScreen, key: str, reader: Reader, filter: Filter) -> None:
+    def _act_on_all(self, front: MainScreen, key: str, reader: Reader, filter: Filter) -> None:
         from console.tui.screens.action import perform_on_all
 
-        self._host.act(perform_on_all(page, key, reader, filter))
+        self._host.act(perform_on_all(front, key, reader, filter))
 
     def _action(self, hint: Hint) -> Command:
         about = safe_text(hint.why) or DRY_RUN

@@ -121,7 +121,7 @@ def repair_style_cache() -> None:
     """Release the painted lines of removed widgets. Calling it again has no effect.
 
     ``StylesCache.get_inner_outer`` is a method under ``lru_cache(1024)``, so the cache holds a reference to every
-    instance, and each instance holds the painted lines of its widget. Opening 150 pages grew the process by 17 MB.
+    instance, and each instance holds the painted lines of its widget. Opening 150 screens grew the process by 17 MB.
     Here the styles are cached by their colours alone.
     """
     StylesCache.get_inner_outer = _get_inner_outer  # type: ignore[method-assign, assignment]

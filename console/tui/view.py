@@ -1,4 +1,4 @@
-"""The part of a page that help explains first."""
+"""The part of a screen that help explains first."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from queries.records.record import Record
 
 
 class View(Record):
-    """Text of a page, and the line under its cursor.
+    """Text of a screen, and the line under its cursor.
 
     ``refused`` are actions that are not possible there, with the reasons; ``columns`` headings with their meanings.
     """

@@ -15,7 +15,7 @@ import msgspec
 from queries.actions.plan import recorded
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, DeniedError, LockedError, SlowError
 from queries.db.transaction import Transaction
-from queries.read.asked import NOW, together
+from queries.read.question import NOW, together
 from queries.records.action import Durability, Outcome, Result
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
@@ -158,8 +158,8 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     admission = workspace.admission(request.reader, script.action, again=run is not None)
     written = gate.written(detected.schema, detected.relations)
     images = attempt.copies.images
-    asked = together(admission, written, NOW, *([] if images is None else [images.learning()]))
-    (why, path), before, attempt.at, *_ = await asked.answer(transaction)
+    question = together(admission, written, NOW, *([] if images is None else [images.learning()]))
+    (why, path), before, attempt.at, *_ = await question.answer(transaction)
     if why:
         attempt.nodes.skip_all(Outcome.REFUSED, why)
         return False

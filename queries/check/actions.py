@@ -279,7 +279,7 @@ class ActionCheck:
     async def _read_suggestions(self) -> None:
         """Read the arguments that findings suggest. Raises DatabaseError."""
         suggestions: dict[str, list[tuple[str, dict[str, str]]]] = {}
-        for finding in (await self.reader.findings()).found:
+        for finding in (await self.reader.findings()).findings:
             if finding.action and OPEN not in finding.arguments.values():
                 suggestions.setdefault(finding.node_id, []).append((finding.action, finding.arguments))
         self._suggestions = suggestions

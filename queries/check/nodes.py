@@ -37,7 +37,7 @@ async def known_nodes(reader: Reader, most: int = NODES_LOOKED_AT) -> dict[str, 
     nodes: dict[str, Node] = {}
     ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
     ahead += [each.node for each in (await reader.dead()).dead_letters]
-    ahead += (await reader.nodes({f.node_id for f in (await reader.findings()).found})).nodes
+    ahead += (await reader.nodes({f.node_id for f in (await reader.findings()).findings})).nodes
     parents = reader.engine.spec.parents
     while ahead and len(nodes) < most:
         node = ahead.pop(0)
@@ -86,7 +86,7 @@ async def check_many_findings(reader: Reader, notes: Notebook) -> None:
     Raises DatabaseError.
     """
     seen: set[str] = set()
-    for finding in (await reader.findings()).found:
+    for finding in (await reader.findings()).findings:
         if finding.code not in seen:
             seen.add(finding.code)
             await _check_alone(reader, finding, notes)
@@ -132,7 +132,7 @@ async def _check_ids(reader: Reader, which: str, notes: Notebook) -> None:
     if at is None:
         return
     async with reader.database.reading() as transaction:
-        rows = await transaction.rows(at, reader.variant.parameters(cursor=None, page=100))
+        rows = await transaction.rows(at, reader.variant.parameters(cursor=None, limit=100))
     ids = [row["id"] for row in rows if row["id"] is not None]
     _check_once(at, ids, notes)
     there = {reader.local(node.id) for node in (await reader.nodes(ids)).nodes}
@@ -265,11 +265,11 @@ async def _check_findings(reader: Reader, notes: Notebook) -> None:
     for skipped in read.skipped_findings:
         if skipped.failed:
             notes.fault(_of(reader, f"findings/{skipped.code}"), skipped.why)
-    codes = {finding.code for finding in read.found}
+    codes = {finding.code for finding in read.findings}
     for code, spec in reader.finding_specs.items():
         if spec.sample is None and code not in codes:
             notes.note(f"no row has the finding {code}, so its evidence was not looked at")
-    for finding in read.found:
+    for finding in read.findings:
         at, spec = _of(reader, f"findings/{finding.code}"), reader.finding_specs[finding.code]
         local = reader.local(finding.node_id)
         notes.number += 1
@@ -305,7 +305,7 @@ async def _check_edges(reader: Reader, notes: Notebook) -> None:
         edges = await transaction.rows(query("edges"), names)
     asked = [f"findings/{code}" for code in reader.finding_specs if f"findings/{code}" in reader.engine.statements]
     statements = [at for name in (*asked, "dead") if (at := reader.variant.select(name)) is not None]
-    values = reader.variant.parameters(ids=None, cursor=None, page=MANY_ROWS)
+    values = reader.variant.parameters(ids=None, cursor=None, limit=MANY_ROWS)
     async with reader.database.reading() as transaction:
         timed = {at for at in statements if all(row["since"] is not None for row in await transaction.rows(at, values))}
     for edge in edges:

@@ -21,7 +21,7 @@ from queries.contract.needs import OF_EXPRESSION
 from queries.db.errors import DatabaseError
 from queries.db.query import Query, Rows
 from queries.files.statement import Statement
-from queries.read.asked import Asked
+from queries.read.question import Question
 from queries.read.reader import PAGE_NODES, Reader
 from queries.text.psql_text import array
 from queries.write.nodes import Lists, ask
@@ -39,17 +39,17 @@ class ReadCount:
     def __init__(self) -> None:
         self.read: list[tuple[Statement, int]] = []
 
-    def ask(self, part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
+    def ask(self, part: Statement, values: Mapping[str, Any], lists: Lists) -> Question[Rows]:
         """Ask a statement with its parameters, and count."""
-        asked = ask(part, values, lists)
+        question = ask(part, values, lists)
         count = Query(query("rows_read"))
 
         def read(answers: Sequence[Rows]) -> Rows:
             before, *rows, after = answers
             self.read.append((part, after[0]["n"] - before[0]["n"]))
-            return asked.read(rows)
+            return question.read(rows)
 
-        return Asked([count, *asked.queries, count], read)
+        return Question([count, *question.queries, count], read)
 
 
 async def check_plans(subject: Subject, notes: Notebook) -> None:
@@ -123,7 +123,7 @@ async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
                 continue
             of_kind = [local for local in roots if local.startswith(kind)]
             given = {"ids": of_kind if name == "nodes" else None, "places": []}
-            values = reader.variant.parameters(cursor=None, page=PAGE_NODES, parent=next(iter(of_kind), ""), **given)
+            values = reader.variant.parameters(cursor=None, limit=PAGE_NODES, parent=next(iter(of_kind), ""), **given)
             notes.number += 1
             with notes.errors(chosen):
                 read = await _read(reader, chosen, values)

@@ -17,7 +17,7 @@ from queries.text.suggest import did_you_mean
 PARAMETERS = {
     **dict.fromkeys(("ids", "places", "versions", "met_needs"), "text[]"),
     **dict.fromkeys(("args", "changes", "copied", "images", "settings"), "jsonb"),
-    **dict.fromkeys(("page", "bytes"), "int"),
+    **dict.fromkeys(("limit", "bytes"), "int"),
     **dict.fromkeys(("operator", "reason", "id", "parent", "cursor", "query", "dry_run", "schema"), "text"),
     "since": "float8",
 }
@@ -25,7 +25,7 @@ PARAMETERS = {
 
 ``ids``: local ids; NULL for all in findings and dead letters. ``versions``: of each id, as the operator saw it.
 ``places``: the last known ctid of each id. ``met_needs``: names of needs. ``settings``: thresholds and options.
-``page``: the maximum number of rows. ``bytes``: the maximum number of bytes to return. ``since``: seconds since 1970.
+``limit``: the maximum number of rows. ``bytes``: the maximum number of bytes to return. ``since``: seconds since 1970.
 ``args``: values of an action's arguments. ``copied``: id, table and key of each row that was copied before the change;
 NULL before it. ``dry_run``: time of the dry run; NULL in it. ``changes``: rows that the action changed.
 """

@@ -73,7 +73,7 @@ async def row_locked(
     be workers of an engine. Without it, any session may be one. Raises an error of NO_CONNECTION only.
     """
     if _standby(database):
-        return Findings(found=(), at=0.0)
+        return Findings(findings=(), at=0.0)
     of_engines = tuple(of_engines)
     ids = _symptomatic(readers, of_engines)
     asked = _asked(readers, ids)
@@ -90,7 +90,7 @@ async def row_locked(
     for each in sessions:
         findings += _waiting(each, role, server)
     at = max((part.at for part in parts), default=0.0)
-    return Findings(found=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
+    return Findings(findings=tuple(sorted(findings, key=rank)), at=at, skipped_findings=tuple(skipped))
 
 
 async def _locks(database: Database, asked: Sequence[EngineQuery], skipped: list[SkippedFinding]) -> list[Blockers]:
@@ -208,7 +208,7 @@ async def _sessions(
     """Read the sessions that the rows of ``row_locks.sql`` name, and those that wait."""
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
     tables = [[r.detected.schema, name, r.label] for r in readers for name in r.detected.relations]
-    values = {"ids": [str(pid) for pid in pids], "page": waiting, "args": tables}
+    values = {"ids": [str(pid) for pid in pids], "limit": waiting, "args": tables}
     now, read = await transaction.batch([Query(statement("now")), Query(statement("lock_sessions"), values)])
     with readable("lock_sessions.sql"):
         sessions = {s.id: s for s in map(_session, read)}

@@ -1,4 +1,4 @@
-"""Sections of a node's page from the rows of ``detail/*.sql``."""
+"""Sections of a node's screen from the rows of ``detail/*.sql``."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def read(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: str, ph
 def unread(key: str, title: str, why: ScanRequired | str) -> Section:
     """Return a section that was not read, because of its cost or an error."""
     scan_required = (
-        why if isinstance(why, ScanRequired) else ScanRequired(need="", why=why.rstrip("."), pages=0, ddl="")
+        why if isinstance(why, ScanRequired) else ScanRequired(need="", why=why.rstrip("."), blocks=0, ddl="")
     )
     return Section(name=_name(key), title=title, scan_required=scan_required)
 

@@ -3,7 +3,7 @@
 The section ``document`` of the action's file returns one row for the node: ``document``, its JSON as text or bytes;
 ``digest`` of the stored value, which the section ``change`` compares; ``stored``, the type of the column; ``size`` in
 bytes; ``why`` the text must not be edited, or NULL. A text of more than ``$bytes`` is NULL. The section ``successes``
-returns ``document`` of at most ``$page`` nodes that succeeded.
+returns ``document`` of at most ``$limit`` nodes that succeeded.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
 from queries.files.statement import Statement
-from queries.read.asked import Asked, answered, value_of
+from queries.read.question import Question, answered, value_of
 from queries.read.reader import Reader
 from queries.records.record import Record
 
@@ -46,12 +46,12 @@ class NotEditableError(DatabaseError):
 async def read(reader: Reader, action: Action, node_id: str) -> Document:
     """Read the text of a node. Raises DatabaseError."""
     sections, ids = reader.engine.actions[action.script], [reader.local(node_id)]
-    asked = [
-        _asked(reader, sections["document"], ids=ids, bytes=DOCUMENT_BYTES),
-        _asked(reader, sections.get("successes", ()), ids=ids, bytes=SUCCESS_BYTES, page=SUCCESSES_READ),
+    questions = [
+        _question(reader, sections["document"], ids=ids, bytes=DOCUMENT_BYTES),
+        _question(reader, sections.get("successes", ()), ids=ids, bytes=SUCCESS_BYTES, limit=SUCCESSES_READ),
     ]
     async with reader.database.reading() as transaction:
-        rows, successes = await answered(transaction, asked)
+        rows, successes = await answered(transaction, questions)
     row = next(iter(value_of(rows)), None)
     if row is None:
         raise NotEditableError(f"{node_id} was not found; it may have been deleted.", "Nothing was changed.")
@@ -76,6 +76,6 @@ async def read(reader: Reader, action: Action, node_id: str) -> Document:
     )
 
 
-def _asked(reader: Reader, parts: Iterable[Statement], **values: Any) -> Asked[list[Mapping[str, Any]]]:
+def _question(reader: Reader, parts: Iterable[Statement], **values: Any) -> Question[list[Mapping[str, Any]]]:
     queries = [Query(part, reader.variant.parameters(**values)) for part in parts]
-    return Asked(queries, lambda answers: list(chain.from_iterable(answers)))
+    return Question(queries, lambda answers: list(chain.from_iterable(answers)))

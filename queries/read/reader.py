@@ -26,11 +26,11 @@ from queries.db.query import Query, Rows
 from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read import changes, dead_letters, detail_section, guard_token, sentence
-from queries.read.asked import NOW, Asked, answered, together, value_of
 from queries.read.changes import Placed
 from queries.read.ctid_cache import CtidCache
 from queries.read.findings import finding_of, rank
 from queries.read.incidents import REFUSED, Cause, cause_of
+from queries.read.question import NOW, Question, answered, together, value_of
 from queries.read.samples import History, Renewals, Watcher, timeline
 from queries.records.change import ChangeSource
 from queries.records.dead_letter import DeadLetters
@@ -60,7 +60,7 @@ HITS_READ = 50  # of a search
 SEARCHED_BYTES, ANY_BYTES = 65_536, 2**31 - 1  # of a value that a search reads; usually, and if it is asked to
 RELATIONS = ("parent", "descendant", "waiter", "sibling")
 NO_RELATED = "unstick does not know what else depends on nodes of this engine"
-CHILDREN_READ = 20  # children on a node's page
+CHILDREN_READ = 20  # children on a node's screen
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 RANKS = {matched: rank for rank, matched in enumerate(Match)}
 REFUSALS_ASKED = 20  # nodes of each cause that its suggested action is asked about
@@ -112,7 +112,7 @@ class Reader:
         """The engine with the option values of its variant."""
         return self.variant.engine
 
-    # Pages of nodes
+    # Screens of nodes
 
     async def roots(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
         """Read nodes at the top of the tree, after ``cursor``.
@@ -139,8 +139,8 @@ class Reader:
         """
         parents = [self.local(parent_id) for parent_id in parent_ids]
         async with self._reading(allow_scan=allow_scan) as source:
-            asked = [self._which("children", None, limit, allow_scan, parent=parent) for parent in parents]
-            return await self._pages_of(source, await together(*asked).answer(source), limit)
+            questions = [self._which("children", None, limit, allow_scan, parent=parent) for parent in parents]
+            return await self._pages_of(source, await together(*questions).answer(source), limit)
 
     async def live(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
         """Read unfinished nodes, the most urgent first."""
@@ -165,7 +165,7 @@ class Reader:
             raise DatabaseError(f"{self.label}: nodes of the kind {kind} cannot be read by conditions.")
         query = msgspec.json.encode(conditions).decode()
         async with self._reading() as transaction:
-            values = self.variant.parameters(query=query, cursor=cursor, page=limit)
+            values = self.variant.parameters(query=query, cursor=cursor, limit=limit)
             rows = await _rows(transaction, chosen, "matching", values)
             read = await self._page_of(transaction, [row for row in rows if row["id"] is not None], limit)
         following = next((row["cursor"] for row in rows if row["id"] is None), None)
@@ -191,7 +191,7 @@ class Reader:
     async def _hits(self, which: str, text: str, limit: int, *, in_order: bool, bytes: int = 0) -> Hits:
         async with self._reading(in_order=in_order) as transaction:
             chosen = self._need(which)
-            values = self.variant.parameters(query=text, page=limit + 1, bytes=bytes)
+            values = self.variant.parameters(query=text, limit=limit + 1, bytes=bytes)
             rows = await _rows(transaction, chosen, which, values)
             read = await self._page_of(transaction, rows, limit)
         with readable(f"{which}.sql"):
@@ -218,7 +218,7 @@ class Reader:
                 scan_required = self._scan_required("dead") if "dead" in self.engine.statements else None
                 return DeadLetters(dead_letters=(), at=await NOW.answer(transaction), scan_required=scan_required)
             rows = await _rows(
-                transaction, chosen, "dead", self.variant.parameters(cursor=cursor, page=limit, ids=local)
+                transaction, chosen, "dead", self.variant.parameters(cursor=cursor, limit=limit, ids=local)
             )
             read = await self._page_of(transaction, rows, limit)
         with readable("dead.sql"):
@@ -245,7 +245,7 @@ class Reader:
             return [], msgspec.structs.replace(source, scope="not searched" if source.scan_required else "")
         cursor = msgspec.json.encode(dict(places)).decode() if places else None
         async with self._reading(allow_scan=scans) as transaction:
-            values = self.variant.parameters(since=since, cursor=cursor, page=limit)
+            values = self.variant.parameters(since=since, cursor=cursor, limit=limit)
             rows = await _rows(transaction, chosen, "changed", values)
             every = [row for row in rows if row["id"] is not None]
             named = [row for row in every if routine or row["part"] not in self.engine.spec.routine]
@@ -307,42 +307,42 @@ class Reader:
         local = None if ids is None else [self.local(i) for i in ids]
         async with self._reading() as transaction:
             read = await self._findings(transaction, local, limit)
-            findings = await self._offered(transaction, read.found) if offer else read.found
+            findings = await self._offered(transaction, read.findings) if offer else read.findings
         skipped, unread = read.skipped_findings, self._unread(read.skipped_findings)
         if self.detected.policies:
             skipped = (SkippedFinding(engine=self.label, code=HIDDEN_ROWS, why=self.variant.policies), *skipped)
         findings = tuple(sorted(findings, key=rank))
-        return msgspec.structs.replace(read, found=findings, skipped_findings=skipped, unread=unread)
+        return msgspec.structs.replace(read, findings=findings, skipped_findings=skipped, unread=unread)
 
-    def finding_of(self, spec: FindingSpec, ids: Sequence[str]) -> Asked[tuple[tuple[str, ...], str]]:
+    def finding_of(self, spec: FindingSpec, ids: Sequence[str]) -> Question[tuple[tuple[str, ...], str]]:
         """Ask which of these nodes have a finding, and why others are unknown.
 
         The reason is "" if all are known.
         """
         skipped: list[SkippedFinding] = []
-        asked = self.question(spec, [self.local(i) for i in ids], max(len(ids), FINDING_NODES), skipped, [])
+        question = self.question(spec, [self.local(i) for i in ids], max(len(ids), FINDING_NODES), skipped, [])
 
         def read(answers: Sequence[Rows]) -> tuple[tuple[str, ...], str]:
-            nodes = tuple(dict.fromkeys(finding.node_id for finding in asked.read(answers)))
+            nodes = tuple(dict.fromkeys(finding.node_id for finding in question.read(answers)))
             return nodes, "; ".join(each.why for each in skipped)
 
-        return Asked(asked.queries, read)
+        return Question(question.queries, read)
 
-    def related_of(self, ids: Sequence[str], most: int) -> Asked[Rows]:
+    def related_of(self, ids: Sequence[str], most: int) -> Question[Rows]:
         """Ask for related nodes, at most ``most`` for each relation.
 
         ``id`` is None where not all are known, and ``note`` says why.
         """
         chosen = self.variant.select("related")
         if chosen is None:
-            return Asked([], lambda _: [{"id": None, "relation": each, "note": NO_RELATED} for each in RELATIONS])
-        asked = _rows_of(chosen, "related", self.variant.parameters(ids=[self.local(i) for i in ids], page=most))
+            return Question([], lambda _: [{"id": None, "relation": each, "note": NO_RELATED} for each in RELATIONS])
+        question = _rows_of(chosen, "related", self.variant.parameters(ids=[self.local(i) for i in ids], limit=most))
 
         def read(answers: Sequence[Rows]) -> Rows:
-            rows = asked.read(answers)
+            rows = question.read(answers)
             return [{**row, "id": None if row["id"] is None else self._full(row["id"])} for row in rows]
 
-        return Asked(asked.queries, read)
+        return Question(question.queries, read)
 
     async def moved(self, ids: Sequence[str]) -> frozenset[str]:
         """Return which of these nodes are past the place where they had died.
@@ -382,18 +382,18 @@ class Reader:
             for samples in stores:
                 samples.add(at, seen[names.index(samples.sample)])
 
-    def _sample(self, name: str) -> Asked[list[tuple[str, dict[str, Any]]]]:
+    def _sample(self, name: str) -> Question[list[tuple[str, dict[str, Any]]]]:
         chosen = self.variant.select(f"samples/{name}")
         if chosen is None:
-            return Asked([], lambda _: [])
+            return Question([], lambda _: [])
 
-        asked = _rows_of(chosen, "samples", self.variant.parameters())
+        question = _rows_of(chosen, "samples", self.variant.parameters())
 
         def read(answers: Sequence[Rows]) -> list[tuple[str, dict[str, Any]]]:
-            rows = asked.read(answers)
+            rows = question.read(answers)
             return [(self._full(row["id"]), json_object(row, "seen", chosen.source)) for row in rows]
 
-        return Asked(asked.queries, read)
+        return Question(question.queries, read)
 
     @property
     def is_developing(self) -> bool:
@@ -433,7 +433,7 @@ class Reader:
         below = [self.local(child.id) for child in children.nodes] if children else []
         async with self._reading() as transaction:
             read = await self._findings(transaction, [local, *below], FINDING_NODES)
-            there = (*await self._offered(transaction, read.found), *self.watched())
+            there = (*await self._offered(transaction, read.findings), *self.watched())
         codes: dict[str, list[str]] = {}
         for finding in there:
             codes.setdefault(finding.node_id, []).append(finding.code)
@@ -453,7 +453,7 @@ class Reader:
 
         Raises DatabaseError, also if a text cannot be read without a scan.
         """
-        asked: list[tuple[str, Query]] = []
+        queries: list[tuple[str, Query]] = []
         payloads: dict[str, list[Payload]] = {}
         for node in nodes:
             payloads[node.id] = []
@@ -462,10 +462,10 @@ class Reader:
                 statement = self.variant.select(key)
                 if statement is None:
                     raise DatabaseError(f"{self.engine.statements[key][0].title}: {self._scan_required(key).why}")
-                asked.append((node.id, Query(statement, values)))
+                queries.append((node.id, Query(statement, values)))
         async with self._reading() as transaction:
-            answers = await transaction.batch([query for _, query in asked])
-        for (node_id, _), rows in zip(asked, answers, strict=True):
+            answers = await transaction.batch([query for _, query in queries])
+        for (node_id, _), rows in zip(queries, answers, strict=True):
             payloads[node_id] += [
                 Payload(head=row["payload"], size=row["size"]) for row in rows if row["payload"] is not None
             ]
@@ -488,7 +488,7 @@ class Reader:
             return None
         children = await attempted(self.children(node.id, limit=CHILDREN_READ))
         if isinstance(children, DatabaseError):
-            return Page(nodes=(), at=0.0, scan_required=ScanRequired(need="", why=children.line, pages=0, ddl=""))
+            return Page(nodes=(), at=0.0, scan_required=ScanRequired(need="", why=children.line, blocks=0, ddl=""))
         return children
 
     # Actions
@@ -536,11 +536,11 @@ class Reader:
         """Return the nodes of ``ids`` that exist, in a transaction that has begun."""
         return await self.existing_of(ids).answer(transaction)
 
-    def existing_of(self, ids: Iterable[str]) -> Asked[tuple[Node, ...]]:
+    def existing_of(self, ids: Iterable[str]) -> Question[tuple[Node, ...]]:
         """Ask which of these nodes exist."""
         local = [self.local(i) for i in ids]
         queries = self._queries(local)
-        return Asked(queries, lambda answers: self._nodes_of(_verified(queries, answers), local))
+        return Question(queries, lambda answers: self._nodes_of(_verified(queries, answers), local))
 
     def local(self, node_id: str) -> str:
         """Return ``kind:key`` of an id of this engine, for each form of its label."""
@@ -579,7 +579,7 @@ class Reader:
         unmet = next((n for s in variants for n in sorted(s.needs - self.detected.met_needs)), "")
         need = self.engine.spec.needs[unmet]
         relation = self.detected.relations.get(need.table)
-        return ScanRequired(need=unmet, why=need.why, pages=relation.blocks if relation else 0, ddl=need.ddl)
+        return ScanRequired(need=unmet, why=need.why, blocks=relation.blocks if relation else 0, ddl=need.ddl)
 
     async def _page(
         self, which: str, cursor: str | None, limit: int, *, allow_scan: bool = False, **values: Any
@@ -590,14 +590,14 @@ class Reader:
 
     def _which(
         self, which: str, cursor: str | None, limit: int, allow_scan: bool, **values: Any
-    ) -> Asked[Rows | ScanRequired]:
+    ) -> Question[Rows | ScanRequired]:
         """Ask for the rows of a *which* statement, or for the scan that it would need."""
         kind = values.get("parent", "").partition(":")[0]
         chosen = self.variant.select(which, allow_scan=allow_scan, kind=kind)
         if chosen is None:
-            return Asked([], lambda _: self._scan_required(which, kind))
-        asked = _rows_of(chosen, which, self.variant.parameters(cursor=cursor, page=limit, **values))
-        return Asked(asked.queries, asked.read)
+            return Question([], lambda _: self._scan_required(which, kind))
+        question = _rows_of(chosen, which, self.variant.parameters(cursor=cursor, limit=limit, **values))
+        return Question(question.queries, question.read)
 
     async def _page_of(self, source: Reads, rows: Rows, limit: int) -> Page:
         """Return the nodes of a *which* statement's rows.
@@ -712,7 +712,7 @@ class Reader:
         if ids is None and capped:
             findings += await self._causes_beyond(transaction, findings, capped)
         findings = [f for f in findings if f.code not in self._renewals or self._renewals[f.code].leaves(f.node_id)]
-        return Findings(found=tuple(findings), at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
+        return Findings(findings=tuple(findings), at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
 
     async def _causes_beyond(
         self, transaction: Reads, findings: Iterable[Finding], capped: Collection[str]
@@ -724,20 +724,20 @@ class Reader:
         nodes: dict[str, dict[str, None]] = {}
         for finding in findings:
             nodes.setdefault(finding.code, {})[self.local(finding.node_id)] = None
-        asked: list[Asked[list[Finding]]] = []
+        questions: list[Question[list[Finding]]] = []
         for spec in (self.finding_specs[code] for code in capped):
             rules = [rule for rule in spec.explains if rule.matching == ("node",)]
             symptoms = [s.code for s in self.engine.spec.findings if any(r.names(s.code, s.symptom) for r in rules)]
             ids = [i for code in symptoms for i in nodes.get(code, ()) if i not in nodes.get(spec.code, {})]
-            asked += [self.question(spec, ids, len(ids), [], [])] if ids else []
-        answers = await answered(transaction, asked)  # that not all were read is said already
+            questions += [self.question(spec, ids, len(ids), [], [])] if ids else []
+        answers = await answered(transaction, questions)  # that not all were read is said already
         return [each for answer in answers if not isinstance(answer, DatabaseError) for each in answer]
 
     async def offered(self, findings: Findings) -> Findings:
         """Return findings without suggested actions that refuse their nodes."""
         async with self._reading() as transaction:
-            offers = await self._offered(transaction, findings.found)
-        return msgspec.structs.replace(findings, found=offers)
+            offers = await self._offered(transaction, findings.findings)
+        return msgspec.structs.replace(findings, findings=offers)
 
     async def _offered(self, transaction: Reads, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
         """Return the findings without suggested actions that refuse the nodes.
@@ -758,22 +758,22 @@ class Reader:
         Nothing is asked if an action calls a function, or if the operator decides on its arguments. Flags count as set.
         A refusal that holds for now only is none.
         """
-        asked: dict[Cause, list[Finding]] = {}
+        by_cause: dict[Cause, list[Finding]] = {}
         for finding in candidates:
             if finding.action and OPEN not in finding.arguments.values():
-                asked.setdefault(self._cause(finding), []).append(finding)
+                by_cause.setdefault(self._cause(finding), []).append(finding)
         questions: dict[tuple[str, str], list[str]] = {}
         of_cause: dict[Cause, tuple[tuple[str, str], list[str]]] = {}
-        for cause, findings in asked.items():
+        for cause, findings in by_cause.items():
             first = findings[0]
             action = self.engine.action(first.action or "", split_id(first.node_id)[1])
             if action is None or not self._askable(action):
                 continue
             flags = {a.name: True for a in action.arguments if a.type == "flag"}
-            question = action.script, msgspec.json.encode({**first.arguments, **flags}).decode()
+            refusal = action.script, msgspec.json.encode({**first.arguments, **flags}).decode()
             ids = [self.local(f.node_id) for f in findings[:REFUSALS_ASKED] if f.arguments == first.arguments]
-            questions.setdefault(question, []).extend(ids)
-            of_cause[cause] = question, ids
+            questions.setdefault(refusal, []).extend(ids)
+            of_cause[cause] = refusal, ids
         queries: list[tuple[tuple[str, str], Query]] = []
         for (script, args), ids in questions.items():
             values = self.variant.parameters(ids=list(dict.fromkeys(ids)), args=args)
@@ -782,16 +782,16 @@ class Reader:
         whys: dict[tuple[str, str], dict[str, str]] = {}
         failed = set()
         answers = await transaction.each([query for _, query in queries])
-        for (question, _), rows in zip(queries, answers, strict=True):
+        for (refusal, _), rows in zip(queries, answers, strict=True):
             if isinstance(rows, DatabaseError):
-                failed.add(question)
+                failed.add(refusal)
             else:
                 refusals = {row["id"]: row["why"] for row in rows if not row.get("for_now")}
-                whys.setdefault(question, {}).update(refusals)
+                whys.setdefault(refusal, {}).update(refusals)
         return {
-            cause: whys[question][ids[0]]
-            for cause, (question, ids) in of_cause.items()
-            if question in whys and question not in failed and all(i in whys[question] for i in ids)
+            cause: whys[refusal][ids[0]]
+            for cause, (refusal, ids) in of_cause.items()
+            if refusal in whys and refusal not in failed and all(i in whys[refusal] for i in ids)
         }
 
     def _askable(self, action: Action) -> bool:
@@ -823,12 +823,12 @@ class Reader:
         limit: int,
         skipped: list[SkippedFinding],
         capped: list[str],
-    ) -> Asked[list[Finding]]:
+    ) -> Question[list[Finding]]:
         """Ask for a finding.
 
         Why nodes are not known is added to ``skipped``, and the code to ``capped`` if there are more.
         """
-        nothing: Asked[list[Finding]] = Asked([], lambda _: [])
+        nothing: Question[list[Finding]] = Question([], lambda _: [])
         key = f"findings/{spec.code}"
         candidates = self.engine.statements[key]
         if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in candidates for i in ids):
@@ -844,8 +844,8 @@ class Reader:
             why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
             return nothing
-        query = Query(chosen, self.variant.parameters(ids=ids, page=limit + 1), custom=ids is not None)
-        return Asked([query], lambda answers: self._found(spec, chosen, answers[0], limit, skipped, capped))
+        query = Query(chosen, self.variant.parameters(ids=ids, limit=limit + 1), custom=ids is not None)
+        return Question([query], lambda answers: self._found(spec, chosen, answers[0], limit, skipped, capped))
 
     def _found(
         self,
@@ -902,24 +902,24 @@ class Reader:
         return msgspec.structs.replace(finding, action=action.name, arguments=arguments, guard=guard)
 
     async def _sections(self, transaction: Reads, keys: Sequence[str], local: str, size: int) -> list[Section | None]:
-        """Read sections of a node's page. One that cannot be read says why."""
+        """Read sections of a node's screen. One that cannot be read says why."""
         titles = [self.engine.statements[key][0].title for key in keys]
-        asked = [self._section(key, title, local, size) for key, title in zip(keys, titles, strict=True)]
+        questions = [self._section(key, title, local, size) for key, title in zip(keys, titles, strict=True)]
         return [
             detail_section.unread(key, title, answer.line) if isinstance(answer, DatabaseError) else answer
-            for key, title, answer in zip(keys, titles, await answered(transaction, asked), strict=True)
+            for key, title, answer in zip(keys, titles, await answered(transaction, questions), strict=True)
         ]
 
-    def _section(self, key: str, title: str, local: str, size: int) -> Asked[Section | None]:
+    def _section(self, key: str, title: str, local: str, size: int) -> Question[Section | None]:
         chosen = self.variant.select(key)
         if chosen is None:
-            return Asked([], lambda _: detail_section.unread(key, title, self._scan_required(key)))
+            return Question([], lambda _: detail_section.unread(key, title, self._scan_required(key)))
 
         def read(answers: Sequence[Rows]) -> Section | None:
             with readable(f"{key}.sql"):
                 return detail_section.read(key, title, answers[0], chosen.drawn, self._phases) if answers[0] else None
 
-        return Asked([Query(chosen, self.variant.parameters(id=local, bytes=size))], read)
+        return Question([Query(chosen, self.variant.parameters(id=local, bytes=size))], read)
 
 
 def _unsuggested(finding: Finding) -> Finding:
@@ -947,14 +947,14 @@ async def _rows(source: Reads, chosen: Statement, name: str, values: Mapping[str
     return await _rows_of(chosen, name, values).answer(source)
 
 
-def _rows_of(chosen: Statement, name: str, values: Mapping[str, Any]) -> Asked[Rows]:
+def _rows_of(chosen: Statement, name: str, values: Mapping[str, Any]) -> Question[Rows]:
     """Ask for the rows of a statement. ``name``: of their shape."""
 
     def read(answers: Sequence[Rows]) -> Rows:
         verify(answers[0], SHAPES[name], chosen.source)
         return answers[0]
 
-    return Asked([Query(chosen, values)], read)
+    return Question([Query(chosen, values)], read)
 
 
 def _verified(queries: Sequence[Query], answers: Sequence[Rows]) -> Rows:

@@ -178,7 +178,7 @@ class ServerFindings:
         if not any(finding.code == "promoted" for finding in findings):
             findings += self._changed(at)
         return Findings(
-            found=tuple(sorted(findings, key=rank)),
+            findings=tuple(sorted(findings, key=rank)),
             at=at,
             skipped_findings=tuple(each for part in parts for each in part.skipped),
         )

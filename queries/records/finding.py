@@ -115,7 +115,7 @@ class Findings(Record):
     half of the checks or more failed, or "".
     """
 
-    found: tuple[Finding, ...]
+    findings: tuple[Finding, ...]
     at: float
     skipped_findings: tuple[SkippedFinding, ...] = ()
     capped: tuple[str, ...] = ()

@@ -81,7 +81,7 @@ class ScanRequired(Record):
 
     need: str
     why: str
-    pages: int  # 8 kB blocks that a scan would read, by the server's statistics
+    blocks: int = msgspec.field(name="pages")  # of 8 kB, that a scan would read, by the server's statistics
     ddl: str
 
     @property

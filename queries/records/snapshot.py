@@ -51,9 +51,9 @@ class Snapshot(Record):
     incidents: tuple[Incident, ...]
 
     @property
-    def found(self) -> tuple[Finding, ...]:
+    def findings(self) -> tuple[Finding, ...]:
         """The findings of all parts."""
-        return tuple(finding for part in self.parts for finding in part.findings.found)
+        return tuple(finding for part in self.parts for finding in part.findings.findings)
 
     @property
     def skipped_findings(self) -> tuple[SkippedFinding, ...]:

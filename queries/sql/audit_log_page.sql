@@ -38,7 +38,7 @@ about AS (
                        AND (f.target IS NULL OR strpos(lower(r ->> 'id' COLLATE "C"), f.target) > 0
                             OR strpos(lower(r ->> 'title' COLLATE "C"), f.target) > 0)))
   ORDER BY l.id DESC
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT min(p.id)::text, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL
   FROM part p

@@ -7,4 +7,4 @@ SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.xid::text AS 
   FROM unstick.audit_log l
  WHERE :cursor IS NULL OR l.id > :cursor::text::bigint
  ORDER BY l.id
- LIMIT :page
+ LIMIT :limit

@@ -1,6 +1,6 @@
 -- Sessions that wait for locks, with those that they wait for; sessions that use the engines' tables; and the given ones.
 -- ids: pids
--- page: most waiting sessions
+-- limit: most waiting sessions
 -- args: the engines' tables: [[schema, table, label], ...]
 -- `tables`: engines' tables on which the session has or wants a lock to change, to lock rows, or a stronger one. pid NULL:
 -- a prepared transaction. `hidden`: the role may not see the session's activity. pg_blocking_pids() is called only for
@@ -27,7 +27,7 @@ waits AS MATERIALIZED (
    ORDER BY l.pid, l.waitstart
 ),
 waiting AS MATERIALIZED (
-  SELECT w.* FROM waits w ORDER BY w.pid::text = ANY (:ids) DESC, w.waitstart NULLS LAST, w.pid LIMIT :page
+  SELECT w.* FROM waits w ORDER BY w.pid::text = ANY (:ids) DESC, w.waitstart NULLS LAST, w.pid LIMIT :limit
 ),
 edges AS MATERIALIZED (
   SELECT w.pid, b.pid AS blocker, NULL::text AS gid FROM waiting w CROSS JOIN LATERAL unnest(pg_blocking_pids(w.pid)) AS b(pid) WHERE b.pid > 0

@@ -9,4 +9,4 @@ SELECT
  WHERE l.arguments ? 'run' AND l.arguments #>> '{run,id}' = :id
    AND (:cursor IS NULL OR l.id < :cursor::text::bigint)
  ORDER BY l.id DESC
- LIMIT :page
+ LIMIT :limit

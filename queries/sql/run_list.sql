@@ -8,7 +8,7 @@ WITH begun AS MATERIALIZED (
    WHERE l.arguments ? 'run' AND l.arguments #>> '{run,id}' IS NULL
      AND (:args ->> 'kind' IS NULL OR l.arguments #>> '{run,kind}' = :args ->> 'kind')
    ORDER BY l.id DESC
-   LIMIT CASE WHEN (:args ->> 'open')::boolean THEN 1000 ELSE :page END
+   LIMIT CASE WHEN (:args ->> 'open')::boolean THEN 1000 ELSE :limit END
 )
 SELECT
 \ir parts/audit_log_columns.sql
@@ -23,4 +23,4 @@ SELECT
         ORDER BY o.id DESC LIMIT 1) AS e ON true
  WHERE (:schema IS NULL OR l.schema = :schema) AND (e.ended IS NULL OR NOT (:args ->> 'open')::boolean)
  ORDER BY l.id DESC
- LIMIT :page
+ LIMIT :limit

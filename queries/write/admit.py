@@ -19,7 +19,7 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.read import blockers
-from queries.read.asked import Asked, Questions, answered, together, value_of
+from queries.read.question import Question, Questions, answered, together, value_of
 from queries.records.action import Outcome, Owner, Verdict
 from queries.write import witnesses
 from queries.write.nodes import Nodes
@@ -62,15 +62,15 @@ async def admit(transaction: Transaction, request: Request, nodes: Nodes, then: 
     return answers[1:] if locked and _same(more, again) else await answered(transaction, again)
 
 
-def _same(asked: Sequence[Asked[Any]], now: Sequence[Asked[Any]]) -> bool:
+def _same(questions: Sequence[Question[Any]], now: Sequence[Question[Any]]) -> bool:
     """Return True if what was asked is still what is asked."""
-    return [each.queries for each in asked] == [each.queries for each in now]
+    return [each.queries for each in questions] == [each.queries for each in now]
 
 
-def _refusals(request: Request, nodes: Nodes) -> Asked[list[Mapping[str, Any]]]:
+def _refusals(request: Request, nodes: Nodes) -> Question[list[Mapping[str, Any]]]:
     """Ask which of the nodes the action does not apply to."""
-    asked = together(*(nodes.asked(part, ":refused") for part in request.sections.get("refused", ())))
-    return Asked(asked.queries, lambda answers: [row for rows in asked.read(answers) for row in rows])
+    question = together(*(nodes.question(part, ":refused") for part in request.sections.get("refused", ())))
+    return Question(question.queries, lambda answers: [row for rows in question.read(answers) for row in rows])
 
 
 async def lock(transaction: Transaction, request: Request, nodes: Nodes, locks: Locks | None = None) -> bool:
@@ -97,14 +97,14 @@ async def lock(transaction: Transaction, request: Request, nodes: Nodes, locks: 
     return len(now) == first
 
 
-def _locks(request: Request, nodes: Nodes) -> Asked[Locks]:
+def _locks(request: Request, nodes: Nodes) -> Question[Locks]:
     """Ask for locks of the rows that are free.
 
     A row's ``unchanged`` is true if the fields in the guard of a finding, or an edited text, are unchanged. A row
     without a version locks nothing.
     """
-    asked = together(*(nodes.asked(part, ":lock") for part in request.sections["lock"]))
-    return Asked(asked.queries, lambda answers: _taken(nodes, asked.read(answers)))
+    question = together(*(nodes.question(part, ":lock") for part in request.sections["lock"]))
+    return Question(question.queries, lambda answers: _taken(nodes, question.read(answers)))
 
 
 def _taken(nodes: Nodes, answers: Iterable[Rows]) -> Locks:
@@ -181,10 +181,10 @@ async def _read_owners(transaction: Transaction, request: Request, nodes: Nodes)
     the operator has said in words that the owner is gone.
     """
     shown = (Outcome.REFUSED, Outcome.LOCKED) if request.seen is None else ()
-    asked = sorted((*nodes.live, *(r.id for r in nodes.skipped.values() if r.outcome in shown)))
-    if not asked:
+    ids = sorted((*nodes.live, *(r.id for r in nodes.skipped.values() if r.outcome in shown)))
+    if not ids:
         return
-    nodes.owners = await _owners(transaction, request, nodes, asked)
+    nodes.owners = await _owners(transaction, request, nodes, ids)
     verdicts = {} if request.seen is None else request.seen.verdicts
     takes_from_living = request.action.overrules(request.arguments)
     for node_id in list(nodes.live):
@@ -198,21 +198,21 @@ async def _read_owners(transaction: Transaction, request: Request, nodes: Nodes)
             nodes.skip(node_id, Outcome.REFUSED, LIVES.format(summary=owner.summary, gone=GONE))
 
 
-async def _owners(transaction: Transaction, request: Request, nodes: Nodes, asked: Sequence[str]) -> dict[str, Owner]:
+async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids: Sequence[str]) -> dict[str, Owner]:
     """Return the owners of nodes, as far as they are known."""
     parts = request.sections["witnesses"]
-    if len(asked) > witnesses.NODES_WITNESSED:
+    if len(ids) > witnesses.NODES_WITNESSED:
         parts = tuple(map(witnesses.counted, parts))
     row_locks = _row_locks(nodes)
     owners: dict[str, Owner] = {}
 
     def unread(error: DatabaseError) -> None:
-        owners.update(dict.fromkeys(map(nodes.reader.local, asked), witnesses.unread(error.line)))
+        owners.update(dict.fromkeys(map(nodes.reader.local, ids), witnesses.unread(error.line)))
 
     with transaction.apart(), attempting(unread):
-        with nodes.only(asked):
-            questions = [nodes.asked(part) for part in parts]
-        sessions = Asked([Query(statement("witness_sessions"))], lambda answers: answers[0][0])
+        with nodes.only(ids):
+            questions = [nodes.question(part) for part in parts]
+        sessions = Question([Query(statement("witness_sessions"))], lambda answers: answers[0][0])
         *answers, facts = await together(*questions, sessions).answer(transaction)
         owners.update(witnesses.owners([row for rows in answers for row in rows], facts, row_locks))
     return {nodes.full(local): owner for local, owner in owners.items()}

@@ -255,7 +255,7 @@ class Table:
         if after is not None and not re.fullmatch("[0-9]{1,18}", after):
             raise UnknownIdError(_NO_CURSOR.format(cursor=after))
         ids, schema = (None, None) if node is None else (node.ids, node.schema)
-        values = {"ids": ids, "query": schema, "page": at_once, "args": msgspec.json.encode(conditions).decode()}
+        values = {"ids": ids, "query": schema, "limit": at_once, "args": msgspec.json.encode(conditions).decode()}
         more = self._readable
         while more:
             async with self._database.reading() as transaction:
@@ -283,7 +283,7 @@ class Table:
         entries: list[AuditLogEntry] = []
         more = self._readable
         while more:
-            values = {"id": run, "cursor": entries[-1].id if entries else None, "page": RUN_ENTRIES_AT_ONCE}
+            values = {"id": run, "cursor": entries[-1].id if entries else None, "limit": RUN_ENTRIES_AT_ONCE}
             async with self._database.reading() as transaction:
                 rows = await transaction.rows(statement("run_entries"), values)
             entries += map(entry_of, rows)
@@ -340,7 +340,9 @@ class Table:
         more = True
         while more:
             async with self._database.reading() as transaction:
-                rows = await transaction.rows(statement("audit_log_verify"), {"cursor": cursor, "page": ENTRIES_HASHED})
+                rows = await transaction.rows(
+                    statement("audit_log_verify"), {"cursor": cursor, "limit": ENTRIES_HASHED}
+                )
                 digests = {}
                 if self._state.images and rows:
                     ids = [row["id"] for row in rows]

@@ -19,7 +19,7 @@ import msgspec
 from queries.db.errors import DatabaseError, attempting
 from queries.db.query import Rows
 from queries.db.transaction import Reads, Transaction
-from queries.read.asked import Asked, answered
+from queries.read.question import Question, answered
 from queries.read.reader import RELATIONS, Reader
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Node, Phase, Precision, split_id
@@ -98,7 +98,7 @@ class Measurement:
         self._before = NodeStates()
         self._seconds = 0.0
 
-    def related(self, acted: Sequence[str]) -> Asked[Rows]:
+    def related(self, acted: Sequence[str]) -> Question[Rows]:
         """Ask for the nodes that are related to these."""
         return _apart(self._reader.related_of(acted[:NODES_MEASURED], RELATED_NODES_MEASURED + 1))
 
@@ -139,19 +139,21 @@ class Measurement:
         return state, ids
 
 
-def _apart(asked: Asked[R]) -> Asked[R]:
+def _apart(question: Question[R]) -> Question[R]:
     """Return a question whose failure costs the transaction nothing."""
-    return Asked([msgspec.structs.replace(q, apart=True, limit=STATEMENT_SECONDS) for q in asked.queries], asked.read)
+    return Question(
+        [msgspec.structs.replace(q, apart=True, limit=STATEMENT_SECONDS) for q in question.queries], question.read
+    )
 
 
 async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> NodeStates:
     """Read phases and findings. A failure costs one of them."""
     state = NodeStates()
-    questions: list[tuple[str, Asked[Any]]] = [("", reader.existing_of(ids))]
+    questions: list[tuple[str, Question[Any]]] = [("", reader.existing_of(ids))]
     questions += [(spec.code, reader.finding_of(spec, ids)) for spec in reader.engine.spec.findings if not spec.sample]
-    asked = False
-    while questions and not (asked and time.monotonic() > until):
-        some, asked = questions[:ASKED_AT_ONCE], True
+    begun = False
+    while questions and not (begun and time.monotonic() > until):
+        some, begun = questions[:ASKED_AT_ONCE], True
         answers = await answered(transaction, [_apart(each) for _, each in some])
         questions = questions[len(answers) :]
         for (code, _), answer in zip(some, answers, strict=False):

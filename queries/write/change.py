@@ -18,7 +18,7 @@ from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
-from queries.read.asked import Asked, value_of
+from queries.read.question import Question, value_of
 from queries.records.action import OtherRows, RowChange, is_same
 from queries.records.record import Record
 from queries.text.json_text import decoded
@@ -55,7 +55,7 @@ class Copies(Protocol):
     def images(self) -> ImageReader | None:
         """Reader of the rows' images. It must know their columns before the first copy."""
 
-    def asked_before(self) -> Asked[Any]:
+    def question_before(self) -> Question[Any]:
         """Ask for the rows of the remaining nodes before the change."""
 
     async def before(self, transaction: Transaction, rows: Any) -> dict[str, str]:
@@ -64,7 +64,7 @@ class Copies(Protocol):
         Nodes whose rows are not those of the dry run are skipped. Raises DatabaseError.
         """
 
-    def asked_after(self) -> Asked[Any]:
+    def question_after(self) -> Question[Any]:
         """Ask for the rows after the change."""
 
     async def after(
@@ -91,11 +91,11 @@ async def change(
     nodes, detected = script.nodes, script.nodes.reader.detected
     nodes.policies = written.policies
 
-    def related() -> list[Asked[Any]]:
+    def related() -> list[Question[Any]]:
         return [measurement.related(nodes.live)] if measurement and nodes.live else []
 
     with table_locks():
-        before, *reach = await script.admit(transaction, lambda: [copies.asked_before(), *related()])
+        before, *reach = await script.admit(transaction, lambda: [copies.question_before(), *related()])
         digests = await copies.before(transaction, value_of(before))
         if measurement and nodes.live:
             await measurement.before(transaction, nodes.live, *reach)
@@ -103,7 +103,7 @@ async def change(
         return Effect(counted=written.counted)
     changed, answers = await script.change(
         transaction,
-        lambda: [_FIRED, copies.asked_after(), gate.written(detected.schema, detected.relations), *related()],
+        lambda: [_FIRED, copies.question_after(), gate.written(detected.schema, detected.relations), *related()],
     )
     missed = [i for i in nodes.live if i not in changed]
     if missed:
@@ -126,7 +126,7 @@ async def change(
 # Deferred constraints are checked before COMMIT, which a dry run does not reach. A failure at COMMIT could not be
 # traced to a node by halving, and the check would run there without statement_timeout. Triggers may leave advisory
 # locks.
-_FIRED = Asked(
+_FIRED = Question(
     [Query(Statement(text="SET CONSTRAINTS ALL IMMEDIATE", source="")), Query(statement("advisory_unlock"))],
     lambda _: None,
 )

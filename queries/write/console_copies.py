@@ -9,7 +9,7 @@ from collections.abc import Mapping
 
 from queries.db.database import TableName
 from queries.db.transaction import Transaction
-from queries.read.asked import Asked
+from queries.read.question import Question
 from queries.records.action import OtherRows, RowChange
 from queries.write import gate, row_copies
 from queries.write.change import Effect
@@ -32,7 +32,7 @@ class ConsoleCopies:
         """Reader of the rows' images; None if none are kept."""
         return self._script.images
 
-    def asked_before(self) -> Asked[Copy]:
+    def question_before(self) -> Question[Copy]:
         """Ask for the rows."""
         return self._script.copied(BEFORE)
 
@@ -44,7 +44,7 @@ class ConsoleCopies:
             self._texts = await self.images.completed(transaction, rows.places, rows.texts)
         return digests
 
-    def asked_after(self) -> Asked[Copy]:
+    def question_after(self) -> Question[Copy]:
         """Ask for the rows."""
         return self._script.copied(AFTER)
 

@@ -21,7 +21,7 @@ from queries.db.errors import ConflictError, DeniedError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
-from queries.read.asked import Asked
+from queries.read.question import Question
 from queries.records.action import DryRun, OtherRows, RowChange, is_same
 from queries.records.record import Record
 
@@ -83,9 +83,9 @@ class MiscountedError(ConflictError):
     """
 
 
-def written(schema: str, relations: Collection[str]) -> Asked[WrittenRows]:
+def written(schema: str, relations: Collection[str]) -> Question[WrittenRows]:
     """Ask what this session has written, and for the policies of the tables."""
-    return Asked([Query(statement("written"), {"schema": schema, "ids": sorted(relations)})], _written)
+    return Question([Query(statement("written"), {"schema": schema, "ids": sorted(relations)})], _written)
 
 
 def _written(answers: Sequence[Rows]) -> WrittenRows:

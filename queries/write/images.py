@@ -21,7 +21,7 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
-from queries.read.asked import Asked
+from queries.read.question import Question
 from queries.records.action import RowChange
 from queries.records.record import Record
 
@@ -214,22 +214,22 @@ class ImageReader:
         """Read the columns of tables, unless they are known. Raises DatabaseError."""
         await self.learning(tables, again=again).answer(transaction)
 
-    def learning(self, tables: Iterable[str] | None = None, *, again: bool = False) -> Asked[None]:
+    def learning(self, tables: Iterable[str] | None = None, *, again: bool = False) -> Question[None]:
         """Ask for the columns of tables, or of all, unless they are known."""
-        asked = []
+        tables_read = []
         names = self._columns.keys() & set(self._columns if tables is None else tables)
         for table in sorted(names - self.layouts.keys() - self._absent):
             layout = self._known.get((self._schema, table, tuple(self._columns[table])))
             if layout is not None and not again:
                 self.layouts[table] = layout
             else:
-                asked.append({"name": table, "columns": self._columns[table], "limit": ROW_IMAGE_BYTES})
-        values = {"schema": self._schema, "args": asked}
-        queries = [Query(statement("image_columns"), values)] if asked else []
-        return Asked(queries, lambda answers: self._learn({str(each["name"]) for each in asked}, answers))
+                tables_read.append({"name": table, "columns": self._columns[table], "limit": ROW_IMAGE_BYTES})
+        values = {"schema": self._schema, "args": tables_read}
+        queries = [Query(statement("image_columns"), values)] if tables_read else []
+        return Question(queries, lambda answers: self._learn({str(each["name"]) for each in tables_read}, answers))
 
-    def _learn(self, asked: set[str], answers: Sequence[Rows]) -> None:
-        self._absent |= asked
+    def _learn(self, names: set[str], answers: Sequence[Rows]) -> None:
+        self._absent |= names
         for row in chain.from_iterable(answers):
             layout = msgspec.convert(
                 dict(row), Layout, strict=False

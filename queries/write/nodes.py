@@ -14,18 +14,18 @@ from queries.db.query import Query, Rows
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read import guard_token
-from queries.read.asked import Asked
+from queries.read.question import Question
 from queries.records.action import Outcome, Owner, Result, titled
 from queries.write.request import Request
 
 Lists = Mapping[str, list[str]]  # ids and versions of the nodes, as parameters
-AskRows = Callable[[Statement, Mapping[str, Any], Lists], Asked[Rows]]
+AskRows = Callable[[Statement, Mapping[str, Any], Lists], Question[Rows]]
 
 
 BETWEEN = "\x1f"  # between the items of a list
 
 
-def ask(part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]:
+def ask(part: Statement, values: Mapping[str, Any], lists: Lists) -> Question[Rows]:
     """Ask a statement with its parameters, if possible with each list as one text.
 
     The driver takes ten times as long to encode a list.
@@ -34,7 +34,7 @@ def ask(part: Statement, values: Mapping[str, Any], lists: Lists) -> Asked[Rows]
     fits = all(all(items) and texts[name].split(BETWEEN) == items for name, items in lists.items())
     joined = with_texts(part, *lists) if fits else None
     sent, arguments = (part, {**values, **lists}) if joined is None else (joined, {**values, **texts})
-    return Asked([Query(sent, {name: arguments[name] for name in sent.parameters})], lambda answers: answers[0])
+    return Question([Query(sent, {name: arguments[name] for name in sent.parameters})], lambda answers: answers[0])
 
 
 @lru_cache(maxsize=256)
@@ -105,30 +105,30 @@ class Nodes:
         """Return the id of a node with the label of its engine."""
         return f"{self.reader.label}/{local}"
 
-    def asked(self, part: Statement, shape: str = "", **more: Any) -> Asked[Rows]:
+    def question(self, part: Statement, shape: str = "", **more: Any) -> Question[Rows]:
         """Ask for the rows of a section for the remaining nodes.
 
         ``shape`` names the columns that they must have. ``more``: parameters of this statement alone.
         """
         if not self.live or not part.needs <= self.reader.detected.met_needs:
-            return Asked([], lambda _: [])
+            return Question([], lambda _: [])
         self._lists = self._lists or {
             "ids": [self.reader.local(i) for i in self.live],
             "versions": [self.versions[i] for i in self.live],
         }
-        asked = self._ask(part, {**self.parameters, **more}, self._lists)
+        question = self._ask(part, {**self.parameters, **more}, self._lists)
 
         def read(answers: Sequence[Rows]) -> Rows:
-            rows = asked.read(answers)
+            rows = question.read(answers)
             if shape:
                 verify(rows, SHAPES[shape], part.source)
             return rows
 
-        return Asked(asked.queries, read)
+        return Question(question.queries, read)
 
     async def rows(self, transaction: Transaction, part: Statement, **more: Any) -> Rows:
         """Return the rows that `asked` asks for. Raises DatabaseError."""
-        return await self.asked(part, **more).answer(transaction)
+        return await self.question(part, **more).answer(transaction)
 
     def results(self, why: str = "") -> tuple[Result, ...]:
         """Return a result for each node, ordered by id.

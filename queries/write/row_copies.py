@@ -18,7 +18,7 @@ from queries.contract.detect import DetectedEngine
 from queries.db.query import Rows
 from queries.db.shared_sql import statement
 from queries.files.statement import Statement, with_parts
-from queries.read.asked import Asked, together
+from queries.read.question import Question, together
 from queries.records.action import RowChange
 from queries.records.record import Record
 from queries.text.json_text import paired
@@ -55,15 +55,17 @@ class Copy(Record):
 
 def copied(
     nodes: Nodes, parts: Iterable[Statement], reader: ImageReader | None, images: str, **more: Any
-) -> Asked[Copy]:
+) -> Question[Copy]:
     """Ask for copies of affected rows with the statements ``parts``.
 
     ``images``: statement of the columns beside each, which ``reader`` reads. ``more``: parameters.
     """
     plain = [bounded(part, nodes.reader.detected) for part in parts]
     sent = plain if reader is None else [reader.copying(part, images) for part in plain]
-    asked = together(*(nodes.asked(part, ":rows", **more) for part in sent))
-    return Asked(asked.queries, lambda answers: _copy(nodes.full(""), asked.read(answers), imaged=sent != plain))
+    question = together(*(nodes.question(part, ":rows", **more) for part in sent))
+    return Question(
+        question.queries, lambda answers: _copy(nodes.full(""), question.read(answers), imaged=sent != plain)
+    )
 
 
 def _copy(prefix: str, parts: Sequence[Rows], *, imaged: bool) -> Copy:

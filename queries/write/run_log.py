@@ -22,7 +22,7 @@ from queries.db.database import Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
-from queries.read.asked import NOW
+from queries.read.question import NOW
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import Member, commands_of
@@ -247,7 +247,7 @@ async def _listed(
     transaction: Reads, schema: str | None, most: int, kind: str | None, *, open_only: bool
 ) -> list[ListedRun]:
     args = msgspec.json.encode({"kind": kind, "open": open_only}).decode()
-    values = {"schema": schema, "page": most, "args": args}
+    values = {"schema": schema, "limit": most, "args": args}
     rows = await transaction.rows(statement("run_list"), values)
     return [
         ListedRun(

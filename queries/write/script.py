@@ -26,7 +26,7 @@ from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.db.query import Rows
 from queries.db.transaction import Transaction
-from queries.read.asked import Asked, Questions, answered, together, value_of
+from queries.read.question import Question, Questions, answered, together, value_of
 from queries.records.action import Outcome
 from queries.write import audit_log, row_copies
 from queries.write.admit import admit
@@ -75,7 +75,7 @@ class Script(Protocol):
         Return the answers to what ``then`` asks about the others, up to the first error. Raises DatabaseError.
         """
 
-    def copied(self, images: str = "") -> Asked[Copy]:
+    def copied(self, images: str = "") -> Question[Copy]:
         """Ask for a copy of the rows of the remaining nodes.
 
         ``images``: BEFORE or AFTER the change, or "" for a copy without images. Reading the answer raises
@@ -124,7 +124,7 @@ class ActionScript:
         """Lock the nodes; skip those that are missing, stale or refused."""
         return await admit(transaction, self._request, self.nodes, then)
 
-    def copied(self, images: str = "") -> Asked[Copy]:
+    def copied(self, images: str = "") -> Question[Copy]:
         """Ask for a copy of affected rows.
 
         Later statements may take the keys of the first copy as ``copied``.
@@ -133,16 +133,16 @@ class ActionScript:
         sections = self._request.sections
         if images != BEFORE:
             return row_copies.copied(self.nodes, sections["rows"], reader, images)
-        asked = row_copies.copied(self.nodes, sections["rows"], reader, images, copied=None)
+        question = row_copies.copied(self.nodes, sections["rows"], reader, images, copied=None)
 
         def read(answers: Sequence[Rows]) -> Copy:
-            copy = asked.read(answers)
+            copy = question.read(answers)
             if any("copied" in part.parameters for parts in sections.values() for part in parts):
                 keys = [(self.nodes.reader.local(i), *rest) for i, *rest in copy.rows]
                 self.nodes.parameters["copied"] = keys
             return copy
 
-        return Asked(asked.queries, read)
+        return Question(question.queries, read)
 
     def digests(self, before: Copy) -> dict[str, str]:
         """Return digests of the nodes' rows.
@@ -160,7 +160,7 @@ class ActionScript:
     async def change(self, transaction: Transaction, then: Questions = lambda: ()) -> tuple[set[str], list[Any]]:
         """Run the section ``change``. Return the nodes that the last statement reports."""
         parts = self._request.sections["change"]
-        changed, *answers = await answered(transaction, [together(*map(self.nodes.asked, parts)), *then()])
+        changed, *answers = await answered(transaction, [together(*map(self.nodes.question, parts)), *then()])
         rows = value_of(changed)[-1]
         verify(rows, SHAPES[":change"], parts[-1].source)
         return {self.nodes.full(row["id"]) for row in rows}, answers

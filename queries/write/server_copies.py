@@ -26,7 +26,7 @@ from queries.db.query import Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
-from queries.read.asked import Asked
+from queries.read.question import Question
 from queries.read.reader import Reader
 from queries.records.action import NOT_KEPT, SET
 from queries.text.psql_text import literal
@@ -79,9 +79,9 @@ class ServerCopies:
     def _layouts(self) -> tuple[Layout, ...]:
         return tuple(layout for layout in self.images.layouts.values() if layout.restorable)
 
-    def asked_before(self) -> Asked[Rows]:
+    def question_before(self) -> Question[Rows]:
         """Ask for the rows as one text."""
-        return self._nodes.asked(_before(self._part, self._layouts)) if self._layouts else Asked([], lambda _: [])
+        return self._nodes.question(_before(self._part, self._layouts)) if self._layouts else Question([], lambda _: [])
 
     async def before(self, transaction: Transaction, rows: Rows) -> dict[str, str]:
         """Keep the rows, without their digests. Raises IrregularError."""
@@ -91,11 +91,11 @@ class ServerCopies:
             self._before = rows[0]["rows"]
         return {}
 
-    def asked_after(self) -> Asked[Rows]:
+    def question_after(self) -> Question[Rows]:
         """Ask the server to compare the rows."""
         label, values, images = self._nodes.full(""), self._request.keeps_values, not self._request.no_images
         compared = _compared(self._part, self._layouts, label, keeps_values=values, keeps_images=images)
-        return self._nodes.asked(compared, copied=self._before, bytes=CHUNK_ROW_BYTES)
+        return self._nodes.question(compared, copied=self._before, bytes=CHUNK_ROW_BYTES)
 
     async def after(
         self, transaction: Transaction, rows: Rows, server: Mapping[TableName, gate.Counts] | None

@@ -19,7 +19,7 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
-from queries.read.asked import Asked, Questions, answered, together
+from queries.read.question import Question, Questions, answered, together
 from queries.records.action import Outcome, Result, Risk, RowChange, Undo
 from queries.records.finding import Support
 from queries.records.node import Phase
@@ -155,7 +155,7 @@ class UndoScript:
         self._kept = rows
         read = [f"{t.table}.{c}" for t in images.tables for c in (t.columns if t.others else ("*",))]
         self._texts = ImageReader(self.reader.database, detected.schema, read)
-        asked = [
+        tables = [
             {
                 "name": t.table,
                 "columns": sorted({c for row in t.rows for c in row.before or ()} - set(t.key)),
@@ -163,7 +163,7 @@ class UndoScript:
             }
             for t in images.tables
         ]
-        values = {"schema": detected.schema, "args": asked}
+        values = {"schema": detected.schema, "args": tables}
         parts = [msgspec.convert(dict(r), Parts) for r in await transaction.rows(statement("undo_columns"), values)]
         await self._texts.learn(transaction, names, again=True)
         plain = {name for name, layout in self._texts.layouts.items() if layout.plain}
@@ -181,11 +181,11 @@ class UndoScript:
         """Lock the rows; skip nodes with a row that is not as the entry left it."""
         self._skip_unrestorable()
         rows = self._kept.values()
-        asked = together(
+        question = together(
             self._finding([r for r in rows if r.image.after is not None], lock=True),
             self._finding([r for r in rows if r.image.after is None], lock=False),
         )
-        locked, others = await asked.answer(transaction)
+        locked, others = await question.answer(transaction)
         states: dict[RowKey, RowState] = {**locked, **others}
         self._now = _images_of(states)
         changed: dict[str, tuple[Outcome, str, str | None]] = {}
@@ -248,21 +248,21 @@ class UndoScript:
         row = self._kept.get(place) or self._added.get(place)
         return row is not None and any(i in self.nodes.live for i in row.ids)
 
-    def _finding(self, rows: Sequence[KeptRow], *, lock: bool) -> Asked[dict[RowKey, RowState]]:
+    def _finding(self, rows: Sequence[KeptRow], *, lock: bool) -> Question[dict[RowKey, RowState]]:
         """Ask for rows, as they are now."""
         clause = "FOR NO KEY UPDATE OF t SKIP LOCKED" if lock else ""
         by_table = {table: [row for row in rows if row.table == table] for table in self._parts}
-        asked = {table: each for table, each in by_table.items() if each}
+        rows_of = {table: each for table, each in by_table.items() if each}
 
         def read(answers: Sequence[Rows]) -> dict[RowKey, RowState]:
-            pairs = zip(asked.values(), answers, strict=True)
+            pairs = zip(rows_of.values(), answers, strict=True)
             return {each[row["n"]].place: _state(row) for each, rows in pairs for row in rows}
 
         queries = [
             Query(self._statement("undo_find", table, lock=clause), {"changes": [row.image.key for row in each]})
-            for table, each in asked.items()
+            for table, each in rows_of.items()
         ]
-        return Asked(queries, read)
+        return Question(queries, read)
 
     def _statement(self, name: str, table: str, **more: str) -> Statement:
         parts = self._parts[table]
@@ -355,24 +355,24 @@ class UndoScript:
         ]
         return {**self.nodes.parameters, "changes": changes}
 
-    def copied(self, images: str = "") -> Asked[Copy]:
+    def copied(self, images: str = "") -> Question[Copy]:
         """Ask for the rows.
 
         Before the change they are known. After it they are compared with the images.
         """
         if images == BEFORE:
             copy = self._copy(self._now)
-            return Asked([], lambda _: copy)
+            return Question([], lambda _: copy)
         rows = [r for r in (*self._kept.values(), *self._added.values()) if self._concerned(r.place)]
-        asked = self._finding(rows, lock=False)
+        question = self._finding(rows, lock=False)
 
         def read(answers: Sequence[Rows]) -> Copy:
-            now = _images_of(asked.read(answers))
+            now = _images_of(question.read(answers))
             if images == AFTER:  # else a commit whose answer was lost is looked at
                 self._check_restored(now)
             return self._copy(now)
 
-        return Asked(asked.queries, read)
+        return Question(question.queries, read)
 
     def _check_restored(self, now: Mapping[RowKey, RowText]) -> None:
         """Note columns that differ from the images.

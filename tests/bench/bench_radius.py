@@ -400,7 +400,7 @@ async def _random(workspace: Workspace, engine: str, nodes: Mapping[str, Node], 
     reader = workspace.engines[engine]
     dead = [each.node for each in (await reader.dead()).dead_letters]
     every = {node.id: node for node in (*nodes.values(), *(await reader.roots()).nodes, *dead)}
-    suggested = [f for f in (await reader.findings()).found if f.action and f.node_id in every]
+    suggested = [f for f in (await reader.findings()).findings if f.action and f.node_id in every]
     actions = [a for a in reader.engine.actions_here if a.writes]
     while True:
         given: Mapping[str, Any] = {}

@@ -68,7 +68,7 @@ async def refresh(dsn: str, name: str, folder: Path) -> dict[str, int]:
         parts["findings"] = blocks.total() - sum(parts.values())
         outside = getattr(workspace, "server_problems", None)
         if outside is not None:
-            await outside(found.found)
+            await outside(found.findings)
         parts["outside"] = blocks.total() - sum(parts.values())
     await workspace.close()
     return parts

@@ -106,7 +106,7 @@ def tree_table_keys(table: ListTable[Node], nodes: list[Node]) -> dict[str, Key]
 
     return {
         "down": lambda: table.action_move(1),
-        "page down": lambda: table.action_page(1),
+        "page down": lambda: table.action_screenful(1),
         "unfold": table.action_unfold,
         "fold": table.action_fold,
         "tick": tick,

@@ -32,7 +32,7 @@ from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.confirm_scan import ConfirmScanScreen, confirm_scan
 from console.tui.screens.dry_run import DryRunScreen
 from console.tui.screens.help import HelpScreen
-from console.tui.screens.list_page import ListPage
+from console.tui.screens.list_screen import ListScreen
 from console.tui.screens.prompt import PromptScreen
 from console.tui.screens.refused import RefusedScreen
 from console.tui.screens.result import ResultScreen
@@ -129,9 +129,9 @@ class Console:
         return [stack[0] for stack in self.app._screen_stacks.values() if stack]
 
     @property
-    def lists(self) -> list[ListPage]:
+    def lists(self) -> list[ListScreen]:
         """Lists among them."""
-        return [page for page in self.pages if isinstance(page, ListPage)]
+        return [page for page in self.pages if isinstance(page, ListScreen)]
 
     @property
     def state(self) -> State:
@@ -387,7 +387,7 @@ async def in_front(tui: TuiDriver, name: str) -> None:
     It is the result of an action, its entry, or the question before a scan.
     """
     if name == "scan":
-        scan_required = ScanRequired(need="n", why="It has no index", pages=10**6, ddl="CREATE INDEX ON task (kind)")
+        scan_required = ScanRequired(need="n", why="It has no index", blocks=10**6, ddl="CREATE INDEX ON task (kind)")
         confirm_scan(tui.app, [scan_required], tui.app.bell)
         await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanScreen))
         return

@@ -145,7 +145,7 @@ async def test_the_log_of_one_node_uses_its_index(eternaltwin_db: EternaltwinDb)
     await store(eternaltwin_db, entry(1, 0.0))
     await eternaltwin_db.sql("ANALYZE unstick.audit_log")
     page = audit_log.statement("audit_log_page")
-    values = {"cursor": None, "page": 10, "ids": [NODES[1]], "query": "public", "args": "{}"}
+    values = {"cursor": None, "limit": 10, "ids": [NODES[1]], "query": "public", "args": "{}"}
     rows = await eternaltwin_db.connection.fetch(
         f"EXPLAIN (ANALYZE, FORMAT TEXT) {page.text}", *(values[name] for name in page.parameters)
     )

@@ -41,7 +41,7 @@ def counted(dsn: str) -> set[tuple[str, str, str, int]]:
     """Return the numbers of `engines` and of `stuck`, by family and labels."""
     counts = unstick("engines", "--json", dsn=dsn).json["engines"][0]["counts"]
     stuck: dict[str, set[str]] = {}
-    for finding in unstick("stuck", "--json", dsn=dsn).found:
+    for finding in unstick("stuck", "--json", dsn=dsn).findings:
         stuck.setdefault(finding["code"], set()).add(finding["node_id"])
     nodes = {("unstick_nodes", count["phase"], count["precision"], count["n"]) for count in counts}
     return nodes | {("unstick_stuck_nodes", code, "exact", len(found)) for code, found in stuck.items()}
@@ -89,7 +89,7 @@ async def test_a_locked_table_is_not_zero(eternaltwin: str) -> None:
         codes: set[str] = set()
         while "table_locked" not in codes:  # a short lock is none
             stuck = await asyncio.to_thread(unstick, "stuck", "--json", dsn=eternaltwin)
-            codes = {finding["code"] for finding in stuck.found}
+            codes = {finding["code"] for finding in stuck.findings}
         answer = await asyncio.to_thread(unstick, "metrics", dsn=eternaltwin)
     await holder.close()
     found = read(answer.out)["unstick_stuck_nodes"]

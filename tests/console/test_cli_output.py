@@ -22,7 +22,7 @@ from hypothesis import strategies as st
 from console.cli import output, tables
 from console.cli.tree import Tree
 from console.text import ansi, formatting, spans
-from console.text.pages.lines import aligned
+from console.text.views.lines import aligned
 from queries.read.incidents import ordered
 from queries.records.detail import Detail
 from queries.records.node import Count, Phase, Precision
@@ -58,7 +58,7 @@ def strict(text: str, kind: Any) -> Any:
 def test_stuck_is_incidents(demo: str) -> None:
     answer = unstick("stuck", "--json", dsn=demo)
     stuck: Stuck = strict(answer.out, Stuck)
-    assert {"overdue_timer", "lost_wakeup", "starved"} <= {finding["code"] for finding in answer.found}
+    assert {"overdue_timer", "lost_wakeup", "starved"} <= {finding["code"] for finding in answer.findings}
     assert ordered(stuck.incidents, stuck.at) == stuck.incidents
     assert [i.severity for i in stuck.incidents] == sorted((i.severity for i in stuck.incidents), reverse=True)
     assert len({incident.key for incident in stuck.incidents}) == len(stuck.incidents)
@@ -76,7 +76,7 @@ def test_tree_is_a_page(demo: str) -> None:
 
 
 def test_show_is_a_detail(demo: str) -> None:
-    node = unstick("stuck", "--json", dsn=demo).found[0]["node_id"]
+    node = unstick("stuck", "--json", dsn=demo).findings[0]["node_id"]
     detail: Detail = strict(unstick("show", node, "--json", dsn=demo).out, Detail)
     assert detail.node.id == node
     assert {"state", "times"} <= {section.name for section in detail.sections}
@@ -238,7 +238,7 @@ def test_a_filter_that_matches_nothing_says_where_it_looked(demo: str) -> None:
 
 def test_a_filter_by_finding_reads_the_findings(demo: str) -> None:
     def overdue() -> set[str]:
-        return {f["node_id"] for f in unstick("stuck", "--json", dsn=demo).found if f["code"] == "overdue_timer"}
+        return {f["node_id"] for f in unstick("stuck", "--json", dsn=demo).findings if f["code"] == "overdue_timer"}
 
     before = overdue()
     answer = unstick("tree", "finding:overdue_timer", "--json", dsn=demo)
@@ -402,7 +402,7 @@ def test_a_database_cannot_send_escape_sequences_with_the_colours() -> None:
         patch.setattr(sys, "stdout", stream)
         patch.setenv("TERM", "xterm")
         patch.delenv("NO_COLOR", raising=False)
-        output.Output().page(None, lambda _: [line])
+        output.Output().text(None, lambda _: [line])
     assert stream.buffer.getvalue().decode() == "\x1b[1;31m␛[31mred\x1b[0m\x1b[2m 漢字␊\x1b[0m\n"
 
 

@@ -274,8 +274,8 @@ def test_an_unknown_context(tmp_path: Path) -> None:
 def test_thresholds_of_the_settings_count(eternaltwin: str, server: PostgresServer, tmp_path: Path) -> None:
     server.sql("INSERT INTO job VALUES (gen_random_uuid(), now() - interval '1 minute', NULL, '')", eternaltwin)
     home = settings(tmp_path, '[thresholds.eternaltwin]\nempty_job = "5s"\n')
-    assert unstick("stuck", "--json", dsn=eternaltwin).found == []
-    assert [f["code"] for f in unstick("stuck", "--json", dsn=eternaltwin, home=home).found] == ["empty_job"]
+    assert unstick("stuck", "--json", dsn=eternaltwin).findings == []
+    assert [f["code"] for f in unstick("stuck", "--json", dsn=eternaltwin, home=home).findings] == ["empty_job"]
 
 
 # Help and what there is

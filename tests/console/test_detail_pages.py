@@ -10,7 +10,7 @@ import pytest
 
 from console.model.fields.node import facts
 from console.text import spans
-from console.text.pages import detail as pages
+from console.text.views import detail as views
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.records.node import Node
@@ -31,7 +31,7 @@ async def test_each_page_can_be_drawn(name: str, server: PostgresServer, tmp_pat
         assert read is not None
         for width in (40, 100):
             recorded = facts(read.node, read.at, engine.engine)
-            lines = pages.detail(
+            lines = views.detail(
                 read, width, now=read.at, engine=engine.engine, helps=lambda _: "", facts=recorded, entries=()
             )
             text = "\n".join(map(spans.text, lines))

@@ -21,7 +21,7 @@ PRODUCTION = Context(name="rb-prod", production=True)  # r and b are keys of the
 
 
 def page(tui: TuiDriver) -> str:
-    return str(tui.app.screen.query_one("#page").text)  # type: ignore[attr-defined]
+    return str(tui.app.screen.query_one("#lines").text)  # type: ignore[attr-defined]
 
 
 async def test_changes_come_first_and_skipped_nodes_are_counted_by_reason(
@@ -80,7 +80,7 @@ async def test_home_and_end_move_in_a_field_or_scroll_the_page(
         await tui.wait_for(lambda: tui.app.screen.query_one("#reason", Input).value == "why")
         await tui.press("enter")
         await tui.wait_for("Will change 20")
-        shown = tui.app.screen.query_one("#page")
+        shown = tui.app.screen.query_one("#lines")
         assert shown.max_scroll_y > 0
         await tui.press("end")
         await tui.wait_for(lambda: shown.scroll_y >= shown.max_scroll_y)  # which is less once the dialog is fitted

@@ -165,7 +165,7 @@ async def test_a_step_with_several_parents_is_once_in_the_tree(
 
 def test_without_the_screen_it_is_drawn_too(server: PostgresServer) -> None:
     dsn = server.fresh("tasker", filled=True)
-    found = unstick("stuck", "--json", dsn=dsn).found
+    found = unstick("stuck", "--json", dsn=dsn).findings
     task = next(f["node_id"] for f in found if f["code"] == "blocked_by_failures")
     answer = unstick("show", task, dsn=dsn)
     assert "levels; heavy: the critical path" in answer.out

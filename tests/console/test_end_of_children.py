@@ -22,7 +22,7 @@ def tree(tui: TuiDriver) -> TreeScreen:
 
 def assert_cursor_is_visible(tui: TuiDriver) -> None:
     table = tree(tui).table
-    assert table.top_row <= table.cursor_row < table.top_row + table.page_rows
+    assert table.top_row <= table.cursor_row < table.top_row + table.rows_in_view
     assert table.cursor is None or table.cursor in table.visible_ids
 
 

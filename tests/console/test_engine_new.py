@@ -422,7 +422,7 @@ def stuck(dsn: str, home: Path) -> set[str]:
     """Return the codes of the findings."""
     answer = unstick("stuck", "--json", dsn=dsn, home=home)
     assert answer.code == 0, answer.err
-    return {each["code"] for each in answer.found}
+    return {each["code"] for each in answer.findings}
 
 
 @proof

@@ -241,6 +241,6 @@ async def test_the_ends_of_the_history_are_said(eternaltwin: str, tmp_path: Path
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("● live")
         await tui.press("left_square_bracket")
-        await tui.wait_for("There is no earlier page.")
+        await tui.wait_for("There is no earlier screen.")
         await tui.press("right_square_bracket")
-        await tui.wait_for("There is no later page.")
+        await tui.wait_for("There is no later screen.")

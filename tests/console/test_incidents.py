@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from console.text.pages.news import is_news
+from console.text.views.news import is_news
 from console.tui.screens import stuck
 from console.tui.screens.stuck import StuckScreen
 from queries.read import incidents

@@ -10,8 +10,8 @@ import pytest
 
 from console.tui import keymap
 from console.tui.screens.find import FindScreen
-from console.tui.screens.list_page import ListPage
 from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.records_screen import RecordsScreen
 from console.tui.screens.tree import TreeScreen
 from console.tui.widgets.list_table import ListTable
 from queries.read.reader import PAGE_NODES
@@ -76,8 +76,8 @@ class ListDriver:
         self.target = target
 
     @property
-    def page(self) -> ListScreen[Any]:
-        assert isinstance(self.tui.app.screen, ListScreen)
+    def page(self) -> RecordsScreen[Any]:
+        assert isinstance(self.tui.app.screen, RecordsScreen)
         return self.tui.app.screen
 
     @property
@@ -134,7 +134,7 @@ class ListDriver:
             await self.tui.type(self.target.typed)
             await self.tui.press("enter")
             await self.tui.wait_for(lambda: isinstance(self.page, FindScreen) and self.page.finder.ended)
-        await self.tui.wait_for(lambda: isinstance(self.tui.app.screen, ListScreen) and self.page.list.records)
+        await self.tui.wait_for(lambda: isinstance(self.tui.app.screen, RecordsScreen) and self.page.list.records)
 
     async def until(self, condition: Callable[[], object]) -> None:
         await self.tui.wait_for(condition)
@@ -237,9 +237,9 @@ async def opens(at: ListDriver) -> None:
         await at.until(lambda: any(each.above == row.key for each in at.rows))
         await at.to(lambda each: each.above == row.key)
     await at.tui.press("enter")
-    await at.until(lambda: not isinstance(at.tui.app.screen, ListPage))
+    await at.until(lambda: not isinstance(at.tui.app.screen, ListScreen))
     await at.tui.press("escape")
-    await at.until(lambda: isinstance(at.tui.app.screen, ListPage))
+    await at.until(lambda: isinstance(at.tui.app.screen, ListScreen))
 
 
 async def filters(at: ListDriver) -> None:
@@ -505,7 +505,7 @@ async def test_a_broad_terminal_has_the_preview_beside_the_list(database: str, t
             at = ListDriver(tui, LISTS["stuck"])
             await at.open()
 
-            def placed(page: ListScreen[Any] = at.page, beside: bool = beside) -> bool:
+            def placed(page: RecordsScreen[Any] = at.page, beside: bool = beside) -> bool:
                 table, preview = page.table.region, page.query_one("#preview").region
                 if beside:
                     return preview.x >= table.right and preview.y == table.y

@@ -63,7 +63,7 @@ def test_a_command_runs(eternaltwin_demo: str, tmp_path: Path, open_to_all: Path
     before, variables, streams = MACHINES[machine]
     words = [command]
     if command == "do":
-        found = unstick("stuck", "--json", dsn=eternaltwin_demo).found
+        found = unstick("stuck", "--json", dsn=eternaltwin_demo).findings
         node = next(each["node_id"] for each in found if each["action"] == "wake")
         words = ["do", "wake", node, "--reason", "it was stuck", "--dry-run"]
     elif command == "watch":

@@ -78,9 +78,9 @@ async def test_metrics_of_one_engine_have_no_cause_of_another(two: str, server: 
         )
         for n, labels in enumerate([("eternaltwin",), ("uni2work", "eternaltwin"), ()])
     ]
-    problems = Findings(found=tuple(made), at=0.0, skipped_findings=workspace.not_checked)
+    problems = Findings(findings=tuple(made), at=0.0, skipped_findings=workspace.not_checked)
     alone = of_engines(workspace, problems, {"uni2work"})
-    assert (alone.found, alone.skipped_findings) == ((made[1],), ())
+    assert (alone.findings, alone.skipped_findings) == ((made[1],), ())
     assert len(problems.skipped_findings) == 1
     await workspace.close()
     server.drop(two)

@@ -40,10 +40,10 @@ def test_commands_run_without_a_home(
     env = {**HOMELESS, "HOME": home}
     found = unstick("stuck", "--json", dsn=eternaltwin_demo, **env)
     assert found.code == 0, found.err
-    assert found.found
+    assert found.findings
     for name in ("USER", "LOGNAME", "LNAME", "USERNAME"):
         monkeypatch.delenv(name, raising=False)
-    node = next(each["node_id"] for each in found.found if each["node_id"].startswith("eternaltwin/task"))
+    node = next(each["node_id"] for each in found.findings if each["node_id"].startswith("eternaltwin/task"))
     words = ("do", "wake", node, "--reason", "it was stuck", "--dry-run")
     answer = unstick(*words, dsn=eternaltwin_demo, **env)
     assert "bug" not in answer.err, answer.err

@@ -65,7 +65,7 @@ def test_a_folder_among_the_settings_is_an_engine(homemade: str, home: Path) -> 
     assert {count["phase"]: count["n"] for count in engine["counts"]} == {
         "ready": 2, "scheduled": 1, "running": 2, "failed": 2, "done": None
     }  # fmt: skip
-    assert [each["node_id"] for each in unstick("stuck", "--json", dsn=homemade, home=home).found] == [
+    assert [each["node_id"] for each in unstick("stuck", "--json", dsn=homemade, home=home).findings] == [
         "homemade/item:4"
     ]
     tree = unstick("tree", "--json", "--engine", "homemade", dsn=homemade, home=home)
@@ -88,8 +88,8 @@ def test_a_folder_can_be_anywhere(homemade: str, tmp_path: Path, way: str) -> No
         answer = unstick("stuck", "@it", "--json", home=home)
     else:
         answer = unstick("stuck", "--engines", str(given[way]), "--json", dsn=homemade, home=home)
-    assert [each["node_id"] for each in answer.found] == ["homemade/item:4"]
-    assert unstick("stuck", "--json", dsn=homemade, home=home).found == []
+    assert [each["node_id"] for each in answer.findings] == ["homemade/item:4"]
+    assert unstick("stuck", "--json", dsn=homemade, home=home).findings == []
 
 
 def test_its_actions_are_off_until_it_is_checked_as_it_is_now(homemade: str, home: Path) -> None:
@@ -146,7 +146,7 @@ def test_a_broken_folder_is_reported_and_stops_no_other(
         assert line.startswith("The engine broken is not used: ")
         assert place in line
         assert why in line
-    assert [each["node_id"] for each in unstick("stuck", "@it", "--json", home=home).found] == ["homemade/item:4"]
+    assert [each["node_id"] for each in unstick("stuck", "@it", "--json", home=home).findings] == ["homemade/item:4"]
     (broken,) = unstick("engines", "@it", "--json", home=home).json["broken"]
     assert broken["name"] == "broken"
 
@@ -280,7 +280,7 @@ def test_all_faults_of_the_files_are_listed_without_a_server(home: Path) -> None
     folder = in_settings(home) / "homemade"
     change(folder, "nodes.sql", ":ids", ":ides")
     change(folder, "engine.toml", "severity = 7", "severty = 7")
-    change(folder, "roots.sql", "LIMIT :page", "LIMIT :pages")
+    change(folder, "roots.sql", "LIMIT :limit", "LIMIT :pages")
     answer = unstick("engine", "check", str(folder), "--json", home=home)
     assert answer.code == 1
     (check,) = answer.json["checks"]

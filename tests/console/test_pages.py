@@ -10,8 +10,8 @@ from textual.content import Content
 
 from console.model.fields.node import facts
 from console.text import spans
-from console.text.pages import action, audit_entry, detail, lines, row_diff
 from console.text.spans import Spans, wrap
+from console.text.views import action, audit_entry, detail, lines, row_diff
 from console.tui import keymap
 from console.tui.widgets.footer import REFUSED, Hint, footer_lines
 from console.tui.widgets.header import Header, header_line
@@ -128,7 +128,7 @@ def test_a_detail_page_is_harmless(text: str, width: int) -> None:
     sections = (
         Section(name="p", title=text, payload=Payload(head=text.encode("utf-8", "surrogatepass"), size=10_000_000)),
         Section(name="t", title=text, columns=(text,), rows=((text,), (None,))),
-        Section(name="c", title=text, scan_required=ScanRequired(need="n", why=text, pages=10**6, ddl=text)),
+        Section(name="c", title=text, scan_required=ScanRequired(need="n", why=text, blocks=10**6, ddl=text)),
     )
     page = Detail(
         node=node(title=text, status=text, error=text, owner=text), at=NOW, sections=sections, findings=(found,)
@@ -140,7 +140,7 @@ def test_a_detail_page_is_harmless(text: str, width: int) -> None:
     check_no_controls(
         detail.detail(page, width, now=NOW, engine=None, helps=lambda _: "", facts=recorded, entries=[record])
     )
-    check_no_controls(audit_entry.entry_page(record, width))
+    check_no_controls(audit_entry.entry_lines(record, width))
 
 
 @pytest.mark.parametrize("instant", [float("inf"), float("-inf"), 4e11, -2e11, 0.0])
@@ -242,6 +242,6 @@ def test_a_dry_run_that_needs_half_of_the_limit_says_so(share: float, said: bool
         audit_log="table",
         held=database.WRITE_SECONDS * share,
     )
-    page = action.dry_run_page(dry_run, [signals.ACTIONS["end_session"]], (), 100)
+    page = action.dry_run_lines(dry_run, [signals.ACTIONS["end_session"]], (), 100)
     shown = " ".join(" ".join(map(spans.text, page)).split())
     assert ("select fewer nodes at a time" in shown) is said

@@ -53,7 +53,7 @@ async def test_the_commands_of_each_finding_run(server: PostgresServer, tmp_path
     target = Target(Config(path=Path()), Context(name="", dsn=dsn))
     commands: dict[tuple[str, str], str] = {}
     for each in workspace.engines.values():
-        for finding in (await each.findings()).found:
+        for finding in (await each.findings()).findings:
             if finding.action:
                 commands.setdefault((finding.code, finding.action), suggested.command(target, finding))
     await workspace.close()
@@ -68,7 +68,7 @@ async def test_the_commands_of_each_finding_run(server: PostgresServer, tmp_path
 
 def test_the_command_of_an_undo_runs(eternaltwin_demo: str, tmp_path: Path) -> None:
     stuck = unstick("stuck", "--json", dsn=eternaltwin_demo, home=tmp_path)
-    finding = next(each for each in stuck.found if each["action"] == "wake")
+    finding = next(each for each in stuck.findings if each["action"] == "wake")
     done = unstick("do", "wake", finding["node_id"], "-r", "x", "--yes", dsn=eternaltwin_demo, home=tmp_path)
     assert done.code == 0, done.err
     lines = printed(done.out + done.err)
@@ -81,7 +81,7 @@ def test_the_command_of_an_undo_runs(eternaltwin_demo: str, tmp_path: Path) -> N
 async def interrupted(dsn: str, home: Path) -> str:
     """Leave a run that was ended before its first transaction. Return its node."""
     workspace = await opened(dsn, home / "state/unstick")
-    late = next(f for f in (await reader(workspace).findings()).found if f.action == "wake")
+    late = next(f for f in (await reader(workspace).findings()).findings if f.action == "wake")
     dry_run = await dry_run_of(workspace, "wake", [late.node_id])
     plan = RunPlan(
         label=dry_run.engine,
@@ -112,7 +112,7 @@ def test_commands_are_complete_in_the_text_of_a_context(eternaltwin_demo: str, t
     file = tmp_path / "config/unstick/config.toml"
     file.parent.mkdir(parents=True)
     file.write_text(f'[contexts.prod]\ndsn = "{eternaltwin_demo}"\n')
-    finding = next(f for f in unstick("stuck", "--json", "@prod", home=tmp_path).found if f["action"] == "wake")
+    finding = next(f for f in unstick("stuck", "--json", "@prod", home=tmp_path).findings if f["action"] == "wake")
     shown = unstick(command, *([finding["node_id"]] if command == "show" else []), "@prod", home=tmp_path)
     line = next(line for line in printed(shown.out) if " wake " in line)
     assert "@prod" in shlex.split(line)

@@ -163,7 +163,7 @@ async def test_the_help_is_searched(eternaltwin_demo: str, tmp_path: Path) -> No
     async with run_tui(eternaltwin_demo, tmp_path) as tui:
         await tui.wait_for("● live")
         await tui.press("question_mark")
-        await tui.wait_for("Words of the page", "Lower-case keys only read")
+        await tui.wait_for("Words of the screen", "Lower-case keys only read")
         await tui.press("slash")
         await tui.type("unfold all")
         await tui.wait_for(lambda: "Lower-case" not in tui.text)

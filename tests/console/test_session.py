@@ -290,7 +290,7 @@ async def test_a_refused_login_ends_the_connection_and_is_rarely_tried_again(
         server.sql(f"ALTER ROLE {role} LOGIN")
         session.refresh()
         await wait_for(lambda: session.link is ConnectionState.LIVE and not session.error_text)
-        assert not session.page_trouble
+        assert not session.screen_trouble
 
 
 @pytest.mark.fast

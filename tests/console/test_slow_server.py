@@ -113,7 +113,7 @@ async def test_what_cannot_be_read_is_not_asked_for_again_and_again(
         await eternaltwin_db.sql("ALTER TABLE task RENAME TO hidden")
         before = session.polls[0]
         await tui.press("2")
-        await tui.wait_for("overdue timer", "page not read")
+        await tui.wait_for("overdue timer", "screen not read")
         for _ in range(50):
             await tui.pilot.pause()
         assert session.polls[0] - before <= 3

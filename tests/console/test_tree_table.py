@@ -559,7 +559,7 @@ async def test_the_wheel_and_the_scrollbar_take_the_cursor_along(kind: type[Tree
             table.post_message(copy.copy(message))
             await pilot.pause()
             assert (table.top_row - before) * side > 0, message
-            assert table.top_row <= table.cursor_row < table.top_row + table.page_rows, message
+            assert table.top_row <= table.cursor_row < table.top_row + table.rows_in_view, message
 
 
 async def test_a_tree_that_shrinks_to_nothing_and_grows_again_is_shown() -> None:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from console.text.pages.action import result_page
 from console.text.spans import Spans
+from console.text.views.action import result_lines
 from queries.records.action import Outcome, Result, RowChange
 from queries.write import audit_log
 from tests.command import fetch, unstick
@@ -116,10 +116,12 @@ def test_the_result_says_how_many_rows_only_the_log_has() -> None:
     change = RowChange(
         id=results[0].id, table="task", key="0", before={"status": "Blocked"}, after={"status": "Complete"}
     )
-    shown = [as_text(result_page(results, 60, changes=(change,), logged=n)) for n in (2, 0)]
+    shown = [as_text(result_lines(results, 60, changes=(change,), logged=n)) for n in (2, 0)]
     assert "The audit log has the rows of 2 more nodes." in shown[0]
     assert "more nodes" not in shown[1]
-    assert "the rows of 2 more nodes." in as_text(result_page(results, 60, logged=2)), "no node was dry-run and changed"
+    assert "the rows of 2 more nodes." in as_text(result_lines(results, 60, logged=2)), (
+        "no node was dry-run and changed"
+    )
 
 
 def as_text(lines: Sequence[Spans]) -> str:

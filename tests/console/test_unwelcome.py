@@ -59,10 +59,10 @@ async def test_a_page_that_cannot_be_read_is_not_live(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("SendEmail v1", "● live")
         await eternaltwin_db.sql("ALTER TABLE job RENAME TO hidden")
-        await tui.wait_for("page not read", lambda: "● live" not in tui.text)
+        await tui.wait_for("screen not read", lambda: "● live" not in tui.text)
         assert "SendEmail v1" in tui.text
         await eternaltwin_db.sql("ALTER TABLE hidden RENAME TO job")
-        await tui.wait_for("● live", lambda: "page not read" not in tui.text)
+        await tui.wait_for("● live", lambda: "screen not read" not in tui.text)
 
 
 async def test_a_key_that_changes_nothing_here_says_so(

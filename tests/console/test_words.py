@@ -85,10 +85,10 @@ async def test_help_explains_the_row_and_the_words_in_view(
     async with run_tui(eternaltwin, tmp_path, size=(120, 50), start="stuck") as tui:
         await tui.wait_for("▌", "overdue timer", "W wake", "W Wake")
         await tui.press("question_mark")
-        text = await tui.wait_for("The row", "Words of the page", "Its time has not come.")
-        assert "overdue timer  " in text.partition("Words of the page")[0]
-        assert "what it holds back: a title, or how many" in text.partition("Words of the page")[2]
-        assert "finding" not in text.partition("Words of the page")[0].lower()
+        text = await tui.wait_for("The row", "Words of the screen", "Its time has not come.")
+        assert "overdue timer  " in text.partition("Words of the screen")[0]
+        assert "what it holds back: a title, or how many" in text.partition("Words of the screen")[2]
+        assert "finding" not in text.partition("Words of the screen")[0].lower()
 
 
 @pytest.mark.parametrize("fields", [audit_entry, change, dead_letter, hit, incident, node])

@@ -83,7 +83,7 @@ class TaskerDb:
 
     async def codes(self, *ids: str) -> set[tuple[str, str]]:
         """Return node and code of each finding."""
-        return {(f.node_id, f.code) for f in (await self.findings(*ids)).found}
+        return {(f.node_id, f.code) for f in (await self.findings(*ids)).findings}
 
     # The engine's own view
 

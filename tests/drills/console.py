@@ -35,7 +35,7 @@ async def shown(workspace: Workspace, watch: float = 0.0, *, twice: bool = True)
     found, capped, unread, failed = [], [], {}, False
     for reader in readers:
         part = await reader.findings()
-        found += [*part.found, *reader.watched()]
+        found += [*part.findings, *reader.watched()]
         failed |= any(check.failed for check in part.skipped_findings)
         unread |= {reader.label: part.unread} if part.unread else {}
         capped += [(reader.label, code) for code in part.capped]
@@ -43,6 +43,6 @@ async def shown(workspace: Workspace, watch: float = 0.0, *, twice: bool = True)
     if twice and workspace.server_findings.counts_once(()):
         await asyncio.sleep(COUNTED)
         server = await workspace.server_problems(found, unread)
-    found += server.found
+    found += server.findings
     failed |= any(check.failed for check in server.skipped_findings)
     return workspace.incidents(found, capped), failed

@@ -214,7 +214,7 @@ async def _text(reader: Reader, action: Action, node: str) -> None:
     """Run the statements that read a text, whether the node lets it be edited or not."""
     sections = reader.engine.actions[action.script]
     values = reader.variant.parameters(
-        ids=[reader.local(node)], bytes=documents.DOCUMENT_BYTES, page=documents.SUCCESSES_READ
+        ids=[reader.local(node)], bytes=documents.DOCUMENT_BYTES, limit=documents.SUCCESSES_READ
     )
     async with reader.database.reading() as transaction:
         for part in (*sections["document"], *sections.get("successes", ())):
@@ -234,7 +234,7 @@ async def _cursors(reader: Reader, which: str, far: int, parent: str = "") -> di
     """Return cursors at the start of a list, at ``far`` and at twice ``far``."""
     chosen = reader.variant.select(which, kind=parent.partition(":")[0])
     assert chosen is not None
-    values = reader.variant.parameters(cursor=None, page=2 * far, parent=parent)
+    values = reader.variant.parameters(cursor=None, limit=2 * far, parent=parent)
     async with reader.database.reading(600, in_order=True) as transaction:
         rows = await transaction.rows(chosen, values)
     places: dict[str, str | None] = {"first": None}

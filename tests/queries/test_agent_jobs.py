@@ -39,7 +39,7 @@ async def node(workspace: Workspace, node_id: str) -> Node:
 
 
 async def found(workspace: Workspace, code: str) -> list[Finding]:
-    return [f for f in (await reader(workspace).findings()).found if f.code == code]
+    return [f for f in (await reader(workspace).findings()).findings if f.code == code]
 
 
 async def all_of(workspace: Workspace, parent: str | None, size: int = 2) -> list[str]:
@@ -132,7 +132,7 @@ async def test_what_it_is_recognised_by(agent_jobs_db: AgentJobsDb, tmp_path: Pa
     assert look.detected.schema == "app"
     (agent,) = (await look.roots()).nodes
     assert local(await look.children(agent.id)) == [f"job:{job}"]
-    codes = [f.code for f in (await look.findings()).found]
+    codes = [f.code for f in (await look.findings()).findings]
     assert codes == (["missing_agent"] if change == ALIKE["agents made again"] else [])
     await workspace.close()
 
@@ -467,7 +467,7 @@ async def test_each_status_of_a_users_jobs_is_found(agent_jobs_db: AgentJobsDb, 
     look = reader(mirror)
     assert {n.id for n in (await look.live(limit=500)).nodes} == await ids("pending", "active", "delayed", "paused")
     assert {x.node.id for x in (await look.dead(limit=500)).dead_letters} == await ids("failed")
-    late = [f.node_id for f in (await look.findings()).found if f.code in ("overdue", "completion_not_recorded")]
+    late = [f.node_id for f in (await look.findings()).findings if f.code in ("overdue", "completion_not_recorded")]
     assert set(late) == await ids("pending")
     await agent_jobs_db.sql("DELETE FROM jobs WHERE status = 'active'")
     for status in ("delayed", "paused"):
@@ -542,7 +542,7 @@ async def test_a_healthy_mirror_has_none(agent_jobs_db: AgentJobsDb, mirror: Wor
         await agent_jobs_db.job("completed", age=1000 - n * 10, ended=980 - n * 10)
     await agent_jobs_db.job("failed", age=500, ended=490, error="boom")
     await agent_jobs_db.job("pending", age=590)
-    assert (await reader(mirror).findings()).found == ()
+    assert (await reader(mirror).findings()).findings == ()
 
 
 @both_versions
@@ -606,7 +606,7 @@ async def test_the_oldest_of_many_late_jobs_are_reported_first(agent_jobs_db: Ag
             ("completion_not_recorded", made[::3]),
             ("overdue", [m for n, m in enumerate(made) if n % 3]),
         ):
-            reported = [f.node_id for f in seen.found if f.code == code]
+            reported = [f.node_id for f in seen.findings if f.code == code]
             assert (reported, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
 
 
@@ -645,7 +645,7 @@ async def test_for_too_many_users_a_recently_ended_job_shows_that_the_queue_move
     assert "queue_stalled" in (await reader(mirror).findings()).capped, "a job of another user may have ended"
     await agent_jobs_db.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 500'")
     seen = await reader(mirror).findings()
-    assert "queue_stalled" not in {*seen.capped, *(f.code for f in seen.found)}
+    assert "queue_stalled" not in {*seen.capped, *(f.code for f in seen.findings)}
 
 
 async def test_active_for_long_is_for_tables_only(
@@ -747,7 +747,7 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspac
 
 async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
     look = reader(demo)
-    codes = {f.code for f in (await look.findings()).found}
+    codes = {f.code for f in (await look.findings()).findings}
     # The queue continues, most of its jobs succeed, a mirror table has no active jobs, and the clocks are right.
     assert {f.code for f in look.engine.spec.findings} - codes == {
         "queue_stalled", "active_too_long", "delayed_too_long", "paused_too_long", "failed_alike", "schedule_missed",

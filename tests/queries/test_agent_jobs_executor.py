@@ -55,7 +55,7 @@ async def test_how_rows_stay_pending(agent_jobs_db: AgentJobsDb, mirror: Workspa
     assert bull.swallowed == 1, "the CHECK rejects an end before the start, without an error message"
     assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 3
     await agent_jobs_db.sql("UPDATE jobs SET created_at = created_at - interval '1 hour'")
-    codes = {f.code for f in (await mirror.engines[LABEL].findings()).found}
+    codes = {f.code for f in (await mirror.engines[LABEL].findings()).findings}
     assert codes == {"overdue", "queue_stalled"}
 
 
@@ -73,7 +73,7 @@ async def test_an_emptied_redis_ends_old_rows(agent_jobs_db: AgentJobsDb, mirror
     await bull.tick()
     await bull.tick()
     assert bull.swallowed == 1, "the number is taken"
-    (late,) = [f for f in (await mirror.engines[LABEL].findings()).found if f.code == "completed_by_wrong_job"]
+    (late,) = [f for f in (await mirror.engines[LABEL].findings()).findings if f.code == "completed_by_wrong_job"]
     assert late.evidence["job_id"] == "1"
 
 
@@ -89,7 +89,7 @@ async def test_a_live_job_overwrites_what_an_operator_marked(agent_jobs_db: Agen
     await bull.tick()
     row = await agent_jobs_db.row(job)
     assert (row["status"], bull.swallowed) == ("completed", 0)
-    (finding,) = [f for f in (await mirror.engines[LABEL].findings()).found if f.code == "inconsistent"]
+    (finding,) = [f for f in (await mirror.engines[LABEL].findings()).findings if f.code == "inconsistent"]
     assert "operator" in finding.sentence
 
 

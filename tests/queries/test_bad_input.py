@@ -181,7 +181,7 @@ def test_a_standby_is_read_and_not_written_to(own_server: PostgresServer) -> Non
     dsn = own_server.fresh("eternaltwin")
     own_server.sql(ROWS, dsn)
     own_server.standby()
-    assert NODE in {finding["node_id"] for finding in unstick("stuck", "--json", dsn=dsn).found}
+    assert NODE in {finding["node_id"] for finding in unstick("stuck", "--json", dsn=dsn).findings}
     answer = wake(dsn)
     assert answer.code == 3
     assert "standby" in answer.out
@@ -281,7 +281,7 @@ def test_no_select(role: Callable[[str], str], command: str) -> None:
 def test_select_but_no_update(role: Callable[[str], str], stuck: str) -> None:
     dsn = role("GRANT SELECT ON ALL TABLES IN SCHEMA public TO ROLE")
     before = fetch(stuck, SNAPSHOT)
-    assert unstick("stuck", "--json", dsn=dsn).found
+    assert unstick("stuck", "--json", dsn=dsn).findings
     answer = wake(dsn)
     assert answer.code == 3
     assert answer.out.split()[:2] == ["1", "denied:"]

@@ -11,8 +11,8 @@ import asyncpg
 import msgspec
 import pytest
 
-from console.text.pages.blast_radius import blast_radius as page
 from console.text.spans import text
+from console.text.views.blast_radius import blast_radius as page
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.contract.spec import FindingSpec
@@ -20,7 +20,7 @@ from queries.db.errors import LostError
 from queries.db.query import Query
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
-from queries.read.asked import Asked
+from queries.read.question import Question
 from queries.read.reader import Reader
 from queries.records.action import BlastRadius, DryRun, Outcome, Reach
 from queries.records.finding import Finding
@@ -130,13 +130,13 @@ def fail_lost_wakeup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the statement of one finding fail."""
     real = Reader.question
 
-    def failing(self: Reader, spec: FindingSpec, *more: Any) -> Asked[list[Finding]]:
-        asked = real(self, spec, *more)
+    def failing(self: Reader, spec: FindingSpec, *more: Any) -> Question[list[Finding]]:
+        question = real(self, spec, *more)
         if spec.code != "lost_wakeup":
-            return asked
-        (query,) = asked.queries
+            return question
+        (query,) = question.queries
         broken = msgspec.structs.replace(query.statement, text="SELECT 1/0", parameters=())
-        return Asked([msgspec.structs.replace(query, statement=broken)], asked.read)
+        return Question([msgspec.structs.replace(query, statement=broken)], question.read)
 
     monkeypatch.setattr(Reader, "question", failing)
 
@@ -194,7 +194,7 @@ async def test_a_lost_connection_is_no_blast_radius(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end = Query(Statement(text="SELECT pg_terminate_backend(pg_backend_pid())", source=""))
-    monkeypatch.setattr(Reader, "related_of", lambda *_: Asked([end], lambda rows: rows[0]))
+    monkeypatch.setattr(Reader, "related_of", lambda *_: Question([end], lambda rows: rows[0]))
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     with pytest.raises(LostError):
         await measured(workspace, "wake", [eternaltwin_db.id(task)])
@@ -264,7 +264,7 @@ async def test_ready_steps_follow_their_task(server: PostgresServer, tmp_path: P
     dsn = server.fresh("tasker", filled=True)
     workspace = await opened(dsn, tmp_path)
     reader = workspace.engines["tasker"]
-    task = next(f.node_id for f in (await reader.findings()).found if f.code == "no_longer_polled")
+    task = next(f.node_id for f in (await reader.findings()).findings if f.code == "no_longer_polled")
     found = reached(await measured(workspace, "wake", [task], {}, "tasker"))
     steps = (await reader.nodes(found["follows", ""].ids)).nodes
     assert steps
@@ -287,7 +287,7 @@ async def test_a_step_that_the_engine_did_not_take(
     """Clear, resend and retry make a step ready without a change of its state."""
     workspace = await opened(server.fresh("tasker", filled=True), tmp_path)
     reader = workspace.engines["tasker"]
-    stalled = [f.node_id for f in (await reader.findings()).found if f.code == code]
+    stalled = [f.node_id for f in (await reader.findings()).findings if f.code == code]
     step = next(n.id for n in (await reader.nodes(stalled)).nodes if n.phase == phase)
     found = reached(await measured(workspace, action, [step], {}, "tasker"))
     assert found["becomes", phase].ids == (step,)
@@ -298,7 +298,7 @@ async def test_a_step_that_the_engine_did_not_take(
 async def test_a_step_that_is_not_taken_does_not_follow_its_task(server: PostgresServer, tmp_path: Path) -> None:
     workspace = await opened(server.fresh("tasker", filled=True), tmp_path)
     reader = workspace.engines["tasker"]
-    step = next(f.node_id for f in (await reader.findings()).found if f.code == "stale_flag")
+    step = next(f.node_id for f in (await reader.findings()).findings if f.code == "stale_flag")
     (node,) = (await reader.nodes([step])).nodes
     assert node.phase == "ready"
     assert node.job_id is not None
@@ -311,7 +311,7 @@ async def test_a_step_that_is_not_taken_does_not_follow_its_task(server: Postgre
 async def test_no_step_follows_a_task_that_stays_as_it_is(server: PostgresServer, tmp_path: Path) -> None:
     workspace = await opened(server.fresh("tasker", filled=True), tmp_path)
     reader = workspace.engines["tasker"]
-    task = next(f.node_id for f in (await reader.findings()).found if f.code == "no_longer_polled")
+    task = next(f.node_id for f in (await reader.findings()).findings if f.code == "no_longer_polled")
     found = reached(await measured(workspace, "priority", [task], {"priority": 7}, "tasker"))
     assert ("follows", "") not in found
     assert ("follows", "") in reached(await measured(workspace, "wake", [task], {}, "tasker"))
@@ -321,7 +321,7 @@ async def test_no_step_follows_a_task_that_stays_as_it_is(server: PostgresServer
 async def test_jobs_of_the_same_lock_owner(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("uni2work", filled=True)
     workspace = await opened(dsn, tmp_path)
-    orphaned = [f for f in (await workspace.engines["uni2work"].findings()).found if f.code == "orphaned_lock"]
+    orphaned = [f for f in (await workspace.engines["uni2work"].findings()).findings if f.code == "orphaned_lock"]
     first = orphaned[0]
     owner = first.evidence["instance"]
     found = reached(await measured(workspace, "release", [first.node_id], {"gone": True}, "uni2work"))

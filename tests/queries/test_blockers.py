@@ -304,7 +304,7 @@ async def test_a_standby_says_that_it_has_no_row_locks(own_server: PostgresServe
     workspace = await opened(dsn, tmp_path)
     found = await read(workspace, db.id(task))
     assert (found.holders, found.notes) == ((), (STANDBY,))
-    assert (await row_locked(workspace.database, workspace.engines, late(db, task))).found == ()
+    assert (await row_locked(workspace.database, workspace.engines, late(db, task))).findings == ()
     await workspace.close()
 
 
@@ -423,7 +423,7 @@ async def test_late_nodes_are_explained_by_the_root(
     await sessions.wait(worker, tasks[0])
     await old(workspace)
     symptoms = late(eternaltwin_db, *tasks, free)
-    found = [f for f in (await row_locked(workspace.database, workspace.engines, symptoms)).found if not f.suspected]
+    found = [f for f in (await row_locked(workspace.database, workspace.engines, symptoms)).findings if not f.suspected]
     assert {f.node_id for f in found} == {eternaltwin_db.id(task) for task in tasks}
     (through,) = (f for f in found if f.node_id == eternaltwin_db.id(tasks[2]))
     assert f"and waits for pid {root.get_server_pid()} (report, role postgres)" in through.sentence
@@ -447,11 +447,11 @@ async def test_a_session_that_waits_for_a_row_is_reported(
     await sessions.wait(runner, task)
     monkeypatch.setitem(server_spec().thresholds, "session_waits", "0s")
     symptoms = late(eternaltwin_db, other)
-    (found,) = (await row_locked(workspace.database, workspace.engines, symptoms)).found
+    (found,) = (await row_locked(workspace.database, workspace.engines, symptoms)).findings
     assert (found.code, found.node_id) == ("session_waits", f"server/backend:{runner.get_server_pid()}")
     assert f"behind pid {root.get_server_pid()} (report, role postgres), idle in transaction" in found.sentence
     assert found.affects == ("eternaltwin",)
-    assert (await row_locked(workspace.database, workspace.engines, ())).found == (), "nothing is late"
+    assert (await row_locked(workspace.database, workspace.engines, ())).findings == (), "nothing is late"
 
 
 async def test_a_lock_of_a_moment_explains_nothing(
@@ -461,7 +461,7 @@ async def test_a_lock_of_a_moment_explains_nothing(
     await sessions.holding(task)
     assert server_spec().settings["row_locked"] == 1.0
     monkeypatch.setitem(server_spec().thresholds, "row_locked", "1h")  # a slow machine may take a second
-    assert (await row_locked(workspace.database, workspace.engines, late(eternaltwin_db, task))).found == ()
+    assert (await row_locked(workspace.database, workspace.engines, late(eternaltwin_db, task))).findings == ()
 
 
 async def test_nodes_without_such_a_symptom_are_not_read(
@@ -471,7 +471,7 @@ async def test_nodes_without_such_a_symptom_are_not_read(
     await sessions.holding(task)
     await old(workspace)
     other = late(eternaltwin_db, task, code="leftover_timer")
-    assert (await row_locked(workspace.database, workspace.engines, other)).found == ()
+    assert (await row_locked(workspace.database, workspace.engines, other)).findings == ()
 
 
 async def test_a_locked_table_costs_only_its_engine(

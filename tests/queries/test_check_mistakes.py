@@ -75,7 +75,7 @@ MISTAKES = [
     Mistake(FILES, FINDING, ":stale", ":stael", "stael", 'did you mean "stale"'),
     Mistake(FILES, RELEASE, ":stale", ":stael", "stael", 'did you mean "stale"'),
     Mistake(FILES, "children.sql", "item_by_parent", "item_by_parnt", "-- needs", "does not define"),
-    Mistake(FILES, LIVE, "LIMIT :page", "LIMIT $4", "$4", "$4 has no name"),
+    Mistake(FILES, LIVE, "LIMIT :limit", "LIMIT $4", "$4", "$4 has no name"),
     Mistake(FILES, ROOTS, "< :cursor", "< :curser", "curser", "is neither a parameter"),
     Mistake(FILES, RETRY, "-- :rows", "--", "-- Run", ":rows is missing"),
     Mistake(FILES, "detail/payload.sql", "-- kinds: item", "-- kinds: itm", "-- kinds", "no node kind"),
@@ -88,7 +88,7 @@ MISTAKES = [
     Mistake(COLUMNS, NODES, "extract(epoch FROM w.taken_at)::float8", "w.taken_at", "SELECT", "is timestamptz"),
     Mistake(COLUMNS, NODES, "w.task AS title", "w.task AS titel", "SELECT", "title (text) is missing"),
     Mistake(COLUMNS, DEAD, "extract(epoch FROM w.due)::float8", "extract(epoch FROM w.due)", "SELECT", "is numeric"),
-    Mistake(COLUMNS, ROOTS, "LIMIT :page", "LIMIT :page::text::int", "SELECT", "parameter page is used as text"),
+    Mistake(COLUMNS, ROOTS, "LIMIT :limit", "LIMIT :limit::text::int", "SELECT", "parameter limit is used as text"),
     Mistake(COLUMNS, FINDING, ") AS evidence", ")::text AS evidence", "SELECT", "evidence is text"),
     Mistake(COLUMNS, "counts.sql", "SELECT p.phase,", "SELECT p.phase AS name,", "SELECT", "and status are missing"),
     # rows

@@ -94,7 +94,7 @@ async def test_a_bad_value_costs_its_part_of_its_engine(
     assert [each for each in [file, *named] if each not in text] == [], text
     for each in ("tree", "live", "engines", "dead", "stuck", "find"):
         assert await said(workspace.engines["homemade"], each)
-    assert (await workspace.engines["eternaltwin"].findings()).found
+    assert (await workspace.engines["eternaltwin"].findings()).findings
     await workspace.close()
 
 

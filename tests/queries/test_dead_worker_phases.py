@@ -71,7 +71,7 @@ async def test_a_worker_of_oban_lives_if_its_node_does(
     await connection.close()
     workspace = await opened(dsn, tmp_path)
     engine = reader(workspace, "oban")
-    found = [finding for finding in (await engine.findings()).found if finding.code == "dead_worker"]
+    found = [finding for finding in (await engine.findings()).findings if finding.code == "dead_worker"]
     assert [str(finding.evidence["seen"]).startswith(seen or "") for finding in found] == ([True] if seen else [])
     await workspace.close()
     server.drop(dsn)
@@ -98,7 +98,7 @@ async def test_a_job_of_a_dead_worker_is_running(server: PostgresServer, tmp_pat
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
     engine = reader(workspace, name)
-    ids = [finding.node_id for finding in (await engine.findings()).found if finding.code == code]
+    ids = [finding.node_id for finding in (await engine.findings()).findings if finding.code == code]
     assert {node.phase for node in (await engine.nodes(ids)).nodes} == {Phase.RUNNING}
     silent = [node for node in (await known_nodes(engine)).values() if node.status == "silent"]
     assert {node.phase for node in silent} <= {Phase.UNKNOWN}

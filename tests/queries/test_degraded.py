@@ -55,7 +55,7 @@ async def test_a_schema_without_usage_costs_its_own_engines_alone(
     assert answer.code == 1
     assert {line.partition(":")[0] for line in answer.err.splitlines() if "USAGE" in line} == {"agent_jobs", "estuary"}
     if command in ("tree", "stuck"):
-        nodes = answer.json["nodes"] if command == "tree" else answer.found
+        nodes = answer.json["nodes"] if command == "tree" else answer.findings
         assert {node["engine"] for node in nodes} == {"eternaltwin"}
 
 
@@ -211,7 +211,7 @@ async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
     assert [(each.code, each.failed) for each in findings.skipped_findings if each.code == "starved"] == [
         ("starved", True)
     ]
-    assert findings.found
+    assert findings.findings
     await workspace.close()
 
 

@@ -85,9 +85,9 @@ async def test_values_are_sent_as_they_are(eternaltwin: str, tmp_path: Path) -> 
     text = (
         "SELECT $1::text[] AS many, $2::text AS one, $3::int AS number, '$1 it''s' AS \"$2\" /* $1 */, $q$$1$q$ AS raw"
     )
-    asked = Statement(text=text, source="", parameters=("ids", "query", "page"))
+    question = Statement(text=text, source="", parameters=("ids", "query", "limit"))
     workspace = await Workspace(eternaltwin, file=tmp_path / "audit_log").open()
     for one in (*NASTY, None):
-        ((row,),) = await workspace.database.batch([Query(asked, {"ids": NASTY, "query": one, "page": 7})])
+        ((row,),) = await workspace.database.batch([Query(question, {"ids": NASTY, "query": one, "limit": 7})])
         assert tuple(row.values()) == (NASTY, one, 7, "$1 it's", "$1")
     await workspace.close()

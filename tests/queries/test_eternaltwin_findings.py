@@ -112,7 +112,7 @@ CASES: dict[str, tuple[list[Make], list[Make], tuple[Make, float] | None]] = {
 async def found(workspace: Workspace, code: str, **options: Any) -> dict[str, Finding]:
     findings = await reader(workspace).findings(**options)
     assert findings.skipped_findings == ()
-    return {f.node_id: f for f in findings.found if f.code == code}
+    return {f.node_id: f for f in findings.findings if f.code == code}
 
 
 def test_every_finding_is_covered_here() -> None:
@@ -183,7 +183,7 @@ async def test_more_than_asked_for_is_said_to_be_capped(
     ids = {eternaltwin_db.id(await CASES[code][0][0](eternaltwin_db, f"Kind{n}")) for n in range(3)}
     for page, capped in ((2, True), (3, False)):
         findings = await reader(workspace).findings(ids=ids, limit=page)
-        assert len([f for f in findings.found if f.code == code]) == page
+        assert len([f for f in findings.findings if f.code == code]) == page
         assert (code in findings.capped) == capped
 
 
@@ -191,7 +191,7 @@ async def test_the_worst_come_first_and_then_the_oldest(eternaltwin_db: Eternalt
     newer, older = [await eternaltwin_db.task(status="Blocked", timer=-age) for age in (100, 1000)]
     leftover = await eternaltwin_db.task(status="Complete", timer=60)
     findings = await reader(workspace).findings()
-    assert [(f.code, f.node_id) for f in findings.found] == [
+    assert [(f.code, f.node_id) for f in findings.findings] == [
         ("overdue_timer", eternaltwin_db.id(older)),
         ("overdue_timer", eternaltwin_db.id(newer)),
         ("leftover_timer", eternaltwin_db.id(leftover)),
@@ -340,7 +340,7 @@ async def test_very_many_polls_are_a_rate_without_progress(
     def there() -> dict[str, Finding]:
         return {f.node_id: f for f in look.watched() if f.code == "busy_polling"}
 
-    assert {f.code for f in (await look.findings()).found} == set(), "a total says nothing"
+    assert {f.code for f in (await look.findings()).findings} == set(), "a total says nothing"
     await look.sample()
     for _ in range(3):
         assert there() == {}
@@ -453,7 +453,7 @@ async def test_a_large_table_leaves_some_unchecked(
     overdue = await eternaltwin_db.task(status="Blocked", timer=-100)
     workspace = await opened(eternaltwin, tmp_path)
     findings = await reader(workspace).findings()
-    assert [(f.node_id, f.code) for f in findings.found] == [(eternaltwin_db.id(overdue), "overdue_timer")]
+    assert [(f.node_id, f.code) for f in findings.findings] == [(eternaltwin_db.id(overdue), "overdue_timer")]
     skipped_findings = {u.code: u for u in findings.skipped_findings}
     assert set(skipped_findings) == {"lost_wakeup", "deadlocked", "orphaned_task", "empty_job", "schedule_missed"}
     assert all((u.ddl or "").startswith("CREATE INDEX CONCURRENTLY ") for u in skipped_findings.values())
@@ -469,7 +469,7 @@ async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
     starved = await eternaltwin_db.task(polled=None, age=HOUR)
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     findings = await reader(workspace).findings()
-    assert {(f.node_id, f.code) for f in findings.found} == {
+    assert {(f.node_id, f.code) for f in findings.findings} == {
         (eternaltwin_db.id(starved), "starved"),
         (RUNNER, "runner_silent"),
     }

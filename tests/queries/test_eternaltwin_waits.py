@@ -23,7 +23,7 @@ async def found(workspace: Workspace, **options: Any) -> dict[str, list[Finding]
     findings = await reader(workspace).findings(**options)
     assert findings.skipped_findings == ()
     codes: dict[str, list[Finding]] = {}
-    for finding in findings.found:
+    for finding in findings.findings:
         assert "?" not in finding.sentence, finding.sentence
         codes.setdefault(finding.code, []).append(finding)
     return codes
@@ -134,7 +134,7 @@ async def test_in_a_large_table_the_tasks_of_timers_show_the_ticks(
     await ticks(eternaltwin_db)
     await eternaltwin_db.task(polled=1)
     workspace = await opened(eternaltwin, tmp_path)
-    findings = (await reader(workspace).findings()).found
+    findings = (await reader(workspace).findings()).findings
     assert [(f.code, f.node_id) for f in findings] == [("not_polled", eternaltwin_db.id(skipped))]
     await workspace.close()
 

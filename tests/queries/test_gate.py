@@ -113,6 +113,6 @@ async def test_hidden_tasks_make_no_empty_job_and_are_not_deleted_with_their_job
     await workspace.close()
     workspace = await opened(clerk, tmp_path)
     found = await reader(workspace).findings()
-    assert "empty_job" not in {finding.code for finding in found.found}
+    assert "empty_job" not in {finding.code for finding in found.findings}
     assert any(each.code == "empty_job" and "absent" in each.why for each in found.skipped_findings)
     await workspace.close()

@@ -143,7 +143,9 @@ async def suggested(reader: Reader, action: Action) -> tuple[dict[str, str], dic
 
     Both are empty if no finding suggests the action with arguments.
     """
-    found = [f for f in (await reader.findings()).found if f.action == action.name and OPEN not in f.arguments.values()]
+    found = [
+        f for f in (await reader.findings()).findings if f.action == action.name and OPEN not in f.arguments.values()
+    ]
     if not found or not found[0].arguments:
         return {}, {}
     nodes = (await reader.nodes([found[0].node_id])).nodes

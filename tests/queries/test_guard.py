@@ -92,7 +92,7 @@ async def watching(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]
 async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str, Finding]:
     """Poll until the finding can appear; return the findings with this code."""
     if code == "compute_bound":
-        return {f.node_id: f for f in (await reader(workspace).findings()).found if f.code == code}
+        return {f.node_id: f for f in (await reader(workspace).findings()).findings if f.code == code}
     for _ in range(4):
         await reader(workspace).sample()
         await spinner.polled()

@@ -154,11 +154,11 @@ async def test_an_engine_of_which_nothing_can_be_read_is_an_incident(
     workspace.server_findings.settings["table_locked"] = 60.0  # the lock is younger
     holder = await lock(dsn, "LOCK TABLE jobs, agents IN ACCESS EXCLUSIVE MODE")
     unread = (await reader(workspace, "agent_jobs").findings()).unread
-    shown = workspace.incidents((await workspace.server_problems((), {"agent_jobs": unread})).found)
+    shown = workspace.incidents((await workspace.server_problems((), {"agent_jobs": unread})).findings)
     assert [i.code for i in shown] == ["not_read"]
     assert f"pid {holder.get_server_pid()} (migrator, role postgres) locks" in shown[0].sentence
     workspace.server_findings.settings["table_locked"] = 0.0
-    shown = workspace.incidents((await workspace.server_problems((), {"agent_jobs": unread})).found)
+    shown = workspace.incidents((await workspace.server_problems((), {"agent_jobs": unread})).findings)
     assert [(i.code, [s.code for s in i.symptoms]) for i in shown] == [("table_locked", ["not_read"])]
     await workspace.close()
     server.drop(dsn)
@@ -201,4 +201,4 @@ def engines(command: str, answer: Answer) -> set[str]:
         return {s["label"] for s in answer.json["engines"] if s["counts"]}
     if command == "dead":
         return {part["engine"] for part in answer.json["dead"] if part["dead_letters"]}
-    return {each["engine"] for each in (answer.json["nodes"] if command == "tree" else answer.found)} - {"server"}
+    return {each["engine"] for each in (answer.json["nodes"] if command == "tree" else answer.findings)} - {"server"}

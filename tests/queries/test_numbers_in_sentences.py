@@ -79,7 +79,7 @@ async def read(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Read]:
         found = await reader(workspace, engine).findings()
         await workspace.close()
         assert [each for each in found.skipped_findings if each.failed] == []
-        return {finding.code: finding for finding in found.found}
+        return {finding.code: finding for finding in found.findings}
 
     yield findings
     for dsn in made:

@@ -142,7 +142,7 @@ async def test_a_change_after_a_failure_is_not_made(db: Database) -> None:
 async def test_a_read_with_wrongly_guessed_types_is_sent_again(db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(module.TYPES, "int4", module.TYPES["int8"])
     module.types_of.cache_clear()
-    queries = [asked("SELECT 1 AS n"), asked("SELECT $1::int4 AS n", "page", page=7), asked("SELECT 3 AS n")]
+    queries = [asked("SELECT 1 AS n"), asked("SELECT $1::int4 AS n", "limit", limit=7), asked("SELECT 3 AS n")]
     assert [rows[0]["n"] for rows in await db.batch(queries)] == [1, 7, 3]
     module.types_of.cache_clear()
 
@@ -155,7 +155,7 @@ async def test_a_change_with_wrongly_guessed_types_is_rolled_back(
     add = "INSERT INTO public.users SELECT gen_random_uuid(), now() FROM generate_series(1, $1::int4)"
     with pytest.raises(OutdatedError, match="Nothing was changed"):
         async with db.writing() as transaction:
-            await transaction.rows(Statement(text=add, source="", parameters=("page",)), {"page": 1})
+            await transaction.rows(Statement(text=add, source="", parameters=("limit",)), {"limit": 1})
     module.types_of.cache_clear()
     async with db.reading() as transaction:
         assert (await transaction.rows(asked("SELECT count(*) AS n FROM public.users").statement, {}))[0]["n"] == 0
@@ -172,7 +172,7 @@ async def test_reads_side_by_side_take_the_round_trips_of_the_longest(server: Po
             found = []
             for _ in range(times):
                 async with db.reading() as transaction:
-                    rows = await transaction.rows(asked("SELECT $1::int4 AS n", "page").statement, {"page": number})
+                    rows = await transaction.rows(asked("SELECT $1::int4 AS n", "limit").statement, {"limit": number})
                     found.append(rows[0]["n"])
             return found
 

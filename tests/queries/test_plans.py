@@ -95,7 +95,7 @@ async def test_the_producers_of_all_executing_jobs_are_read_once(server: Postgre
     workspace = await Workspace(dsn, file=tmp_path / "audit_log").open()
     with plans.recorded() as costs:
         findings = await workspace.engines["oban"].findings()
-    assert "dead_worker" in {finding.code for finding in findings.found}
+    assert "dead_worker" in {finding.code for finding in findings.findings}
     assert costs["findings/dead_worker"].buffers < 2 * plans.LARGE
     await workspace.close()
     server.drop(dsn)

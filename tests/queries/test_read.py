@@ -230,7 +230,7 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
     assert page.at > 0
     assert page.scan_required is not None
     assert page.scan_required.need == "task_by_job"
-    assert page.scan_required.pages == 1
+    assert page.scan_required.blocks == 1
     ddl = "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx ON task (job_id, created_at, task_id)"
     assert page.scan_required.ddl == ddl
     asked = await reader(workspace).children(node, allow_scan=True)

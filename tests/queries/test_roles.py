@@ -70,13 +70,13 @@ async def test_one_table_for_each_queue_is_an_engine_each(queues: str, folder: P
         assert workspace.engines.keys() == {"queue.bill", "queue.mail"}
         mail = workspace.engines["queue.mail"]
         assert mail.engine.settings["stale"] == 60.0
-        assert [f.node_id for f in (await mail.findings()).found] == ["queue.mail/item:4"]
+        assert [f.node_id for f in (await mail.findings()).findings] == ["queue.mail/item:4"]
         done = await do(workspace, "release", ["queue.mail/item:4"], label="queue.mail")
         assert [each.outcome for each in done.results] == [Outcome.CHANGED]
         assert {each.table for each in done.changes} == {"mail_work_items"}
-        assert [f.node_id for f in (await mail.findings()).found] == []
+        assert [f.node_id for f in (await mail.findings()).findings] == []
         other = workspace.engines["queue.bill"]
-        assert [f.node_id for f in (await other.findings()).found] == ["queue.bill/item:4"]
+        assert [f.node_id for f in (await other.findings()).findings] == ["queue.bill/item:4"]
     finally:
         await workspace.close()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from console.text.pages.findings import evidence
+from console.text.views.findings import evidence
 from queries.contract.builtin import builtin
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
@@ -26,7 +26,7 @@ async def test_sentences_can_be_read(server: PostgresServer, tmp_path: Path, nam
     workspace = await opened(dsn, tmp_path)
     try:
         (reader,) = workspace.engines.values()
-        found = (await reader.findings()).found
+        found = (await reader.findings()).findings
         said = [finding.sentence for finding in found]
         said += [dead.error or "" for dead in (await reader.dead()).dead_letters]
         assert len(said) > len(reader.engine.spec.findings)

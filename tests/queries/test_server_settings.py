@@ -60,7 +60,7 @@ async def everything(workspace: Workspace) -> list[str]:
         answers[label] = {
             "pages": pages,
             "counts": await reader.counts(),
-            "findings": sorted(findings.found, key=lambda each: (each.node_id, each.code)),
+            "findings": sorted(findings.findings, key=lambda each: (each.node_id, each.code)),
             "skipped": [(each.code, each.failed) for each in findings.skipped_findings],
             "dead": dead,
             "changed": [changed, source],
@@ -70,7 +70,7 @@ async def everything(workspace: Workspace) -> list[str]:
             "searched": [await reader.search(word) for word in ("a", "_", "%", "\\", "'")],
         }
     problems = await workspace.server_problems(())
-    answers["server"] = [(each.code, each.title) for each in problems.found]
+    answers["server"] = [(each.code, each.title) for each in problems.findings]
     return [*steady(answers)]
 
 

@@ -18,7 +18,7 @@ async def test_it_is_written_and_read_without_loss(every_engine: str, tmp_path: 
     now = await snapshot(workspace, list(workspace.engines.values()), counts=True)
     await workspace.close()
     assert {part.label for part in now.parts} == {*workspace.engines, LABEL}
-    assert all(part.counts and part.findings.found for part in now.parts if part.label != LABEL)
+    assert all(part.counts and part.findings.findings for part in now.parts if part.label != LABEL)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(now), type=Snapshot) == now
 
 
@@ -32,8 +32,8 @@ async def test_what_could_not_be_read_is_said(server: PostgresServer, tmp_path: 
     await workspace.close()
     (before, _), (after, about_server) = first.parts, second.parts
     assert NEEDS_SAMPLES in {each.why for each in first.skipped_findings}
-    assert before.findings.found
+    assert before.findings.findings
     assert not before.unread
     assert "task" in after.unread
     assert {each.code for each in after.findings.skipped_findings if each.failed} >= {"lost_wakeup", "runner_silent"}
-    assert [finding.code for finding in about_server.findings.found if "eternaltwin" in finding.affects]
+    assert [finding.code for finding in about_server.findings.findings if "eternaltwin" in finding.affects]

@@ -60,7 +60,7 @@ async def test_a_finished_job_with_a_failed_execution_is_not_called_failed(
     both = await failed_job(solid_queue, finished="now()")
     failed = await failed_job(solid_queue)
     engine = reader(workspace, LABEL)
-    found = (await engine.findings()).found
+    found = (await engine.findings()).findings
     assert {each.node_id: (each.code, each.action) for each in found} == {
         both: ("finished_and_failed", None),
         failed: ("retries_exhausted", "retry"),

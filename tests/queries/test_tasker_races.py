@@ -13,7 +13,7 @@ from uuid import UUID
 import asyncpg
 import pytest
 
-from queries.read.asked import Questions, answered
+from queries.read.question import Questions, answered
 from queries.records.action import Outcome
 from queries.runs import launch
 from queries.runs.runner import Decisions

@@ -160,12 +160,12 @@ async def test_a_pgmq_without_the_engine_s_queues_is_not_used(tasker_db: TaskerD
     await tasker_db.write(data)
     assert tasker_db.reader.engine.settings["queue"] == "elsewhere"
     assert "orchestration_step_results" in tasker_db.reader.variant.notes[0]
-    assert {f.code for f in (await tasker_db.findings()).found} == set()
+    assert {f.code for f in (await tasker_db.findings()).findings} == set()
 
 
 @both_versions
 async def test_with_and_without_the_summaries_of_later_releases(demo: TaskerDb) -> None:
-    node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
+    node = next(f.node_id for f in (await demo.findings()).findings if f.code == "blocked_by_failures")
     columns = []
     for change in ("SELECT 1", "DROP FUNCTION get_task_summaries(uuid[])"):
         await demo.sql(change)
@@ -180,7 +180,7 @@ async def test_with_and_without_the_summaries_of_later_releases(demo: TaskerDb) 
 
 
 async def test_a_section_that_cannot_be_read_does_not_hide_others(demo: TaskerDb) -> None:
-    node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
+    node = next(f.node_id for f in (await demo.findings()).findings if f.code == "blocked_by_failures")
     whole = await demo.reader.detail(node)
     await demo.sql("ALTER FUNCTION get_task_summaries(uuid[]) SET search_path = nowhere")
     part = await demo.reader.detail(node)
@@ -195,7 +195,7 @@ async def test_a_section_that_cannot_be_read_does_not_hide_others(demo: TaskerDb
 
 async def test_a_section_that_times_out_does_not_hide_others(demo: TaskerDb) -> None:
     """The engine's own view of a task with about ten thousand steps takes seconds."""
-    node = next(f.node_id for f in (await demo.findings()).found if f.code == "blocked_by_failures")
+    node = next(f.node_id for f in (await demo.findings()).findings if f.code == "blocked_by_failures")
     whole = await demo.reader.detail(node)
     slow = (await demo.value("SELECT pg_get_functiondef('get_task_summaries'::regproc)")).replace(
         "BEGIN", "BEGIN PERFORM pg_sleep(60);", 1
@@ -227,7 +227,7 @@ async def test_a_read_only_role(server: PostgresServer, tasker_db: TaskerDb, dat
         assert reader.engine.settings["queue"] == "elsewhere"
         assert "privileges" in reader.variant.notes[0]
         found = await reader.findings()
-        assert {f.code for f in found.found} == {"blocked_by_failures", "failed_step"}
+        assert {f.code for f in found.findings} == {"blocked_by_failures", "failed_step"}
         node = (await reader.nodes([tasker_db.task(made)])).nodes[0]
         action = reader.engine.action("retry", "task")
         assert action is not None
@@ -459,7 +459,7 @@ async def test_healthy_tasks_have_no_findings(tasker_db: TaskerDb, data: Data) -
         data.task(name, state=state, ago=ago, steps=steps)
     await tasker_db.write(data)
     found = await tasker_db.findings()
-    assert [f.code for f in found.found] == []
+    assert [f.code for f in found.findings] == []
     assert found.skipped_findings == ()
 
 
@@ -470,13 +470,13 @@ async def test_the_demo_has_every_finding(demo: TaskerDb) -> None:
     # tests/queries/tasker/test_late.py has the others. Tasks were picked up until now: that excludes not_picked_up.
     other = {"workers_behind", "not_picked_up", "can_never_continue", "still_blocked", "overdue", "hidden_message"}
     other |= {"time_ahead", "due_far_ahead", "schedule_missed", "failing_alike"}
-    assert {f.code for f in found.found} == {f.code for f in demo.reader.engine.spec.findings} - other
-    for finding in {f.code: f for f in found.found}.values():
+    assert {f.code for f in found.findings} == {f.code for f in demo.reader.engine.spec.findings} - other
+    for finding in {f.code: f for f in found.findings}.values():
         assert "?" not in finding.sentence.replace("?)", ""), finding.sentence
         assert finding.since is not None
         assert finding.since <= found.at
         again = await demo.findings(finding.node_id)
-        assert finding.code in {f.code for f in again.found}, "a request for one node returns the same"
+        assert finding.code in {f.code for f in again.findings}, "a request for one node returns the same"
         assert await demo.reader.detail(finding.node_id) is not None
     statuses = set(await demo.connection.fetchval("SELECT array_agg(DISTINCT resolution_status::text) FROM tasks_dlq"))
     assert statuses == {"pending", "manually_resolved", "permanently_failed", "cancelled"}
@@ -544,7 +544,7 @@ async def test_each_finding_starts_at_its_threshold(tasker_db: TaskerDb, data: D
     where = tasker_db.step(made, node) if node else tasker_db.task(made)
     assert (where, code) in await tasker_db.codes()
     assert (where, code) in await tasker_db.codes(where)
-    finding = next(f for f in (await tasker_db.findings()).found if f.code == code)
+    finding = next(f for f in (await tasker_db.findings()).findings if f.code == code)
     assert finding.action is None or tasker_db.reader.engine.action(
         finding.action, finding.node_id.split("/")[1].split(":")[0]
     )
@@ -573,7 +573,7 @@ async def test_old_failures_of_high_priority_do_not_hide_tasks_of_low_priority(t
     await tasker_db.write(data)
     await tasker_db.sql(FAILED, 6000)
     found = await tasker_db.findings()
-    assert "blocked_by_failures" in {f.code for f in found.found if f.node_id == tasker_db.task(stuck)}
+    assert "blocked_by_failures" in {f.code for f in found.findings if f.node_id == tasker_db.task(stuck)}
     assert "blocked_by_failures" in found.capped
     assert (Phase.FAILED, Precision.CAPPED) in {(c.phase, c.precision) for c in await tasker_db.reader.counts()}
     live = [n.id for n in (await tasker_db.reader.live(limit=2)).nodes]
@@ -632,7 +632,7 @@ async def test_a_template_s_lifecycle_overrides_the_thresholds(tasker_db: Tasker
         steps={"check_return": waiting(30, backoff=9000)},
     )
     await tasker_db.write(data)
-    stale = {f.node_id: f for f in (await tasker_db.findings()).found if f.code == "stale_soon"}
+    stale = {f.node_id: f for f in (await tasker_db.findings()).findings if f.code == "stale_soon"}
     assert set(stale) == {tasker_db.task(short), tasker_db.task(old)}
     assert tasker_db.task(wide) not in stale
     evidence = stale[tasker_db.task(short)].evidence
@@ -642,7 +642,7 @@ async def test_a_template_s_lifecycle_overrides_the_thresholds(tasker_db: Tasker
         tasker_db.workspace.database.text,
         {"tasker": {"stale_waiting_for_dependencies": 7200.0, "stale_lifetime": 172_800.0}},
     ).open()
-    assert {f.code for f in (await loose.engines["tasker"].findings()).found} & {"stale_soon"} == set()
+    assert {f.code for f in (await loose.engines["tasker"].findings()).findings} & {"stale_soon"} == set()
     await loose.close()
 
 
@@ -667,7 +667,7 @@ async def test_findings_of_messages(tasker_db: TaskerDb, data: Data) -> None:
     quiet = data.task("sync_erp", ago=900, steps={"pull_erp": enqueued(900)})
     data.message(quiet, "pull_erp", age=900)
     await tasker_db.write(data)
-    found = {(f.node_id.partition("/")[2], f.code) for f in (await tasker_db.findings()).found}
+    found = {(f.node_id.partition("/")[2], f.code) for f in (await tasker_db.findings()).findings}
     namespace = await tasker_db.value("SELECT task_namespace_uuid FROM task_namespaces WHERE name = 'legacy'")
     assert found == {
         (f"message:{ended.queue}/2", "poison_message"),
@@ -719,10 +719,10 @@ async def test_dead_letters_of_tasks_in_error_are_found_among_many(tasker_db: Ta
     dead_letters = [data.dead_letter(m, age=900 - n) for n, m in enumerate([*errors[:1], *revived, *errors[1:]])]
     await tasker_db.write(data)
     for page in (1, 2, 3, 4):  # the statement reads twice the page size before all others
-        found = (await tasker_db.reader.findings(limit=page)).found
+        found = (await tasker_db.reader.findings(limit=page)).findings
         expected = [tasker_db.dead_letter(each) for each in (dead_letters[0], *dead_letters[21:])][:page]
         assert [f.node_id for f in found if f.code == "dead_letter"] == expected
-    stale = {f.node_id for f in (await tasker_db.findings()).found if f.code == "stale_dead_letter"}
+    stale = {f.node_id for f in (await tasker_db.findings()).findings if f.code == "stale_dead_letter"}
     assert stale == {tasker_db.dead_letter(each) for each in dead_letters[1:21]}
 
 

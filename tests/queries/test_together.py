@@ -34,7 +34,7 @@ async def walked(reader: Reader) -> list[Node]:
             nodes += [n for n in below if n.id not in {m.id for m in nodes}]
     nodes += (await reader.live(limit=50)).nodes
     nodes += [dead_letter.node for dead_letter in (await reader.dead(limit=20)).dead_letters]
-    nodes += (await reader.nodes(f.node_id for f in (await reader.findings()).found)).nodes
+    nodes += (await reader.nodes(f.node_id for f in (await reader.findings()).findings)).nodes
     return list({n.id: n for n in nodes}.values())
 
 
@@ -50,7 +50,7 @@ def test_engines_names_them_all(every_engine: str) -> None:
 
 def test_stuck_ranks_the_findings_of_all_together(every_engine: str) -> None:
     answer = unstick("stuck", "--json", "--limit", "100000", dsn=every_engine)
-    found = answer.found
+    found = answer.findings
     assert sorted({f["engine"] for f in found}) == NAMES
     incidents = answer.json["incidents"]
     order = [-i["severity"] for i in incidents]
@@ -66,7 +66,7 @@ def test_the_tree_of_each_can_be_asked_for(every_engine: str, name: str) -> None
     assert page["nodes"]
     assert {n["engine"] for n in page["nodes"]} == {name}
     stuck = unstick("stuck", "--engine", name, "--json", dsn=every_engine)
-    assert {f["engine"] for f in stuck.found} == {name}
+    assert {f["engine"] for f in stuck.findings} == {name}
 
 
 def test_the_tree_of_all_can_be_asked_for(every_engine: str) -> None:
@@ -79,7 +79,7 @@ async def test_ids_are_full_everywhere(workspace: Workspace, name: str) -> None:
     nodes = await walked(reader)
     assert {n.kind for n in nodes} >= {k.name for k in reader.engine.spec.kinds} - SELDOM
     ids = [i for n in nodes for i in (n.id, n.parent_id, n.job_id) if i is not None]
-    ids += [f.node_id for f in (await reader.findings()).found]
+    ids += [f.node_id for f in (await reader.findings()).findings]
     for id_ in ids:
         label, kind, key = split_id(id_)
         assert (label, bool(key)) == (name, True)
@@ -91,7 +91,7 @@ async def test_ids_are_full_everywhere(workspace: Workspace, name: str) -> None:
 
 def test_each_shows_what_its_findings_name(every_engine: str) -> None:
     """Run ``show`` for a finding of each engine, and dry-run its suggested action."""
-    found = unstick("stuck", "--json", "--limit", "100000", dsn=every_engine).found
+    found = unstick("stuck", "--json", "--limit", "100000", dsn=every_engine).findings
     for name in NAMES:
         finding = next(f for f in found if f["engine"] == name and f["action"])
         detail = unstick("show", finding["node_id"], "--json", dsn=every_engine)

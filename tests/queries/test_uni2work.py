@@ -39,7 +39,7 @@ async def node(workspace: Workspace, node_id: str) -> Node:
 
 
 async def found(workspace: Workspace, code: str) -> list[Finding]:
-    return [f for f in (await reader(workspace).findings()).found if f.code == code]
+    return [f for f in (await reader(workspace).findings()).findings if f.code == code]
 
 
 async def all_of(workspace: Workspace, parent: str, size: int = 2) -> list[str]:
@@ -217,7 +217,7 @@ async def test_a_healthy_queue_has_no_findings(uni2work_db: Uni2workDb, uni2work
     await uni2work_db.job({"job": "x"}, held=200, held_by=LIVE, age=200)
     await uni2work_db.cron(PRUNE, age=1e7)
     await uni2work_db.bucket("a", 1)
-    assert (await reader(uni2work_workspace).findings()).found == ()
+    assert (await reader(uni2work_workspace).findings()).findings == ()
 
 
 @both_versions
@@ -370,7 +370,7 @@ async def test_the_first_buckets_by_name_are_searched(uni2work_db: Uni2workDb, t
         await uni2work_db.bucket(ident, -1)
     workspace = await opened(uni2work_db.dsn, tmp_path, overrides={LABEL: {"head": 2}})
     read = await reader(workspace).findings()
-    assert [f.node_id for f in read.found if f.code == "throttled"] == [f"{LABEL}/bucket:{b}" for b in "ab"]
+    assert [f.node_id for f in read.findings if f.code == "throttled"] == [f"{LABEL}/bucket:{b}" for b in "ab"]
     assert read.capped == ("throttled",)
     assert (await node(workspace, "buckets:all")).title == "token buckets - 2+"
     await workspace.close()
@@ -518,7 +518,7 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[tuple[st
 async def test_the_demo_has_every_finding(demo: tuple[str, Workspace]) -> None:
     _, workspace = demo
     look = reader(workspace)
-    codes = {f.code for f in (await look.findings()).found}
+    codes = {f.code for f in (await look.findings()).findings}
     # no_workers excludes skipped_by_workers; cron_overdue needs a configured period; flapping needs several samples.
     # test_uni2work_incidents.py has the last three; the drills have long_queue and sequence_behind.
     other = {"no_workers", "cron_overdue", "flapping", "long_queue", "overdue", "schedule_missed", "impossible_times"}

@@ -101,7 +101,7 @@ async def test_times_ahead_of_the_clock(uni2work_db: Uni2workDb, uni2work_worksp
     assert [f.action for f in other.findings if f.node_id == uni2work_db.id(entry, "cron")] == ["forget"]
     for node_id in (*ids, bucket):
         again = await reader(uni2work_workspace, LABEL).findings([node_id])
-        assert [(f.node_id, f.code) for f in again.found] == [(node_id, "time_ahead")]
+        assert [(f.node_id, f.code) for f in again.findings] == [(node_id, "time_ahead")]
 
 
 async def test_a_job_locked_before_it_was_created(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:

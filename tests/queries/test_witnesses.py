@@ -12,9 +12,9 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from console.text.pages.action import dry_run_page
-from console.text.pages.audit_entry import entry_page
 from console.text.spans import UNLIMITED, Spans
+from console.text.views.action import dry_run_lines
+from console.text.views.audit_entry import entry_lines
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.records.action import DryRun, Outcome, Outcomes, Owner, Verdict
@@ -65,7 +65,7 @@ def shown(dry_run: DryRun, workspace: Workspace) -> str:
     kind = next(iter(dry_run.versions)).partition("/")[2].partition(":")[0]
     action = reader.engine.action(dry_run.action, kind)
     assert action is not None
-    return said(dry_run_page(dry_run, [action], (), UNLIMITED))
+    return said(dry_run_lines(dry_run, [action], (), UNLIMITED))
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ async def test_estuary_dead(estuary_db: EstuaryDb, estuary_workspace: Workspace)
     assert "it has not moved in the" in detail(committed, "second read of the heartbeat")
     (entry,), _ = await estuary_workspace.audit_entries()
     assert entry.results[0].owner == committed
-    assert "owner is dead: 2 of 5" in said(entry_page(entry, UNLIMITED))
+    assert "owner is dead: 2 of 5" in said(entry_lines(entry, UNLIMITED))
     stored = json.loads(await estuary_db.value("SELECT results::text FROM unstick.audit_log"))
     assert stored[0]["owner"]["verdict"] == "dead"
     assert {w["name"]: w["verdict"] for w in stored[0]["owner"]["witnesses"]}["heartbeat"] == "dead"
@@ -316,11 +316,11 @@ async def test_tasker_asks_what_the_orchestrator_did_since(tasker_db: TaskerDb) 
     assert owner_of(alive, node).verdict is ALIVE
     said_so = await dry_run_of(tasker_db.workspace, "unstick", [node], {"gone": True}, "tasker")
     assert outcomes_of(said_so) == {node: CHANGED}
-    (gone,) = [f for f in (await tasker_db.findings()).found if f.code == "orchestrator_gone"]
+    (gone,) = [f for f in (await tasker_db.findings()).findings if f.code == "orchestrator_gone"]
     assert gone.action is None
     assert "which lives: it moved a task" in gone.sentence
     await tasker_db.sql(move, other.id, uuid4())
-    (gone,) = [f for f in (await tasker_db.findings()).found if f.code == "orchestrator_gone"]
+    (gone,) = [f for f in (await tasker_db.findings()).findings if f.code == "orchestrator_gone"]
     assert gone.action == "unstick"
     dead = owner_of(await tasker_db.dry_run("unstick", node), node)
     assert dead.summary == "owner seems dead: 1 of 4 (3 not known)"
@@ -465,7 +465,7 @@ async def test_a_job_of_a_dead_worker_is_ended(
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
     engine = workspace.engines[name]
-    ids = sorted({f.node_id for f in (await engine.findings()).found if f.code == code})
+    ids = sorted({f.node_id for f in (await engine.findings()).findings if f.code == code})
     assert ids
     first, *others = ids
     dry_run = await dry_run_of(workspace, action, [first], {}, name)
@@ -524,11 +524,11 @@ async def test_a_producer_of_the_same_node_is_a_sign_of_life(server: PostgresSer
     workspace = await opened(dsn, tmp_path)
     engine = workspace.engines["oban"]
     jobs = [node.id for node in (await known_nodes(engine)).values() if node.status == "executing"]
-    assert "dead_worker" not in {f.code for f in (await engine.findings()).found}
+    assert "dead_worker" not in {f.code for f in (await engine.findings()).findings}
     lives = await dry_run_of(workspace, "release", jobs, {}, "oban")
     assert set(outcomes_of(lives).values()) == {REFUSED}
     server.sql("UPDATE oban_producers SET updated_at = updated_at - interval '1 hour'", dsn)
-    assert "dead_worker" in {f.code for f in (await engine.findings()).found}
+    assert "dead_worker" in {f.code for f in (await engine.findings()).findings}
     assert set(outcomes_of(await dry_run_of(workspace, "cancel", jobs, {}, "oban")).values()) == {CHANGED}
     await workspace.close()
     server.drop(dsn)
@@ -551,7 +551,7 @@ async def test_another_job_of_the_worker_is_a_sign_of_life(server: PostgresServe
     done = outcomes_of(await launch.commit(workspace, dead, OPERATOR))
     assert set(done.values()) == {STALE, REFUSED}
     assert list(done.values()).count(REFUSED) == 20, "those that were not dry-run"
-    (found, *_) = [f for f in (await engine.findings()).found if f.code == "locked_by_a_dead_worker"]
+    (found, *_) = [f for f in (await engine.findings()).findings if f.code == "locked_by_a_dead_worker"]
     assert "but beats for other jobs" in found.sentence
     await workspace.close()
     server.drop(dsn)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from console.text.pages.change_summary import head, summary, titles
 from console.text.spans import text, width
+from console.text.views.change_summary import head, summary, titles
 from queries.records.action import RowChange
 
 

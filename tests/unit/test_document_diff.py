@@ -8,9 +8,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from console.text.pages.document_diff import MISSING, differences
-from console.text.pages.row_diff import differences as shown
 from console.text.spans import text
+from console.text.views.document_diff import MISSING, differences
+from console.text.views.row_diff import differences as shown
 from queries.records.action import RowChange
 
 

@@ -94,7 +94,7 @@ BROKEN = [
     (change("roots.sql", ":cursor", ":curser"), "roots.sql", "curser", "'curser' is neither a parameter"),
     (change("children.sql", "needs: task_by_job", "needs: task_by_jib"), "children.sql", "needs:",
      "needs 'task_by_jib', which engine.toml does not define"),
-    (change("findings/starved.sql", "LIMIT :page", "LIMIT $4"), "findings/starved.sql", "$4",
+    (change("findings/starved.sql", "LIMIT :limit", "LIMIT $4"), "findings/starved.sql", "$4",
      "$4 has no name"),
     (change("detail/times.sql", "-- kinds: task", "-- kinds: step"), "detail/times.sql", "-- kinds",
      "there is no node kind 'step'"),

@@ -5,8 +5,8 @@ from __future__ import annotations
 from msgspec.structs import asdict
 
 from console.model.incident_list import History, Trend
-from console.text.pages.news import news, unchanged
 from console.text.spans import text
+from console.text.views.news import news, unchanged
 from queries.records.action import Proof
 from queries.records.finding import Finding, Incident, ManySchemas
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from console.text.pages.lines import BLANK, heading, matching, pairs, plain, wrapped
 from console.text.spans import Spans, text
+from console.text.views.lines import BLANK, heading, matching, pairs, plain, wrapped
 
 HELP_LINES: list[Spans] = [
     *wrapped("Lower-case keys only read.", 60, indent=0),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from console.text.pages.audit_entry import outcome, target
+from console.text.views.audit_entry import outcome, target
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 

@@ -7,9 +7,9 @@ import pytest
 from console.text import severity
 from console.text.ascii import to_ascii
 from console.text.formatting import width
-from console.text.pages.action import RISKS
 from console.text.severity import BANDS
 from console.text.spans import text
+from console.text.views.action import RISKS
 from queries.records.action import Risk
 
 

@@ -15,11 +15,11 @@ def sql(text: str, source: str = "x.sql") -> SqlText:
 def test_a_statement_with_its_header() -> None:
     text = (
         "-- What it answers.\n-- title: All of it\n-- kinds: job task\n"
-        "-- needs: by_job, by_time\nSELECT 1 -- one :id\n-- between\nWHERE a = :ids LIMIT :page;\n"
+        "-- needs: by_job, by_time\nSELECT 1 -- one :id\n-- between\nWHERE a = :ids LIMIT :limit;\n"
     )
     statement = parse_statement(sql(text, "roots@16.sql"))
     assert statement.text == "SELECT 1 -- one :id\n\nWHERE a = $1::text[] LIMIT $2::int"
-    assert statement.parameters == ("ids", "page")
+    assert statement.parameters == ("ids", "limit")
     assert (statement.title, statement.kinds, statement.server) == ("All of it", ("job", "task"), 16)
     assert statement.needs == {"by_job", "by_time"}
 
@@ -38,7 +38,7 @@ def test_each_section_has_its_own_parameters() -> None:
 
 
 def test_names_in_texts_casts_and_slices_are_none() -> None:
-    code = """SELECT ':ids', ":ids", :"schema".x, :'schema', a[1:2], a[b(c):page], '12:page'::text, :ids::uuid[]"""
+    code = """SELECT ':ids', ":ids", :"schema".x, :'schema', a[1:2], a[b(c):limit], '12:limit'::text, :ids::uuid[]"""
     statement = parse_statement(sql(code))
     assert statement.text == code.replace(":ids::uuid[]", "$1::uuid[]")
     assert statement.parameters == ("ids",)
@@ -46,7 +46,7 @@ def test_names_in_texts_casts_and_slices_are_none() -> None:
 
 def test_a_part_takes_words_from_the_file_that_includes_it() -> None:
     files = {
-        "late.sql": "\\set status paused\n\\set table jobs\n\\ir part.sql\n AND :page > wrong",
+        "late.sql": "\\set status paused\n\\set table jobs\n\\ir part.sql\n AND :limit > wrong",
         "part.sql": "SELECT 1 FROM :table\n WHERE status = :'status'",
     }
     statement = parse_statement(expand("late.sql", files.__getitem__))
@@ -57,10 +57,10 @@ def test_a_part_takes_words_from_the_file_that_includes_it() -> None:
 
 def test_settings_have_names_and_faults_show_what_is_written() -> None:
     names = {"stale": "make_interval(secs => (:settings ->> 'stale')::float8)"}
-    statement = parse_statement(sql("SELECT 1\n WHERE t < :stale AND :page > wrong", "x.sql"), names)
+    statement = parse_statement(sql("SELECT 1\n WHERE t < :stale AND :limit > wrong", "x.sql"), names)
     sent = "make_interval(secs => ($1::jsonb ->> 'stale')::float8)"
     assert statement.text == f"SELECT 1\n WHERE t < {sent} AND $2::int > wrong"
-    assert statement.parameters == ("settings", "page")
+    assert statement.parameters == ("settings", "limit")
     fault = locate(statement, statement.text.index("wrong") + 1, "no such column")
     assert str(fault) == "x.sql:2:31: no such column"
 
@@ -82,7 +82,7 @@ def test_errors_name_the_line(text: str, said: str) -> None:
     ("text", "said"),
     [
         ("SELECT 1", "v.sql:1:1: it has no section"),
-        ("-- :lock\nSELECT :ids\n-- :rows\n\nSELECT 1,\n  :pages", "v.sql:6:4: 'pages' is neither"),
+        ("-- :lock\nSELECT :ids\n-- :rows\n\nSELECT 1,\n  :limits", "v.sql:6:4: 'limits' is neither"),
         ("-- :lock\nSELECT 1\n-- :rows\n-- nothing\n-- :change\nSELECT 1", "v.sql:3:9: the statement is empty"),
     ],
 )

@@ -299,7 +299,7 @@ async def test_a_task_that_no_worker_serves_is_found(genuine: Genuine, console: 
     await genuine.worker("hold_lonely")
     for each in (lonely, served):
         await genuine.until(each, "gone")
-    assert (await reader(workspace, LABEL).findings()).found == ()
+    assert (await reader(workspace, LABEL).findings()).findings == ()
 
 
 async def test_a_queue_whose_job_was_deleted_while_it_ran_is_released(genuine: Genuine, console: Opener) -> None:

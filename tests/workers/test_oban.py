@@ -222,7 +222,7 @@ async def test_the_tables_of_the_elixir_edition_are_recognised(database: str, tm
     workspace = await opened(database, tmp_path, patience=PATIENCE)
     try:
         engine = workspace.engines[ENGINE]
-        found = {finding.code: finding.node_id for finding in (await engine.findings()).found}
+        found = {finding.code: finding.node_id for finding in (await engine.findings()).findings}
         assert {"executing_long", "retries_exhausted"} <= found.keys()
         (dead,) = (await engine.dead()).dead_letters
         assert "oops" in dead.error

@@ -219,12 +219,12 @@ async def test_an_entrypoint_that_no_worker_serves_is_found(genuine: Genuine, pa
     await genuine.until(served, "picked")
     found = await genuine.until_found(patient, "entrypoint_not_served", "entrypoint:lonely")
     assert found.evidence["workers"] == "One worker runs other jobs"
-    codes = {f.node_id for f in (await reader(patient, LABEL).findings()).found if f.code == "entrypoint_not_served"}
+    codes = {f.node_id for f in (await reader(patient, LABEL).findings()).findings if f.code == "entrypoint_not_served"}
     assert codes == {f"{LABEL}/entrypoint:lonely"}
     genuine.gate.open()
     await genuine.worker("lonely")
     await genuine.until(lonely, "successful")
-    assert (await reader(patient, LABEL).findings()).found == ()
+    assert (await reader(patient, LABEL).findings()).findings == ()
 
 
 async def test_a_slot_that_a_manual_change_has_kept_is_given_back(genuine: Genuine, patient: Workspace) -> None:

@@ -206,12 +206,12 @@ async def test_a_queue_that_no_worker_serves_is_found(genuine: Genuine, patient:
     await genuine.until(served, "doing")
     found = await genuine.until_found(patient, "queue_not_served", "queue:lonely")
     assert "alive" in found.evidence["workers"]
-    codes = {f.node_id for f in (await reader(patient, LABEL).findings()).found if f.code == "queue_not_served"}
+    codes = {f.node_id for f in (await reader(patient, LABEL).findings()).findings if f.code == "queue_not_served"}
     assert codes == {f"{LABEL}/queue:lonely"}
     genuine.gate.open()
     await genuine.listening("lonely")
     await genuine.until(lonely, "succeeded")
-    assert (await reader(patient, LABEL).findings()).found == ()
+    assert (await reader(patient, LABEL).findings()).findings == ()
 
 
 async def test_only_one_job_may_wait_with_a_queueing_lock(genuine: Genuine, patient: Workspace) -> None:

@@ -9,8 +9,8 @@ import msgspec
 
 from console.model.fields.field import Bundle, Context, Field, Form, RecordType, by, moment, within
 from console.text import formatting, spans
-from console.text.pages.audit_entry import given, outcome, target
 from console.text.spans import Spans
+from console.text.views.audit_entry import given, outcome, target
 from queries.records.action import Result
 from queries.records.audit import AuditLogEntry
 

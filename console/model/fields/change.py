@@ -6,8 +6,8 @@ from typing import Final
 
 from console.model.fields import audit_entry, node
 from console.model.fields.field import Bundle, Context, Field, Form, Grouping, RecordType, by, common, moment, within
-from console.text.pages.changes import status, subject
 from console.text.spans import Spans
+from console.text.views.changes import status, subject
 from queries.records.change import Change
 
 CHANGES_COUNTED = 2000  # changes that are read to count them; of more, the numbers are those of the newest

@@ -126,7 +126,7 @@ class Field(Generic[T]):
         keep: the tree drops the column with the lowest first on a narrow screen.
         flex: share of the remaining width in the tree.
         absolute: heading of a column of times, if they are not relative.
-        fact: its name on the page of a record; "" if it is not on it.
+        fact: its name on the screen of a record; "" if it is not on it.
         previewed: True if a preview of the record has it too.
         style: of its text in a list and in a command.
         spans: its text in a list and in a command, if that is not the value.
@@ -135,7 +135,7 @@ class Field(Generic[T]):
         parts: fields of the record whose change highlights the cell; default: that in ``get``.
         order: what records are sorted by; default: the value.
         row_order: what rows of a list are sorted by; default: what their records have in common.
-        fact_spans: its text on the page of a record, if that is not the value; [] if the page omits it.
+        fact_spans: its text on the screen of a record, if that is not the value; [] if the screen omits it.
         known: False for a record that no filter by the field matches, because the value was not read.
     """
 
@@ -208,7 +208,7 @@ class Field(Generic[T]):
         return [(" ".join(self.texts(record, context)), self.style)]
 
     def stated(self, record: T, context: Context) -> Spans:
-        """Return the text on the record's page."""
+        """Return the text on the record's screen."""
         if self.fact_spans is not None:
             return self.fact_spans(record, context)
         value = self.value(record, context)

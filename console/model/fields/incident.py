@@ -8,9 +8,9 @@ from typing import Any, Final
 from console.model.fields import node
 from console.model.fields.field import Bundle, Context, Field, Form, Grouping, RecordType, by, common, moment, within
 from console.text import formatting
-from console.text.pages.incidents import SHOWN, size
 from console.text.severity import band, named, sign
 from console.text.spans import Spans
+from console.text.views.incidents import SHOWN, size
 from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.records.finding import Finding, Incident

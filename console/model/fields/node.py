@@ -1,4 +1,4 @@
-"""Fields of a node, and what its page says of them. UI-free."""
+"""Fields of a node, and what its screen says of them. UI-free."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from queries.contract.engine import Engine
 
 Facts = Iterator[tuple[str, Spans]]
-"""Names and values, as a page has them."""
+"""Names and values, as a screen has them."""
 
 
 def _status(node: Node, context: Context) -> Cell:
@@ -296,7 +296,7 @@ NAMED: Final[Mapping[str, Field[Node]]] = {field.name: field for field in FIELDS
 
 
 def facts(node: Node, now: float, engine: Engine | None) -> Facts:
-    """Yield the names and values on the page of a node.
+    """Yield the names and values on the screen of a node.
 
     The last one names what its kind does not record.
     """

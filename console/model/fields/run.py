@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from console.model.fields.field import Field, Form
-from console.text.pages.redrive import STATES, answers
+from console.text.views.redrive import STATES, answers
 from queries.records.run import RunSummary
 
 FIELDS: Final[tuple[Field[RunSummary], ...]] = (

@@ -8,7 +8,7 @@ from console.model.filter import Filter
 from console.model.selection import select
 from console.model.session import Session
 from console.tui.screens.ask import AskScreen
-from console.tui.screens.base import PageScreen
+from console.tui.screens.base import MainScreen
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.screens.edited import edited_plan
 from console.tui.screens.refused import OfferScreen
@@ -24,45 +24,45 @@ from queries.records.node import Node
 JOBS_OFFERED = 500  # jobs on which an action is offered instead of on their tasks
 
 
-async def perform_key(page: PageScreen, key: str) -> None:
-    """Perform the action of a key on all targets of a page, read or not."""
-    await page.read_targets()
-    await _perform_on(page, key, page.targets())
+async def perform_key(screen: MainScreen, key: str) -> None:
+    """Perform the action of a key on all targets of a screen, read or not."""
+    await screen.read_targets()
+    await _perform_on(screen, key, screen.targets())
 
 
-async def perform_on_all(page: PageScreen, key: str, reader: Reader, filter: Filter) -> None:
+async def perform_on_all(screen: MainScreen, key: str, reader: Reader, filter: Filter) -> None:
     """Perform the action of a key on all nodes of an engine that match.
 
     Nothing is done if not all could be looked at.
     """
     selection = await select(reader, filter)
     if selection.missing:
-        page.host.refuse(f"Not everything was looked at: {selection.missing[0]}. Nothing was changed.")
+        screen.host.refuse(f"Not everything was looked at: {selection.missing[0]}. Nothing was changed.")
     elif not selection.nodes:
-        page.host.refuse(f"No node of {reader.label} matches the filter {filter}")
+        screen.host.refuse(f"No node of {reader.label} matches the filter {filter}")
     else:
-        await _perform_on(page, key, selection.nodes)
+        await _perform_on(screen, key, selection.nodes)
 
 
-async def _perform_on(page: PageScreen, key: str, targets: Sequence[Node]) -> None:
+async def _perform_on(screen: MainScreen, key: str, targets: Sequence[Node]) -> None:
     """Perform the action of a key on these nodes, or say why it is not possible."""
-    reader = page.session.reader(targets[0].id) if targets else None
-    plan = plan_selection(reader, targets, key, page.host.keys.actions[key])
-    of_jobs = await _of_jobs(page, reader, targets, key) if reader is not None else None
+    reader = screen.session.reader(targets[0].id) if targets else None
+    plan = plan_selection(reader, targets, key, screen.host.keys.actions[key])
+    of_jobs = await _of_jobs(screen, reader, targets, key) if reader is not None else None
     if isinstance(plan, Plan):
-        await perform(page, plan)
+        await perform(screen, plan)
     elif of_jobs is None:
-        page.host.refuse(plan.why, plan.commands)
-    elif await page.app.push_screen_wait(OfferScreen(plan.why, of_jobs)):
-        await perform(page, of_jobs)
+        screen.host.refuse(plan.why, plan.commands)
+    elif await screen.app.push_screen_wait(OfferScreen(plan.why, of_jobs)):
+        await perform(screen, of_jobs)
 
 
-async def _of_jobs(page: PageScreen, reader: Reader, targets: Sequence[Node], key: str) -> Plan | None:
+async def _of_jobs(screen: MainScreen, reader: Reader, targets: Sequence[Node], key: str) -> Plan | None:
     """Return the plan of a key for the jobs of the targets.
 
     None if the targets have such an action themselves.
     """
-    names = page.host.keys.actions[key]
+    names = screen.host.keys.actions[key]
     if any(action.name in names for node in targets for action in reader.actions(node.kind)):
         return None
     ids = {node.job_id for node in targets if node.job_id and node.id.startswith(f"{reader.label}/")}
@@ -71,61 +71,61 @@ async def _of_jobs(page: PageScreen, reader: Reader, targets: Sequence[Node], ke
     try:
         jobs = (await reader.nodes(sorted(ids))).nodes
     except DatabaseError as error:
-        page.session.failed(error)
+        screen.session.failed(error)
         return None
     plan = plan_selection(reader, jobs, key, names)
     return plan if isinstance(plan, Plan) else None
 
 
-async def perform(page: PageScreen, plan: Plan) -> None:
+async def perform(screen: MainScreen, plan: Plan) -> None:
     """Lead the operator from the plan to the result. Runs in a worker of the app.
 
     If the connection is lost before the commit, one key repeats the dry run with what the operator has entered.
     """
-    session = page.session
-    prepared = plan if plan.action.document is None else await edited_plan(page, plan)
+    session = screen.session
+    prepared = plan if plan.action.document is None else await edited_plan(screen, plan)
     entered, asks = _suggested(session, plan), True
     while True:
-        dry_run = None if prepared is None else await _confirmed(page, prepared, entered, asks=asks)
+        dry_run = None if prepared is None else await _confirmed(screen, prepared, entered, asks=asks)
         if dry_run is None:
-            page.say("Nothing was changed.", "faint")
+            screen.say("Nothing was changed.", "faint")
             return
         entered = ActionInput(reason=dry_run.reason, arguments=dry_run.arguments)
         try:
             work = session.carry_out(dry_run)
         except DatabaseError as error:
-            page.say(str(error), "bad")
+            screen.say(str(error), "bad")
             continue
-        undone = await page.app.push_screen_wait(ResultScreen(work, plan))
+        undone = await screen.app.push_screen_wait(ResultScreen(work, plan))
         if not isinstance(undone, Again):
             break
         asks = False
-    page.say(f"{plan.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
-    page.acted()
+    screen.say(f"{plan.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
+    screen.acted()
     session.refresh()
     if undone is not None:
-        await undo(page, undone)
+        await undo(screen, undone)
 
 
-async def undo(page: PageScreen, name: str) -> None:
+async def undo(screen: MainScreen, name: str) -> None:
     """Lead the operator through the undo of an entry or a run. ``name``: its id."""
-    workspace = page.session.workspace
+    workspace = screen.session.workspace
     if workspace is None:
         return
     try:
         plan = await plan_entry(workspace, name)
     except DatabaseError as error:
-        page.host.refuse(str(error))
+        screen.host.refuse(str(error))
     else:
-        await perform(page, plan)
+        await perform(screen, plan)
 
 
-async def _confirmed(page: PageScreen, plan: Plan, before: ActionInput | None, *, asks: bool) -> DryRun | None:
+async def _confirmed(screen: MainScreen, plan: Plan, before: ActionInput | None, *, asks: bool) -> DryRun | None:
     """Ask for input and confirmation until the operator confirms or cancels.
 
     ``before`` is the input to begin with; it is taken as it is if ``asks`` is False. Return None if cancelled.
     """
-    app = page.app
+    app = screen.app
     entered = before
     if asks or entered is None:
         entered = await app.push_screen_wait(AskScreen(plan, before))

@@ -13,7 +13,7 @@ from textual.widget import Widget
 from textual.widgets import Button, Input, Select
 
 from console.text.arguments import typed
-from console.text.pages import action as pages
+from console.text.views import action as views
 from console.tui import keymap
 from console.tui.screens.dialog import Dialog, line, text
 from console.tui.widgets.checkbox import Checkbox
@@ -36,7 +36,7 @@ class AskScreen(Dialog[ActionInput]):
         self._wrong = wrong
 
     def body(self) -> ComposeResult:
-        yield LineView(id="page")
+        yield LineView(id="lines")
         with VerticalScroll(id="fields"):
             yield text("Reason, for the audit log", classes="label")
             yield line(self._before.reason, id="reason")
@@ -57,7 +57,7 @@ class AskScreen(Dialog[ActionInput]):
 
     def on_mount(self) -> None:
         plan = self._plan
-        self.query_one(LineView).put(lambda width: pages.about(plan.action, plan.nodes, plan.skipped, width))
+        self.query_one(LineView).put(lambda width: views.about(plan.action, plan.nodes, plan.skipped, width))
         self.say("")
         self.query_one("#folded").display = False
         self.query_one("#reason").focus()

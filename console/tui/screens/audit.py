@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from console.model.fields.audit_entry import ENTRIES
-from console.text.pages.action import audit_log_place
+from console.text.views.action import audit_log_place
 from console.tui import keymap
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.log_screen import LogScreen

@@ -7,15 +7,15 @@ from collections.abc import Sequence
 
 from console.model.history import Place
 from console.text import formatting
-from console.text.pages.audit_entry import entry_page
 from console.text.spans import Spans
+from console.text.views.audit_entry import entry_lines
 from console.tui import keymap
-from console.tui.screens.text_page import TextPage
+from console.tui.screens.text_screen import TextScreen
 from queries.db.errors import UnknownIdError
 from queries.records.audit import AuditLogEntry
 
 
-class AuditEntryScreen(TextPage):
+class AuditEntryScreen(TextScreen):
     """Shows one entry. Entries never change, so only its rows are read, once.
 
     The entries of a list are read without the rows before and after.
@@ -44,7 +44,7 @@ class AuditEntryScreen(TextPage):
         return [f"{self._entry.action} at {formatting.instant(self._entry.at)}"]
 
     def lines(self, width: int) -> Sequence[Spans]:
-        return entry_page(self._entry, width)
+        return entry_lines(self._entry, width)
 
     def action_undo(self) -> None:
         from console.tui.screens.action import undo

@@ -1,4 +1,4 @@
-"""Base of all pages: header, engines, tabs, status line and footer."""
+"""Base of all screens: header, engines, tabs, status line and footer."""
 
 from __future__ import annotations
 
@@ -39,28 +39,28 @@ if TYPE_CHECKING:
     from console.tui.screens.copy import CopyChoice
 
 
-class PageScreen(ConsoleScreen[None], Screen[None]):
-    """Base of a page.
+class MainScreen(ConsoleScreen[None], Screen[None]):
+    """Base of a screen.
 
     Subclasses define its body, its keys and the target nodes of actions.
     """
 
     MODE: ClassVar[str] = ""
     DEFAULT_CSS = """
-    PageScreen #header { background: $panel; &.-production { color: auto 95%; } }
-    PageScreen #engines { height: auto; }
-    PageScreen #tabs { background: $surface; }
-    PageScreen #footer { height: auto; max-height: 3; background: $surface; }
-    PageScreen.-low #tabs { display: none; }
+    MainScreen #header { background: $panel; &.-production { color: auto 95%; } }
+    MainScreen #engines { height: auto; }
+    MainScreen #tabs { background: $surface; }
+    MainScreen #footer { height: auto; max-height: 3; background: $surface; }
+    MainScreen.-low #tabs { display: none; }
     """
 
     _ready = False  # whether all widgets are there
     _shown = False  # whether it was ever in front
     _acts = False  # whether a row had actions
-    _times = Times.RELATIVE  # the form of times in which the page was painted
+    _times = Times.RELATIVE  # the form of times in which the screen was painted
 
     def __init__(self, mode: str = "") -> None:
-        """``mode``: from which the page is opened; "" for the first page of a mode."""
+        """``mode``: from which the screen is opened; "" for the first screen of a mode."""
         super().__init__()
         self._mode = mode or self.MODE
         self._header_bar = TextBar(header_line, id="header")
@@ -71,16 +71,16 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
 
     @property
     def alive(self) -> bool:
-        """True while the page has all its widgets.
+        """True while the screen has all its widgets.
 
-        A page that is being closed leaves the stack before it loses its widgets.
+        A screen that is being closed leaves the stack before it loses its widgets.
         """
         return self._ready and not self.closed and self in self.app.screen_stack
 
-    # what a page says of itself
+    # what a screen says of itself
 
     def body(self) -> Iterable[object]:
-        """Return the widgets of the page."""
+        """Return the widgets of the screen."""
         return ()
 
     def tab(self) -> str:
@@ -88,20 +88,20 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         return self.mode()
 
     def mode(self) -> str:
-        """Return the mode of the page."""
+        """Return the mode of the screen."""
         return self._mode
 
     def place(self) -> Place:
-        """Return where the page is in the history."""
+        """Return where the screen is in the history."""
         return Place(self.mode())
 
     def opened(self, key: str, *subject: object) -> Place:
-        """Return the place of this page, which another one has opened about a subject."""
-        app, mode, page = self.app, self._mode, cast(Callable[..., Screen[None]], type(self))
-        return Place(mode, key, lambda: app.push_screen(page(*subject, mode)))
+        """Return the place of this screen, which another one has opened about a subject."""
+        app, mode, screen = self.app, self._mode, cast(Callable[..., Screen[None]], type(self))
+        return Place(mode, key, lambda: app.push_screen(screen(*subject, mode)))
 
     def crumbs(self) -> Sequence[str]:
-        """Return the path of the page inside its mode, for the tab line."""
+        """Return the path of the screen inside its mode, for the tab line."""
         return ()
 
     def note(self) -> str:
@@ -145,10 +145,10 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
         """Handle the end of an action on the targets."""
 
     async def load(self) -> None:
-        """Read what the page shows. Raises DatabaseError."""
+        """Read what the screen shows. Raises DatabaseError."""
 
     async def read(self) -> None:
-        """Read what the page shows, then paint it. Raises DatabaseError."""
+        """Read what the screen shows, then paint it. Raises DatabaseError."""
         await self.load()
         if self.alive:
             await self.paint(self.show_body)
@@ -205,12 +205,12 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
     def on_screen_resume(self, event: ScreenResume) -> None:
         event.refresh_styles = self._shown  # they are fresh the first time
         self._shown = True
-        if self.is_current:  # not if it is only passed on the way to another page
+        if self.is_current:  # not if it is only passed on the way to another screen
             self.host.visited(self.place())
         self.renew()
         self.session.run_now()
         if self.session.paused:
-            self.say("Refresh is paused: the page is read once now. r reads it again.", "warn")
+            self.say("Refresh is paused: the screen is read once now. r reads it again.", "warn")
 
     def on_key(self, event: events.Key) -> None:
         """Refuse keys that open a field elsewhere.
@@ -234,7 +234,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
             self._renew_engines()  # they follow the height of the screen
 
     def renew(self) -> None:
-        """Repaint the page."""
+        """Repaint the screen."""
         if self.alive and not self.host.starting:
             if self._times is not self.host.times:
                 self._times = self.host.times
@@ -398,7 +398,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
             link=session.link,
             retry=session.retry_in if session.link is not ConnectionState.LIVE else 0.0,
             paused=session.paused,
-            page_failed=bool(session.page_trouble),
+            screen_failed=bool(session.screen_trouble),
             critical=self._critical(),
             age=self.data_age,
             interval=session.interval,
@@ -407,7 +407,7 @@ class PageScreen(ConsoleScreen[None], Screen[None]):
 
     @property
     def data_age(self) -> float | None:
-        """Seconds since what the page shows was read; None before that."""
+        """Seconds since what the screen shows was read; None before that."""
         return self.session.age
 
     def _critical(self) -> int | None:

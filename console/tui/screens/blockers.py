@@ -1,4 +1,4 @@
-"""Page with the sessions that lock a node's rows, and those that wait."""
+"""Screen with the sessions that lock a node's rows, and those that wait."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from textual import on
 
 from console.model.history import Place
-from console.text.pages import blockers as pages
-from console.text.pages.lines import BLANK, heading, reading
 from console.text.spans import Spans
+from console.text.views import blockers as views
+from console.text.views.lines import BLANK, heading, reading
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.text_page import TextPage
+from console.tui.screens.text_screen import TextScreen
 from console.tui.widgets.line_view import LineView
 from queries.actions import signals
 from queries.read.blockers import blockers
@@ -20,7 +20,7 @@ from queries.records.lock import Blockers, LockSession
 from queries.records.node import Node
 
 
-class BlockersScreen(TextPage):
+class BlockersScreen(TextScreen):
     """Reads the locks at every refresh. ``mode`` is the mode from which it was opened."""
 
     KEYS = keymap.BLOCKERS
@@ -49,7 +49,7 @@ class BlockersScreen(TextPage):
     def lines(self, width: int) -> Sequence[Spans]:
         if self._locks is None:
             return [heading(self._node.id), BLANK, *reading(width, self.session.error_text)]
-        return pages.page(self._locks, width, self.session.command)
+        return views.blockers_lines(self._locks, width, self.session.command)
 
     # keys
 
@@ -66,7 +66,7 @@ class BlockersScreen(TextPage):
     def action_link(self, step: int) -> None:
         self._chosen = self.text_view.choose(step)
         if self._chosen is None:
-            self.say("There is no session on this page.", "faint")
+            self.say("There is no session on this screen.", "faint")
 
     @on(LineView.Clicked)
     def _clicked(self, message: LineView.Clicked) -> None:
@@ -85,12 +85,12 @@ class BlockersScreen(TextPage):
         session = self._locks.session(chosen) if self._locks and chosen else roots[0] if len(roots) == 1 else None
         if session is None and chosen:
             self._chosen = None  # the key must not act on another session instead
-            self.host.refuse("The chosen session is not on this page any more. Nothing was changed.")
+            self.host.refuse("The chosen session is not on this screen any more. Nothing was changed.")
         elif session is None:
             tab = self.host.keys.shown(keymap.BY_ID["blockers.link"])
             self.host.refuse(f"{len(roots) or 'No'} sessions are at the root of these locks. {tab} chooses one.")
         elif session.backend_start is None:
-            self.host.refuse("The start of the session is hidden, so it cannot be guarded. The page names the GRANT.")
+            self.host.refuse("The start of the session is hidden, so it cannot be guarded. The screen names the GRANT.")
         else:
             plan = signals.plan_session(name, session.id, session.name, session.backend_start)
             self.host.act(perform(self, plan))

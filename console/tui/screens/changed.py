@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from console.model.fields.change import CHANGES, CHANGES_COUNTED, key
 from console.model.newest import Newest
 from console.text import formatting
-from console.text.pages import changes as pages
 from console.text.spans import text
+from console.text.views import changes as views
 from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.screens.audit_entry import AuditEntryScreen
@@ -73,9 +73,9 @@ class ChangedScreen(LogScreen[Change]):
 
     def show_body(self) -> None:
         answer = self._answer
-        unsearched = " ".join([*pages.notes(answer, self._scan_key, brief=True), self._scanned]) if answer else ""
-        counted = [text(each) for each in pages.counts(self.newest.records, capped=self.more())]
-        note = pages.routine(answer) if answer else ""
+        unsearched = " ".join([*views.notes(answer, self._scan_key, brief=True), self._scanned]) if answer else ""
+        counted = [text(each) for each in views.counts(self.newest.records, capped=self.more())]
+        note = views.routine(answer) if answer else ""
         more = self.host.keys.shown(keymap.BY_ID["changed.more"])
         counted += [f"not shown, of the newest: {note} ({more} shows them)"] * bool(note)
         for bar, said in ((self._counts_bar, "  ·  ".join(counted)), (self._unsearched_bar, unsearched)):
@@ -85,8 +85,8 @@ class ChangedScreen(LogScreen[Change]):
 
     def nothing(self) -> tuple[str, str]:
         assert self._answer is not None
-        said = "\n".join(pages.notes(self._answer, self._scan_key))
-        return f"{pages.none(self._answer)} in the last ten minutes.", said
+        said = "\n".join(views.notes(self._answer, self._scan_key))
+        return f"{views.none(self._answer)} in the last ten minutes.", said
 
     @property
     def _scan_key(self) -> str:

@@ -10,7 +10,7 @@ from textual.app import App, ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Button
 
-from console.text.pages import detail
+from console.text.views import detail
 from console.tui import keymap
 from console.tui.screens.copy import CopyChoice
 from console.tui.screens.refused import TextScreen

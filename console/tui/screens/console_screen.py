@@ -1,4 +1,4 @@
-"""Base of the pages and the dialogs of this console."""
+"""Base of the screens and the dialogs of this console."""
 
 from __future__ import annotations
 

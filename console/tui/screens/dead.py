@@ -12,12 +12,12 @@ from console.model.fields.field import Bundle, Field
 from console.model.list_model import ON_ENTER, WITH_FILTER
 from console.model.row_list import Ends
 from console.text import formatting
-from console.text.pages.lines import wrapped
 from console.text.severity import marked
 from console.text.spans import Spans, wrap
+from console.text.views.lines import wrapped
 from console.tui import keymap
-from console.tui.pages import empty_state
-from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.records_screen import RecordsScreen
+from console.tui.views import empty_state
 from console.tui.widgets.list_table import ListTable
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import Node
@@ -26,7 +26,7 @@ from queries.text.safe_text import safe_text
 FATES_SHOWN = 3  # current states of a group shown in the preview
 
 
-class DeadScreen(ListScreen[Item]):
+class DeadScreen(RecordsScreen[Item]):
     """Engines, groups, and dead letters of unfolded groups.
 
     An action on a group applies to all its dead letters.
@@ -40,7 +40,7 @@ class DeadScreen(ListScreen[Item]):
         super().__init__()
         self._board = DeadLetterBoard()
 
-    # description of the page
+    # description of the screen
 
     def label(self) -> str | None:
         group = self.row.group if self.row else None

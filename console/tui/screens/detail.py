@@ -1,4 +1,4 @@
-"""Page with everything about one node."""
+"""Screen with everything about one node."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from textual import on
 from console.model.fields.node import facts
 from console.model.history import Place
 from console.text import formatting
-from console.text.pages import detail as pages
-from console.text.pages.lines import BLANK, heading, reading, wrapped
 from console.text.spans import Spans
+from console.text.views import detail as views
+from console.text.views.lines import BLANK, heading, reading, wrapped
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.text_page import TextPage
+from console.tui.screens.text_screen import TextScreen
 from console.tui.widgets.line_view import LineView
 from queries.contract.server_spec import LABEL
 from queries.read.reader import PAYLOAD_HEAD_BYTES
@@ -23,7 +23,7 @@ from queries.records.detail import Detail
 from queries.records.node import Node
 
 
-class DetailScreen(TextPage):
+class DetailScreen(TextScreen):
     """Reads its node at every refresh. ``mode`` is the mode from which it was opened."""
 
     KEYS = keymap.DETAIL
@@ -72,7 +72,7 @@ class DetailScreen(TextPage):
             gone = wrapped("It no longer exists.", width) if self._gone else reading(width, self.session.error_text)
             return [heading(self._node.title), BLANK, *gone]
         reader = self.session.reader(self._node.id)
-        return pages.detail(
+        return views.detail(
             self._detail,
             width,
             now=self.session.at,
@@ -89,7 +89,7 @@ class DetailScreen(TextPage):
 
     def offers(self, key: Key) -> bool:
         useless = {
-            "detail.more": min(self._largest(), pages.PAYLOAD_BYTES) <= self._bytes,
+            "detail.more": min(self._largest(), views.PAYLOAD_BYTES) <= self._bytes,
             "detail.link": not (self._ready and self.text_view.links),
             "detail.follow": not (self._ready and self.text_view.chosen),
         }
@@ -104,10 +104,10 @@ class DetailScreen(TextPage):
         if self._largest() <= self._bytes:
             self.say("All stored bytes are loaded.", "faint")
             return
-        if self._bytes >= pages.PAYLOAD_BYTES:
-            self.say(f"Only the first {formatting.size(pages.PAYLOAD_BYTES)} can be shown.", "faint")
+        if self._bytes >= views.PAYLOAD_BYTES:
+            self.say(f"Only the first {formatting.size(views.PAYLOAD_BYTES)} can be shown.", "faint")
             return
-        self._bytes = min(self._bytes * 8, pages.PAYLOAD_BYTES)
+        self._bytes = min(self._bytes * 8, views.PAYLOAD_BYTES)
         self.say("Loading more …", "faint")
         self.session.run_now()
 
@@ -116,13 +116,13 @@ class DetailScreen(TextPage):
 
     def action_link(self, step: int) -> None:
         if self.text_view.choose(step) is None:
-            self.say("There is no id on this page to open.", "faint")
+            self.say("There is no id on this screen to open.", "faint")
         self.renew_footer()
 
     def action_follow(self) -> None:
         chosen = self.text_view.chosen
         if chosen is None:
-            self.say("tab chooses an id on the page, enter opens it.", "faint")
+            self.say("tab chooses an id on the screen, enter opens it.", "faint")
         else:
             self._follow(chosen)
 
@@ -131,7 +131,7 @@ class DetailScreen(TextPage):
         self._follow(message.target)
 
     def _follow(self, target: str) -> None:
-        """Open a node, or the page with the sessions that lock this one."""
+        """Open a node, or the screen with the sessions that lock this one."""
         if not target.startswith(f"{LABEL}/"):
             self.host.follow(target)
             return

@@ -27,7 +27,7 @@ from queries.text.safe_text import safe_text
 SCROLL = {keymap.split(key.keys)[0]: key.handler for key in keymap.TEXT}  # by the first key of each
 OF_TEXT = ("home", "end")  # keys that a text field uses itself
 MAX_HEIGHT = 0.92  # share of the screen's height
-LEAST_ROWS = 3  # that the page and the fields keep, however small the terminal is
+LEAST_ROWS = 3  # that the lines and the fields keep, however small the terminal is
 
 R = TypeVar("R")
 
@@ -83,19 +83,19 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
             line.display = bool(message)
 
     def _fit(self) -> None:
-        """Limit the height of page and fields, so that the buttons stay visible.
+        """Limit the height of lines and fields, so that the buttons stay visible.
 
         It follows every layout: what a change of a widget means for the others is only known then.
         """
         heights = dict[Widget, int]()
         for box in self.query("#box.fitting"):
-            page, fields = box.query_children(LineView), box.query_children("#fields")
-            fixed = [child for child in box.children if child.display and child not in (*page, *fields)]
+            lines, fields = box.query_children(LineView), box.query_children("#fields")
+            fixed = [child for child in box.children if child.display and child not in (*lines, *fields)]
             room = int(self.size.height * MAX_HEIGHT) - box.styles.gutter.height - sum(map(_rows, fixed))
             for each in fields:
                 heights[each] = max(room - LEAST_ROWS, LEAST_ROWS)
                 room -= min(each.virtual_size.height, heights[each])
-            heights |= {each: max(room, LEAST_ROWS) for each in page}
+            heights |= {each: max(room, LEAST_ROWS) for each in lines}
         changed = {each: rows for each, rows in heights.items() if each.styles.max_height != Scalar.from_number(rows)}
         for each, rows in changed.items():
             each.styles.max_height = rows
@@ -103,15 +103,15 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
             self.call_after_refresh(self.focused.scroll_visible, animate=False)
 
     @on(events.Key)
-    async def _scroll_page(self, event: events.Key) -> None:
-        """Scroll the page from a field or a button, unless it uses the key itself."""
-        pages = self.query(LineView)
-        if event.key not in SCROLL or not pages or not isinstance(self.focused, Button | Input | Checkbox):
+    async def _scroll_lines(self, event: events.Key) -> None:
+        """Scroll the lines from a field or a button, unless it uses the key itself."""
+        views = self.query(LineView)
+        if event.key not in SCROLL or not views or not isinstance(self.focused, Button | Input | Checkbox):
             return
         if isinstance(self.focused, Input) and event.key in OF_TEXT:
             return
         event.stop()
-        await self.app.run_action(SCROLL[event.key], pages.first())
+        await self.app.run_action(SCROLL[event.key], views.first())
 
     @on(Button.Pressed, "#leave")
     def _leave(self) -> None:

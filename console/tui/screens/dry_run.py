@@ -18,8 +18,8 @@ from textual.widgets import Button, Input, Static
 from console.config import Context
 from console.model.follow_up import WATCHED_NODES
 from console.text import formatting
-from console.text.pages import action as pages
-from console.text.pages.row_diff import ROWS_SHOWN
+from console.text.views import action as views
+from console.text.views.row_diff import ROWS_SHOWN
 from console.tui import keymap
 from console.tui.screens.dialog import Dialog, line, text
 from console.tui.widgets.line_view import LineView
@@ -79,7 +79,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         self._rows = False  # whether rows and ids are shown
 
     def body(self) -> ComposeResult:
-        yield LineView(id="page")
+        yield LineView(id="lines")
         yield text("", id="wrong")
         for number, typed in enumerate(self._typed):
             yield _typed_line(number, typed)
@@ -93,7 +93,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         return self.host.guide.line(4, f"{how}. It commits what the dry run shows.")
 
     def on_mount(self) -> None:
-        self.query_one("#typed-0" if self._typed else "#page").focus()
+        self.query_one("#typed-0" if self._typed else "#lines").focus()
         self._start()
 
     def _start(self) -> None:
@@ -137,7 +137,7 @@ class DryRunScreen(Dialog[DryRun | Back]):
         rows, ids = (ROWS_SHOWN, IDS_SHOWN) if self._rows else (0, 0)
         key = self._key("confirm.rows")
         self.query_one(LineView).put(
-            lambda width: pages.dry_run_page(
+            lambda width: views.dry_run_lines(
                 dry_run, [plan.action], plan.skipped, width, limit=rows, skipped_limit=ids, rows_key=key
             )
         )

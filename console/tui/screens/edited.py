@@ -7,7 +7,7 @@ from textual.app import SuspendNotSupported
 
 from console import editor
 from console.tui import keymap
-from console.tui.screens.base import PageScreen
+from console.tui.screens.base import MainScreen
 from console.tui.screens.refused import RefusedScreen, TextScreen, reason
 from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
@@ -19,12 +19,12 @@ NO_TERMINAL = (
 )
 
 
-async def edited_plan(page: PageScreen, plan: Plan) -> Plan | None:
+async def edited_plan(screen: MainScreen, plan: Plan) -> Plan | None:
     """Let the operator edit the text of the plan's node, and return the plan.
 
     None: nothing is to be stored. No transaction is open while the editor runs.
     """
-    session, node = page.session, plan.nodes[0]
+    session, node = screen.session, plan.nodes[0]
     workspace, reader = session.workspace, session.engines.get(plan.label)
     if workspace is None or reader is None:
         return None
@@ -33,27 +33,27 @@ async def edited_plan(page: PageScreen, plan: Plan) -> Plan | None:
         given = shown(document.text)
         while True:
             async with workspace.database.at_rest():
-                given = _edited(page, given)
+                given = _edited(screen, given)
             try:
                 made = await checked(reader, node, planned(workspace, reader, plan.name, node, document, given))
                 return msgspec.structs.replace(made, key=plan.key)
             except (TextError, *NO_CONNECTION) as error:
                 again = not isinstance(error, TextError) or error.again
-                if not again or not await page.app.push_screen_wait(WrongTextScreen(plan.title, str(error))):
+                if not again or not await screen.app.push_screen_wait(WrongTextScreen(plan.title, str(error))):
                     raise
     except (DatabaseError, editor.EditorError) as error:
-        await page.app.push_screen_wait(RefusedScreen(plan.title, str(error)))
+        await screen.app.push_screen_wait(RefusedScreen(plan.title, str(error)))
         return None
 
 
-def _edited(page: PageScreen, given: str) -> str:
+def _edited(screen: MainScreen, given: str) -> str:
     """Run the editor. The whole console waits. Raises EditorError.
 
     An error must not leave the body of Textual's ``suspend`` (8.2): the screen would not come back.
     """
     failed: editor.EditorError | None = None
     try:
-        with page.app.suspend():
+        with screen.app.suspend():
             try:
                 given = editor.edited(given, 4 * documents.DOCUMENT_BYTES)
             except editor.EditorError as error:

@@ -7,16 +7,16 @@ from collections.abc import Sequence
 from console.model.fields.hit import HITS
 from console.model.finder import Finder
 from console.model.history import Place
-from console.text.pages import search as pages
-from console.text.pages.lines import wrapped
 from console.text.spans import Make
+from console.text.views import search as views
+from console.text.views.lines import wrapped
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.records_screen import RecordsScreen
 from queries.records.node import Hit, Node
 
 
-class FindScreen(ListScreen[Hit]):
+class FindScreen(RecordsScreen[Hit]):
     """Shows hits as the engines answer. A node that is certain is opened at the end.
 
     ``mode`` is the mode from which it was opened.
@@ -34,10 +34,10 @@ class FindScreen(ListScreen[Hit]):
         super().__init__()
         self._mode = mode
 
-    # description of the page
+    # description of the screen
 
     def tab(self) -> str:
-        return ""  # it is not a part of the page from which it was opened
+        return ""  # it is not a part of the screen from which it was opened
 
     def place(self) -> Place:
         return self.opened(f"find {self.finder.text}", self.finder.text)
@@ -75,7 +75,7 @@ class FindScreen(ListScreen[Hit]):
             self.host.open_node(node)
 
     def _came(self) -> None:
-        """Paint an engine's answer, unless the page is being closed."""
+        """Paint an engine's answer, unless the screen is being closed."""
         if self.alive:
             self.renew()
 
@@ -97,7 +97,7 @@ class FindScreen(ListScreen[Hit]):
         if finder.query is None or workspace is None:
             return None
         answers = list(finder.answers.values())
-        notes = list(pages.notes(finder.query, answers, workspace.declined_alike, finder.waiting, larger="m"))
+        notes = list(views.notes(finder.query, answers, workspace.declined_alike, finder.waiting, larger="m"))
         return lambda width: [line for text in notes for line in wrapped(text, width, "$faint", 0)]
 
     # keys

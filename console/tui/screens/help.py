@@ -1,4 +1,4 @@
-"""The help page."""
+"""The help screen."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from textual import on
 from textual.widgets import Input
 
-from console.text.pages.lines import matching, wrapped
 from console.text.spans import Spans
+from console.text.views.lines import matching, wrapped
 from console.tui import keymap
-from console.tui.pages.help import help_page
-from console.tui.screens.text_page import TextPage
+from console.tui.screens.text_screen import TextScreen
+from console.tui.views.help import help_lines
 from console.tui.widgets.filter_line import FilterLine
 
 
-class HelpScreen(TextPage):
+class HelpScreen(TextScreen):
     """Shows keys, actions, statuses and findings, or those entries that have a text."""
 
     MODE = "help"
@@ -50,14 +50,14 @@ class HelpScreen(TextPage):
         self.on_filter_line_kept()
 
     def action_back(self) -> None:
-        """Show the whole help, or else the page from which it was asked for."""
+        """Show the whole help, or else the screen from which it was asked for."""
         if self._line.value:
             self.on_filter_line_left()
         else:
             self.host.action_go(-1)
 
     def lines(self, width: int) -> Sequence[Spans]:
-        lines = help_page(width, self.host.viewed, self.host.keys, self.session)
+        lines = help_lines(width, self.host.viewed, self.host.keys, self.session)
         sought = self._line.value.strip()
         if not sought:
             return lines

@@ -1,147 +1,397 @@
-"""Page with a list of records that are all in memory."""
+"""Screen with a list: one grammar for the tree and for the lists of records."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, ClassVar, Generic, TypeVar
+from collections.abc import Iterable
+from dataclasses import replace
+from functools import partial
+from typing import Any, ClassVar
 
-from console.model.fields.field import Bundle, Context, Field, RecordType
-from console.model.row_list import Ends, RowList
-from console.text.spans import Spans
-from console.tui.keymap import Key
-from console.tui.screens.list_page import ListPage
-from console.tui.widgets.columns import timed
+import msgspec
+from textual import on
+from textual.containers import Container
+from textual.content import Content
+from textual.suggester import Suggester
+from textual.widgets import Input
+
+from console.model import filter as filters
+from console.model.fields.field import Context, Field
+from console.model.filter import Filter
+from console.model.forest import Forest
+from console.model.list_model import ListModel
+from console.model.order import Order
+from console.text.spans import Make, Spans, drawn
+from console.tui import keymap
+from console.tui.screens.base import MainScreen
+from console.tui.view import View
+from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
+from console.tui.widgets.messages import notice
+from console.tui.widgets.text_bar import TextBar
+from queries.records.node import Node
 
-T = TypeVar("T")
 
+class ListScreen(MainScreen):
+    """Screen with a list that can be filtered, sorted, folded, marked, copied.
 
-class ListScreen(ListPage, Generic[T]):
-    """Page with a table of records that can be grouped.
-
-    ``RECORDS``: their type. ``READING`` is said until the first ones were read.
+    The filter is typed in a line below the list. ``SEARCHES``: enter searches the database if it hides all rows.
+    ``PREVIEW``: lines about the row under the cursor are beside or below the list.
     """
 
-    RECORDS: ClassVar[RecordType[Any]]
-    READING: ClassVar[str] = "Reading …"
-    _filled = False  # whether all was read when the page was painted; before that the cursor stays on the first row
+    SEARCHES: ClassVar[bool] = True
+    PREVIEW: ClassVar[bool] = True
+    look: Look[Any]
+    DEFAULT_CSS = """
+    ListScreen #notice { align: center middle; padding: 1 4; }
+    ListScreen #notice TextBar { width: auto; max-width: 100%; height: auto; text-wrap: wrap; }
+    ListScreen #preview { height: 4; border-top: solid $line; padding: 0 1; }
+    ListScreen.-low #preview { display: none; }
+    ListScreen.-tall #preview { height: 9; }
+    ListScreen.-broad #split { layout: horizontal; }
+    ListScreen.-broad #split #preview { width: 30%; height: 1fr; border-top: none; border-left: solid $line; }
+    """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self.list: RowList[T] = RowList(self.RECORDS, self.sections)
-        self.look: Look[Bundle[T]] = Look(cell=self.cell)
+    def __init__(self, mode: str = "") -> None:
+        super().__init__(mode)
+        self._notice_bar = TextBar(notice)
+        self._notice = Container(self._notice_bar, id="notice")
+        self._preview_bar = TextBar(self._previewed, id="preview")
+        self._around_due = False  # what is around the list is painted after the list
 
-    # what a page provides
+    # what a screen provides
 
-    def sections(self) -> Sequence[tuple[str, object]]:
-        """Return the groups of groups that are shown although they may have no records."""
-        return ()
-
-    def records(self) -> Sequence[T]:
-        """Return the records as last read, in their natural order."""
+    @property
+    def model(self) -> ListModel[Any, Any]:
+        """The model of the list in front."""
         raise NotImplementedError
 
-    def ends(self) -> Ends:
-        """Return the rows that load more records."""
-        return {}
-
-    @property
-    def partial(self) -> bool:
-        return bool(self.ends())
-
     def context(self) -> Context:
-        return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
+        """Return what cells, filters and orders need apart from the record."""
+        raise NotImplementedError
 
-    def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
-        """Return the text of a row's cell."""
-        return field.shown_in(row, self.look.context)
+    def node(self, record: Any) -> Node | None:
+        """Return the node that a record is about, as last read; None without one."""
+        return None
 
-    @property
-    def loaded(self) -> bool:
-        """True once the first records were read."""
+    def open(self, record: Any) -> None:
+        """Open the screen of a record: that of its node."""
+        node = self.node(record)
+        if node is None:
+            self.say("It no longer exists.", "warn")
+        else:
+            self.host.open_node(node)
+
+    def open_row(self, row: Any) -> None:
+        """Open the record of a row."""
+        self.open(row)
+
+    def lines(self, row: Any, width: int) -> list[Spans]:
+        """Return the lines about a row."""
         raise NotImplementedError
 
     def notice(self) -> tuple[str, str]:
-        if self.filter and self.list.records:
-            return self.no_match()
-        return self.nothing() if self.loaded else (self.READING, self.session.error_text)
-
-    def no_match(self) -> tuple[str, str]:
-        """Return what is shown if the filter hides all rows: a sentence, and what to do."""
-        return f"No {self.RECORDS.noun} matches the filter.", f"{self.search_hint()}esc clears the filter"
-
-    def nothing(self) -> tuple[str, str]:
-        """Return what is shown if there are no records: a sentence, and details."""
+        """Return what is shown instead of rows: a sentence, and what to do."""
         raise NotImplementedError
+
+    def search_hint(self) -> str:
+        """Return how to search the database for what the filter did not find."""
+        if not self.SEARCHES:
+            return ""
+        word = self._word()
+        enter = self.host.keys.shown(keymap.BY_ID["rows.open"])
+        return f"{enter} searches the database{f' for {word}' if word else ''} · "
+
+    def _word(self) -> str:
+        return filters.word_of(self.filter) if self.filter else ""
+
+    def preview(self) -> Make | None:
+        """Return the function that makes the lines about the row under the cursor."""
+        row = self.forest.current
+        return None if row is None else partial(self.lines, row)
+
+    def more(self) -> bool:
+        """Return True if the list may have records that are not loaded."""
+        return False
+
+    @property
+    def partial(self) -> bool:
+        """True if the loaded rows are a part of the list, so that an order says little."""
+        return False
+
+    def leave(self) -> None:
+        """Leave the list, which has neither a filter nor marks."""
 
     # the table
 
     @property
-    def model(self) -> RowList[T]:
-        return self.list
-
-    def columns(self) -> Sequence[Field[T]]:
-        """Return the columns of the table."""
-        return [timed(field) for field in self.list.fields.columns]
-
-    def on_resize(self) -> None:
-        if self._ready:
-            self.table.sync(context=self.context())
-
-    def show_body(self) -> None:
-        self.look.context = self.context()
-        self.list.put(self.records(), self.look.context, filling=not self._filled, ends=self.ends())
-        columns, folds = self.columns(), self.list.grouping.group_of is not None
-        if (columns, folds) != (self.look.columns, self.look.folds):
-            self.look.put_columns(columns, folds=folds)
-        self.table.sync()
-        self.show_rows()
-        self.show_preview()
-        self._filled = self.loaded
+    def forest(self) -> Forest[Any]:
+        """The rows, the cursor and the marks of the list in front."""
+        return self.model.forest
 
     @property
-    def row(self) -> Bundle[T] | None:
-        """The row under the cursor."""
-        return self.list.forest.current
+    def table(self) -> ListTable[Any]:
+        return self.query_one(ListTable)
 
-    def open_row(self, row: Bundle[T]) -> None:
-        """Open the record of a row; of a group, unfold or fold it."""
-        if row.foldable:
-            self.table.fold_or_unfold()
-        elif row.record is not None:
-            self.open(row.record)
+    def body(self) -> Iterable[object]:
+        yield self._notice
+        table = ListTable(self.forest, self.look, id="list")
+        table.display = False  # until it has rows
+        yield Container(table, self._preview_bar, id="split") if self.PREVIEW else table
 
-    # description of the page
+    def view(self) -> View:
+        shown = self.look.shown if self.table.row_count else ()
+        columns = [(column.title, column.about) for column in shown if column.title and column.about]
+        return msgspec.structs.replace(super().view(), columns=tuple(columns))
 
-    def titled(self, key: Key) -> str:
-        if key.id == "rows.open" and not len(self.forest):
-            return "search"  # what the filter hides
-        if key.id != "rows.open" or self.row is None or not self.row.foldable:
-            return super().titled(key)
-        return "fold" if self.forest.is_expanded(self.row.id) else "unfold"
+    def show_rows(self) -> None:
+        """Show the table, or why it has no rows.
 
-    def offers(self, key: Key) -> bool:
-        empty = not len(self.forest) and not (self.filter and self.SEARCHES)
-        useless = {"rows.unfold": True, "rows.open": empty}  # enter unfolds
-        return super().offers(key) and not useless.get(key.id)
+        A hidden table loses the focus; it gets the focus back with its first rows, unless a field has it.
+        """
+        self.table.display = bool(len(self.forest))
+        self._notice.display = not len(self.forest)
+        if not len(self.forest):
+            self._notice_bar.show(*self.notice())
+        elif self.focused is None:
+            self.table.focus()
 
-    def crumbs(self) -> Sequence[str]:
-        by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]
-        return by + self.arrangement()
+    def show_preview(self) -> None:
+        """Show the lines about the row under the cursor."""
+        if self._preview_bar.is_attached:
+            self._preview_bar.show(self.preview())
 
-    # groups
+    def _previewed(self, width: int, make: Make | None) -> Content:
+        """Return the first lines about a row.
+
+        The height is fixed, so that the list above never jumps.
+        """
+        lines = list(make(width)) if make is not None else []
+        height = max(self._preview_bar.content_size.height, 1)
+        return Content("\n").join(Content.assemble(*drawn(line)) for line in lines[:height])
+
+    @on(ListTable.Cursor)
+    def _moved(self) -> None:
+        """Paint the row first: what is around the list takes longer."""
+        if not self._around_due:
+            self._around_due = True
+            self.call_after_refresh(self._show_around)
+
+    @on(ListTable.Renewed)
+    def _show_around(self) -> None:
+        self._around_due = False
+        if self.alive:
+            self.show_preview()
+            self.renew_place()
+
+    @on(ListTable.Open)
+    def _open(self, message: ListTable.Open) -> None:
+        row = self.forest.record(message.id)
+        if row is not None:
+            self.open_row(row)
+
+    @on(ListTable.Marked)
+    def _marked(self) -> None:
+        self.renew_place()
+
+    def acted(self) -> None:
+        if self.forest.marks:
+            self.table.unmark()
+
+    # description of the screen
+
+    def targets(self) -> list[Node]:
+        nodes = filter(None, map(self.node, self.model.chosen()))
+        return list({node.id: node for node in nodes}.values())
+
+    def cursor(self) -> Node | None:
+        row = self.forest.current
+        records = () if row is None else self.model.own(row)
+        return next(filter(None, map(self.node, records)), None)
+
+    def label(self) -> str | None:
+        node = self.cursor()
+        return node.engine if node else None
+
+    def arrangement(self) -> list[str]:
+        """Return how the list is sorted and filtered, for the path of the screen."""
+        part = ": loaded rows" if self.partial else ""
+        ordered = [f"sorted by {self.order.title}{part}"] if self.order else []
+        return ordered + ([f"filter: {self.filter}"] if self.filter else [])
+
+    def marked(self) -> list[str]:
+        """Return the number of marked records."""
+        return [f"{len(self.forest.marks)} marked"] * bool(self.forest.marks)
+
+    def count(self) -> list[str]:
+        """Return the number of marked records, and that of matching ones."""
+        matching, loaded = self.model.numbers()
+        return self.marked() + [f"{matching} of {loaded}{'+' if self.more() else ''}"] * bool(self.filter)
+
+    # keys
+
+    def action_open(self) -> None:
+        """Open the row; if the filter hides all rows, search the database."""
+        if not self.SEARCHES or not self.filter or len(self.forest):
+            self.table.action_open()
+        elif word := self._word():
+            self.host.search(word)
+        else:
+            self.host.action_find()
+
+    def action_unfold(self) -> None:
+        self.table.action_unfold()
 
     def action_fold(self) -> None:
-        """Fold the group; of a record in a group, that group."""
-        if self.row is not None and self.row.above:
-            self.table.go_to(self.row.above)
         self.table.action_fold()
 
-    def action_group(self) -> None:
-        self.say(f"Grouped by {self.list.next_grouping().title}.", "faint")
+    def action_fold_all(self) -> None:
+        self.table.action_fold_all()
+
+    def action_mark(self) -> None:
+        self.table.action_mark()
+
+    def action_mark_range(self, step: int) -> None:
+        """Mark the row and go on in a direction."""
+        self.table.action_mark_range(step)
+
+    def action_mark_all(self) -> None:
+        """Mark all rows that match; clear the marks if there are any."""
+        if self.forest.marks:
+            self.table.unmark()
+            self.say("")
+            return
+        self.table.mark(self.model.markable())
+        all_ = f"{self.host.keys.shown(keymap.PALETTE)} with an action and a filter takes all of the database"
+        self.say(f"{len(self.forest.marks)} marked{f' of the loaded rows; {all_}' if self.more() else ''}.")
+
+    def action_back(self) -> None:
+        """Clear the filter, or else the marks, or else end the guide and leave the list."""
+        if self.filtering:
+            self.clear_filter()
+        elif self.forest.marks:
+            self.table.unmark()
+        else:
+            self.host.guide.end()
+            self.renew_footer()
+            self.leave()
+
+    # filter and order
+
+    @property
+    def filter(self) -> Filter | None:
+        """The filter of the list, None without."""
+        return self.model.arrangement.filter
+
+    def set_filter(self, filter: Filter | None) -> None:
+        """Filter the list, and paint it."""
+        self.model.arrangement.filter = filter
         self.renew_rows()
 
-    def action_reveal(self) -> None:
-        node = self.cursor()
-        if node is not None:
-            self.host.reveal(node)
+    def renew_rows(self) -> None:
+        """Paint the list after the operator has arranged it otherwise."""
+        self.show_body()
+        self.renew_place()
+
+    @property
+    def order(self) -> Order[Any] | None:
+        """The order that the operator has chosen, None without."""
+        return self.forest.order
+
+    def orders(self) -> list[Order[Any]]:
+        """Return an order for each column that is shown."""
+        return [Order(column.title, partial(self._sorted_by, column)) for column in self.look.shown]
+
+    def _sorted_by(self, column: Field[Any], row: Any) -> Any:
+        return column.sorted_by(row, self.look.context)  # what it knows may be newer than the order
+
+    def set_order(self, order: Order[Any] | None) -> None:
+        """Sort the list, and say if not all of it is loaded."""
+        self.model.arrangement.order = order
+        self.renew_rows()
+        self.table.show_cursor()
+        partial = order is not None and self.partial
+        self.say("Only the loaded rows are sorted. Enter on the last row loads more." if partial else "", "faint")
+
+    def action_sort(self) -> None:
+        """Sort by the next column; after the last one in the natural order."""
+        orders = self.orders()
+        titles = [order.title for order in orders]
+        at = titles.index(self.order.title) + 1 if self.order and self.order.title in titles else 0
+        self.set_order(orders[at] if at < len(orders) else None)
+
+    def action_reverse(self) -> None:
+        if self.order is None:
+            self.say("The list is in its own order. s sorts it by a column.", "faint")
+        else:
+            self.set_order(replace(self.order, reverse=not self.order.reverse))
+
+    @on(ListTable.Heading)
+    def _heading(self, message: ListTable.Heading) -> None:
+        if self.order is not None and self.order.title == message.title:
+            self.action_reverse()
+        else:
+            self.set_order(next((order for order in self.orders() if order.title == message.title), None))
+
+    # the line
+
+    def values(self, field: str) -> Iterable[str]:
+        """Return the values of a field that occur in the loaded rows."""
+        return self.model.fields.values(field, self.model.records, self.context())
+
+    @property
+    def filtering(self) -> bool:
+        """True if there is a filter, or the line in which it is typed is open."""
+        return bool(self.filter) or self.typing
+
+    @property
+    def typing(self) -> bool:
+        """True while the line in which a filter is typed is open."""
+        return any(line.display for line in self.query("#filter"))
+
+    async def action_filter(self) -> None:
+        if not self.query("#filter"):
+            from console.tui.widgets.filter_line import FilterLine
+
+            await self.mount(FilterLine(Completion(self), id="filter"), before=self.query_one("#status"))
+        line = self.query_one("#filter")
+        line.display = True
+        line.focus()
+
+    @on(Input.Changed, "#filter")
+    def _typed(self, message: Input.Changed) -> None:
+        try:
+            typed = filters.parse(message.value, self.model.fields, self.host.saved_filters)
+        except filters.FilterError as error:
+            self.say(f"{error.message} (at character {error.position + 1})", "warn")
+            return
+        self.say("")
+        self.set_filter(typed if typed.terms else None)
+
+    def on_filter_line_kept(self) -> None:
+        self.query_one("#filter").display = bool(self.filter)
+        self.table.focus()
+        self.call_after_refresh(self.renew_footer)
+
+    def on_filter_line_left(self) -> None:
+        self.clear_filter()
+
+    def clear_filter(self) -> None:
+        """Show all rows again."""
+        for line in self.query("#filter").results(Input):
+            line.value = ""
+            line.display = False
+        self.say("")
+        self.set_filter(None)
+        self.table.focus()
+
+
+class Completion(Suggester):
+    """Completes the fields and values of a filter that is being typed."""
+
+    def __init__(self, screen: ListScreen) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._screen = screen
+
+    async def get_suggestion(self, value: str) -> str | None:
+        screen = self._screen
+        return filters.completion(value, screen.model.fields, screen.values, screen.host.saved_filters) or None

@@ -10,14 +10,14 @@ from textual import on
 from console.model.list_model import NOT_READ, WITH_FILTER
 from console.model.newest import Logged, Newest
 from console.model.row_list import Ends
-from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.records_screen import RecordsScreen
 from console.tui.widgets.list_table import ListTable
 from queries.workspace import Workspace
 
 T = TypeVar("T", bound=Logged)
 
 
-class LogScreen(ListScreen[T]):
+class LogScreen(RecordsScreen[T]):
     """Shows the newest records first."""
 
     PREVIEW = False

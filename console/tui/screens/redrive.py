@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import msgspec
 
-from console.text.pages import redrive as pages
+from console.text.views import redrive as views
 from console.tui import keymap
 from console.tui.screens.ask import AskScreen, WrongFieldError
-from console.tui.screens.base import PageScreen
+from console.tui.screens.base import MainScreen
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.screens.result import ResultScreen
 from queries.actions.plan import ActionInput, Plan, count_nodes
@@ -36,9 +36,9 @@ SETTINGS = (
 )
 
 
-async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selection: str) -> None:
+async def redrive(screen: MainScreen, dead_letters: Sequence[DeadLetter], selection: str) -> None:
     """Lead the operator from the selection to the end. Runs in a worker of the app."""
-    workspace = page.session.workspace
+    workspace = screen.session.workspace
     if workspace is None:
         return
     try:
@@ -51,9 +51,9 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
         action = redrive_plan.action_of(reader, dead_letters)
         run, entered, wrong = None, None, None
         while run is None:
-            confirmed = await _confirmed(page, workspace, reader, action, dead_letters, selection, entered, wrong)
+            confirmed = await _confirmed(screen, workspace, reader, action, dead_letters, selection, entered, wrong)
             if confirmed is None:
-                page.say("Nothing was changed.", "faint")
+                screen.say("Nothing was changed.", "faint")
                 return
             plan, entered = confirmed
             try:
@@ -61,19 +61,19 @@ async def redrive(page: PageScreen, dead_letters: Sequence[DeadLetter], selectio
             except NO_CONNECTION as error:
                 wrong = _not_begun(error)
     except DatabaseError as error:
-        page.host.refuse(error.line)
+        screen.host.refuse(error.line)
         return
-    work = page.session.carry_out(run=run)
-    await page.app.push_screen_wait(ResultScreen(work))
+    work = screen.session.carry_out(run=run)
+    await screen.app.push_screen_wait(ResultScreen(work))
     state = "open" if work.report.open else work.report.state
-    said = f"Redrive {run.log.id}: {pages.STATES[state]}. {pages.answers(work.report.answers)}"
-    page.say(f"{said} {work.error_text}".rstrip(), "good" if state == Reason.DONE else "warn")
-    page.acted()
-    page.session.refresh()
+    said = f"Redrive {run.log.id}: {views.STATES[state]}. {views.answers(work.report.answers)}"
+    screen.say(f"{said} {work.error_text}".rstrip(), "good" if state == Reason.DONE else "warn")
+    screen.acted()
+    screen.session.refresh()
 
 
 async def _confirmed(
-    page: PageScreen,
+    screen: MainScreen,
     workspace: Workspace,
     reader: Reader,
     action: Action,
@@ -87,7 +87,7 @@ async def _confirmed(
     ``before`` is the input to begin with, ``wrong`` why it was not taken. Return the plan with the input, or None if
     cancelled. Raises DatabaseError.
     """
-    app = page.app
+    app = screen.app
     asked = msgspec.structs.replace(action, arguments=(*action.arguments, *SETTINGS))
     nodes = {each.node.id: each.node for each in dead_letters}
     while True:

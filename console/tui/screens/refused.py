@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from textual import events
 from textual.app import ComposeResult
 
-from console.text.pages.change_summary import titles
-from console.text.pages.lines import BLANK, command_lines, wrapped
 from console.text.spans import Make, Spans
+from console.text.views.change_summary import titles
+from console.text.views.lines import BLANK, command_lines, wrapped
 from console.tui import keymap
 from console.tui.screens.copy import CopyChoice, CopyScreen, command_choices
 from console.tui.screens.dialog import Dialog
@@ -29,7 +29,7 @@ class TextScreen(Dialog[bool]):
         self._copies = copies
 
     def body(self) -> ComposeResult:
-        yield LineView(id="page")
+        yield LineView(id="lines")
 
     def on_mount(self) -> None:
         self.query_one(LineView).put(self._lines)

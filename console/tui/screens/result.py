@@ -14,11 +14,11 @@ from textual.widgets import Button, Static
 from console.model.follow_up import FollowUp
 from console.model.run_work import RunWork
 from console.text import formatting
-from console.text.pages import action as pages
-from console.text.pages import redrive as redrives
-from console.text.pages.lines import BLANK, plain, wrapped
-from console.text.pages.row_diff import tally
 from console.text.spans import Spans
+from console.text.views import action as views
+from console.text.views import redrive as redrives
+from console.text.views.lines import BLANK, plain, wrapped
+from console.text.views.row_diff import tally
 from console.tui import keymap
 from console.tui.screens.dialog import Dialog, text
 from console.tui.widgets.line_view import LineView
@@ -55,12 +55,12 @@ class ResultScreen(Dialog[str | Again]):
         self._next = Content("")
         self._asked = 0.0  # when the last read was requested
         self._left = False  # the operator closed a redrive that goes on elsewhere
-        self._drawn: object = None  # what the page shows
+        self._drawn: object = None  # what the screen shows
 
     def body(self) -> ComposeResult:
         yield text("", id="progress")
         yield text("", id="next")
-        yield LineView(id="page")
+        yield LineView(id="lines")
         yield text("", id="wrong")
         with Horizontal(classes="buttons"):
             yield Button("Stop", id="stop")
@@ -74,7 +74,7 @@ class ResultScreen(Dialog[str | Again]):
         return self.host.guide.last("enter closes its result, then 4 shows who changed what, and q quits.")
 
     def on_mount(self) -> None:
-        self.query_one("#leave" if self._work.seen else "#page").focus()
+        self.query_one("#leave" if self._work.seen else "#lines").focus()
         self.set_interval(0.5, self.renew)
         self.renew()
 
@@ -179,7 +179,7 @@ class ResultScreen(Dialog[str | Again]):
             nodes = counted(work.total - len(work.results), "locked node")
             return plain(f"Waiting for {nodes}, at most {formatting.age(work.held)}: {done}", "$warning", 0)
         if work.awaited_standbys:
-            awaited = pages.STANDBY_WAIT.format(standbys=work.awaited_standbys)
+            awaited = views.STANDBY_WAIT.format(standbys=work.awaited_standbys)
             return plain(f"{awaited}. If the console is closed now, the audit log settles the outcome.", "$warning", 0)
         seconds = work.seconds_left
         rate = "" if seconds is None else f", {work.rate:.0f} a second, about {formatting.age(seconds)} left"
@@ -188,17 +188,20 @@ class ResultScreen(Dialog[str | Again]):
     def _lines(self, width: int) -> list[Spans]:
         work, total = self._work, self._work.outcomes
         if self._plan is None:
-            lines = redrives.page(work.report, width, titled=False)
+            lines = redrives.report_lines(work.report, width, titled=False)
             if work.ended and work.rest:
                 lines += [BLANK, *wrapped(work.rest, width, "$warning")]
             return lines
-        facts = [("reason", work.dry_run.reason), ("audit log", pages.audit_log_place(total.audit_log))]
+        facts = [("reason", work.dry_run.reason), ("audit log", views.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
-        facts += [("certain", certain)] if (certain := pages.certain(total.durability)) else []
+        facts += [("certain", certain)] if (certain := views.certain(total.durability)) else []
         facts += [("undo", self._undo_hint())] if self._undo_hint() else []
         results = [*work.results, *self._plan.skipped]
-        following = pages.then(self._plan.action, width) if self._follow is not None else []
-        return [*following, *pages.result_page(results, width, changes=total.changes, facts=facts, logged=total.logged)]
+        following = views.then(self._plan.action, width) if self._follow is not None else []
+        return [
+            *following,
+            *views.result_lines(results, width, changes=total.changes, facts=facts, logged=total.logged),
+        ]
 
     def _undo_hint(self) -> str:
         """Return how the commit can be undone, or ""."""
@@ -230,7 +233,7 @@ class ResultScreen(Dialog[str | Again]):
 
     def on_key(self, event: events.Key) -> None:
         """Close the dialog with a key that opens something else, which is then opened."""
-        key = self.host.keys.pages.get(event.key)
+        key = self.host.keys.openers.get(event.key)
         if key is not None and self._work.ended and not self._unsent:
             event.stop()
             self.dismiss(None)

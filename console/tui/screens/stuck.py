@@ -22,15 +22,15 @@ from console.model.fields.incident import (
 from console.model.incident_list import Trend
 from console.text import formatting
 from console.text.not_checked import by_reason
-from console.text.pages import incidents as pages
-from console.text.pages.findings import evidence
-from console.text.pages.lines import plain, wrapped
-from console.text.pages.news import is_news, is_unchanged, news, unchanged
 from console.text.severity import BANDS, band, marked
 from console.text.spans import Spans, crop, wrap
+from console.text.views import incidents as views
+from console.text.views.findings import evidence
+from console.text.views.lines import plain, wrapped
+from console.text.views.news import is_news, is_unchanged, news, unchanged
 from console.tui import keymap
 from console.tui.guide import FIRST
-from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.records_screen import RecordsScreen
 from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.actions.plan import count_nodes
@@ -55,7 +55,7 @@ def news_line(width: int, news: Spans, old: str) -> Content:
     return spread(news, [(f"  {old}", "$faint")] if old else [], width)
 
 
-class StuckScreen(ListScreen[Item]):
+class StuckScreen(RecordsScreen[Item]):
     """Shows the session's incidents.
 
     Reads the nodes of the rows near the cursor; for a filter, all nodes.
@@ -93,7 +93,7 @@ class StuckScreen(ListScreen[Item]):
         yield self._news_bar
         yield from super().body()
 
-    # description of the page
+    # description of the screen
 
     def label(self) -> str | None:
         row = self.row
@@ -284,7 +284,7 @@ class StuckScreen(ListScreen[Item]):
         head: Spans = [*marked(severity_of(row))[:1], ("  ", "")]
         lines = self._to_do(row, width) + wrap([*head, (safe_text(sentence_of(row)), "")], width)
         if incident is not None:
-            lines += wrapped(pages.symptoms(incident), width, "$faint", 0) if incident.symptoms else []
+            lines += wrapped(views.symptoms(incident), width, "$faint", 0) if incident.symptoms else []
             lines += self._members(incident, width)
         if row.record is not None and not (incident and incident.symptoms):
             lines += evidence(row.record.finding, width)
@@ -333,12 +333,12 @@ class StuckScreen(ListScreen[Item]):
         if len(ids) < 2:
             return []
         lines: list[Spans] = []
-        for node_id in ids[: pages.SHOWN]:
+        for node_id in ids[: views.SHOWN]:
             node = self._node_of.get(node_id)
             title = safe_text(node.title) if node else ""
             lines.append(crop([(f"  {title}  " if title else "  ", ""), (safe_text(node_id), "$faint")], width))
-        if len(ids) > pages.SHOWN:
-            lines.append(plain(f"and {len(ids) - pages.SHOWN}{'+' * incident.capped} more: → shows them", "$faint", 2))
+        if len(ids) > views.SHOWN:
+            lines.append(plain(f"and {len(ids) - views.SHOWN}{'+' * incident.capped} more: → shows them", "$faint", 2))
         return lines
 
     def _history(self, incident: Incident) -> list[Spans]:

@@ -15,12 +15,12 @@ from console.model.list_model import NOT_READ, WITH_FILTER, Arrangement
 from console.model.node_list import FAR_LEVELS, ListKind, NodeList
 from console.model.session import in_front
 from console.text import formatting
-from console.text.pages import detail as pages
 from console.text.spans import Spans
+from console.text.views import detail as views
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.pages import empty_state
-from console.tui.screens.list_page import ListPage
+from console.tui.screens.list_screen import ListScreen
+from console.tui.views import empty_state
 from console.tui.widgets.columns import recorded
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
@@ -35,7 +35,7 @@ FILTER_PAGES = 10  # pages that a filter may load on its own; further pages need
 CHILDREN_SHOWN = 30  # in the preview
 
 
-class TreeScreen(ListPage):
+class TreeScreen(ListScreen):
     """Keeps one list per engine and kind, each with its own cursor, folds and marks.
 
     All have the same filter and order.
@@ -60,10 +60,10 @@ class TreeScreen(ListPage):
         self._nothing = NodeList(lambda: None, ListKind.TREE, self._arrangement)  # shown until there is an engine
         self.look = Look[Node](COLUMNS, tree=True)
         self._filter_pages = 0  # pages that the filter has loaded on its own
-        self._revealed = False  # whether another page has sent the operator here; escape leads back to it
+        self._revealed = False  # whether another screen has sent the operator here; escape leads back to it
         self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
         self._to_end = False  # whether the cursor goes on to the last row after the read in the background
-        self._visit = 0  # number of times that the operator came to the page or to another list of it
+        self._visit = 0  # number of times that the operator came to the screen or to another list of it
         self._fetching: set[tuple[NodeList, str | None]] = set()
         self._codes: dict[str, tuple[str, ...]] | None = None
 
@@ -81,7 +81,7 @@ class TreeScreen(ListPage):
         """True while children or pages are being read in the background."""
         return bool(self._fetching)
 
-    # description of the page
+    # description of the screen
 
     def label(self) -> str | None:
         return self._label
@@ -230,7 +230,7 @@ class TreeScreen(ListPage):
         self.say("")
 
     def lines(self, row: Node, width: int) -> list[Spans]:
-        return pages.preview(
+        return views.preview(
             row,
             width,
             now=self.node_list.at,
@@ -378,7 +378,7 @@ class TreeScreen(ListPage):
         self._switched()
 
     def on_screen_suspend(self) -> None:
-        if self.app.current_mode != self.MODE:  # not for a dialog or the page of a node
+        if self.app.current_mode != self.MODE:  # not for a dialog or the screen of a node
             self._visit += 1
 
     def _switched(self) -> None:

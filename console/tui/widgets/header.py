@@ -33,7 +33,7 @@ class Header(Record):
     link: str = "connecting"
     retry: float = 0.0  # until the next attempt to connect
     paused: bool = False
-    page_failed: bool = False  # the last read of the front page failed
+    screen_failed: bool = False  # the last read of the front screen failed
     age: float | None = None
     interval: float = 2.0
     pace: float = 2.0
@@ -87,8 +87,8 @@ def _state(header: Header, width: int) -> list[Part]:
     old = f"{formatting.age(header.age, 1)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
         parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
-    elif header.link == "live" and header.page_failed:
-        parts.append(("page not read", "bold" if plain else "bold $warning"))
+    elif header.link == "live" and header.screen_failed:
+        parts.append(("screen not read", "bold" if plain else "bold $warning"))
     elif header.link == "live" and header.age is not None and header.age > max(STALE * header.interval, LEAST_STALE_S):
         parts.append((f"data {old}", "bold" if plain else "bold $warning"))
     elif header.link == "live":

@@ -99,9 +99,9 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         """Scroll down (up, if negative) by lines."""
         self._scroll_to_line(round(self.scroll_y) + lines)
 
-    def action_page(self, pages: int) -> None:
+    def action_screenful(self, number: int) -> None:
         """Scroll by screens."""
-        self._scroll_to_line(round(self.scroll_y) + pages * max(self.size.height - 1, 1))
+        self._scroll_to_line(round(self.scroll_y) + number * max(self.size.height - 1, 1))
 
     def action_edge(self, side: int) -> None:
         """Scroll to the first (-1) or last (1) line."""

@@ -171,7 +171,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     @property
     def visible_ids(self) -> list[str]:
         """The records on the screen, in order. A refresh reads these."""
-        return [record.id for record in self.forest.shown(self.top_row, self.top_row + self.page_rows)]
+        return [record.id for record in self.forest.shown(self.top_row, self.top_row + self.rows_in_view)]
 
     @property
     def around(self) -> list[T]:
@@ -246,9 +246,9 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         if self.forest.move(rows) and before is not None:
             self._cursor_left(before)
 
-    def action_page(self, pages: int) -> None:
+    def action_screenful(self, number: int) -> None:
         """Move the cursor by screens."""
-        self.action_move(pages * max(self.page_rows - 1, 1))
+        self.action_move(number * max(self.rows_in_view - 1, 1))
 
     def action_edge(self, side: int) -> None:
         """Move the cursor to the first (-1) or last (1) loaded row.
@@ -409,7 +409,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
         Each page is requested once until the next ``sync``. If siblings are sorted, only a key requests a page.
         """
-        top, rows = self.top_row, self.page_rows
+        top, rows = self.top_row, self.rows_in_view
         if self.forest.order is not None:
             return  # the rows of a page may be anywhere, so that the end of the loaded rows would stay on the screen
         for row in self.forest.edge_rows(max(top - rows, 0), top + 2 * rows):
@@ -429,7 +429,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         return round(self.scroll_y)
 
     @property
-    def page_rows(self) -> int:
+    def rows_in_view(self) -> int:
         """Number of rows that fit on the screen."""
         return max(self.size.height - 1, 1)
 
@@ -455,7 +455,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     def show_cursor(self) -> None:
         """Scroll by the least number of rows that brings the cursor onto the screen."""
         index, top = self.cursor_row, self.top_row
-        target = min(max(top, index - self.page_rows + 1), index)
+        target = min(max(top, index - self.rows_in_view + 1), index)
         if target != top:
             self.scroll_to_row(target)
         self._set_anchor()
@@ -469,10 +469,10 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._turn(event, self.top_row - WHEEL_ROWS)
 
     def on_scroll_down(self, event: ScrollDown) -> None:
-        self._turn(event, self.top_row + self.page_rows)
+        self._turn(event, self.top_row + self.rows_in_view)
 
     def on_scroll_up(self, event: ScrollUp) -> None:
-        self._turn(event, self.top_row - self.page_rows)
+        self._turn(event, self.top_row - self.rows_in_view)
 
     def on_scroll_to(self, event: ScrollTo) -> None:
         if event.y is not None:
@@ -484,7 +484,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         event.prevent_default()  # Textual would leave the cursor behind
         top = max(min(top, round(self.max_scroll_y)), 0)
         self.scroll_to(y=top, animate=False, force=True, immediate=True)
-        nearest = max(min(self.cursor_row, top + self.page_rows - 1), top)
+        nearest = max(min(self.cursor_row, top + self.rows_in_view - 1), top)
         if self.row_count and nearest != self.cursor_row:
             self.action_move(nearest - self.cursor_row)
 
@@ -495,7 +495,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         """
         top, index = self.top_row, self.cursor_row
         at = self.forest.cursor
-        self._anchored_to_cursor = at is not None and top <= index < top + self.page_rows
+        self._anchored_to_cursor = at is not None and top <= index < top + self.rows_in_view
         if at is not None and self._anchored_to_cursor:
             self._anchor_row = (at, index - top)
         else:
@@ -601,7 +601,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def _paint_line(self, y: int) -> None:
         self._painted.pop(y, None)
-        if 0 < y <= self.page_rows:
+        if 0 < y <= self.rows_in_view:
             self.refresh(Region(0, y, self.size.width, 1))
 
     def _lay_out(self) -> None:
@@ -619,7 +619,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def _measure_rows(self) -> bool:
         """Lay out again if the rows on the screen need more room. Return True if so."""
-        rows = range(self.top_row, min(self.top_row + self.page_rows, self.row_count))
+        rows = range(self.top_row, min(self.top_row + self.rows_in_view, self.row_count))
         if not self.look.measure(map(self.forest.row, rows)):
             return False
         self._strips.clear()

@@ -87,7 +87,7 @@ class Look(Generic[T]):
         cell: returns the text of a record in a column; default: that of the field.
         tree: True if a column has its own width, and is shown from the first row on that has something in it. In other
             lists a column is as wide as what is in it.
-        context: what cells need apart from the record; a page replaces it.
+        context: what cells need apart from the record; a screen replaces it.
     """
 
     def __init__(

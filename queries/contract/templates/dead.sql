@@ -17,8 +17,8 @@ SELECT d.id, d.cursor, d.severity, d.since, d.cause, d.error, NULL::text AS was,
              ELSE (:cursor::text::jsonb ->> 1)::int < :part END
     AND (:ids IS NULL OR :wanted)
   ORDER BY :order
-  LIMIT :page)
+  LIMIT :limit)
 -- :end
 ) AS d
  ORDER BY d.since, d.part, d.n
- LIMIT :page
+ LIMIT :limit

@@ -4,4 +4,4 @@ SELECT f.id, f.matched
   FROM (
 :parts
 ) AS f
- LIMIT :page
+ LIMIT :limit

@@ -6,4 +6,4 @@
                    AND CASE WHEN :query ~* '^[0-9a-f-]{1,36}$' AND length(replace(:query, '-', '')) BETWEEN 1 AND 32
                             THEN rpad(replace(:query, '-', ''), 32, 'f')::uuid END
   ORDER BY t.:key
-  LIMIT :page)
+  LIMIT :limit)

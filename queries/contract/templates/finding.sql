@@ -11,7 +11,7 @@ SELECT f.id, f.since, f.evidence
     AND (:where)
     AND (:ids IS NULL OR :wanted)
   ORDER BY :order
-  LIMIT :page)
+  LIMIT :limit)
 -- :end
 ) AS f
- LIMIT :page
+ LIMIT :limit

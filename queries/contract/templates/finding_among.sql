@@ -11,4 +11,4 @@ WITH RECURSIVE
   WHERE (:ids IS NULL OR t.id = ANY (:ids))
     AND (:where)
   ORDER BY :order
-  LIMIT :page)
+  LIMIT :limit)

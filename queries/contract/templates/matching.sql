@@ -17,10 +17,10 @@ WITH looked AS MATERIALIZED (
      AND (t.:key < (SELECT b.key FROM beyond b)) IS NOT FALSE
      :conditions
    ORDER BY t.:key
-   LIMIT :page + 1
+   LIMIT :limit + 1
 ), following AS (
-  SELECT coalesce((SELECT m.key FROM matching m ORDER BY m.key OFFSET :page), (SELECT b.key FROM beyond b)) AS key
+  SELECT coalesce((SELECT m.key FROM matching m ORDER BY m.key OFFSET :limit), (SELECT b.key FROM beyond b)) AS key
 )
-(SELECT m.id, m.key::text AS cursor FROM matching m ORDER BY m.key LIMIT :page)
+(SELECT m.id, m.key::text AS cursor FROM matching m ORDER BY m.key LIMIT :limit)
 UNION ALL
 SELECT NULL, f.key::text FROM following f WHERE f.key IS NOT NULL

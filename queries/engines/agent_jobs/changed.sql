@@ -10,5 +10,5 @@ SELECT 'job:' || j.id AS id, extract(epoch FROM j.updated_at)::float8 AS at,
  CROSS JOIN LATERAL (
        SELECT j.id, j.status, j.created_at, j.updated_at FROM :"schema".jobs j
         WHERE j.updated_at >= to_timestamp(:since) AND j.updated_at <= c.at AND (j.updated_at, j.id) < (c.at, c.id)
-        ORDER BY j.updated_at DESC, j.id DESC LIMIT :page) AS j
+        ORDER BY j.updated_at DESC, j.id DESC LIMIT :limit) AS j
  ORDER BY j.updated_at DESC, j.id DESC

@@ -10,4 +10,4 @@ SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) 
    AND (j.created_at, j.id) < (coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity'),
                                coalesce(split_part(:cursor, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
  ORDER BY j.created_at DESC, j.id DESC
- LIMIT :page
+ LIMIT :limit

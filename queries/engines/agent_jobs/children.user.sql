@@ -9,7 +9,7 @@ SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) 
         SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
          WHERE j.user_id = substr(:parent, 6)::uuid AND j.status = s.status
            AND j.created_at <= c.at AND (j.created_at, j.id) < (c.at, c.id)
-         ORDER BY j.created_at DESC, j.id DESC LIMIT :page) AS j
+         ORDER BY j.created_at DESC, j.id DESC LIMIT :limit) AS j
 \ir parts/node.sql
  ORDER BY j.created_at DESC, j.id DESC
- LIMIT :page
+ LIMIT :limit

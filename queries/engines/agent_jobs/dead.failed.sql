@@ -9,7 +9,7 @@ WITH failed AS (
    CROSS JOIN LATERAL (
           (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
             WHERE :ids IS NULL AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-            ORDER BY j.created_at, j.id LIMIT :page)
+            ORDER BY j.created_at, j.id LIMIT :limit)
            UNION ALL
           SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
            WHERE j.status = 'failed'

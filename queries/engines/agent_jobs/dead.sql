@@ -18,7 +18,7 @@ heads AS MATERIALIZED (
                         ORDER BY j.created_at LIMIT 1) AS h
    WHERE :ids IS NULL
    ORDER BY h.created_at
-   FETCH FIRST (:page) ROWS WITH TIES
+   FETCH FIRST (:limit) ROWS WITH TIES
 ),
 full_at AS MATERIALIZED (
   SELECT t.created_at
@@ -26,9 +26,9 @@ full_at AS MATERIALIZED (
    CROSS JOIN heads h
    CROSS JOIN LATERAL (SELECT j.created_at FROM :"schema".jobs j
                         WHERE j.user_id = h.user_id AND j.status = 'failed' AND j.created_at > c.at
-                        ORDER BY j.created_at LIMIT :page) AS t
+                        ORDER BY j.created_at LIMIT :limit) AS t
    ORDER BY t.created_at
-   LIMIT 1 OFFSET :page - 1
+   LIMIT 1 OFFSET :limit - 1
 ),
 failed AS (
   SELECT f.*
@@ -38,7 +38,7 @@ failed AS (
                         WHERE h.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
                           AND j.user_id = h.user_id AND j.status = 'failed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                           AND j.created_at <= coalesce((SELECT created_at FROM full_at), 'infinity')
-                        ORDER BY j.created_at, j.id LIMIT :page) AS f
+                        ORDER BY j.created_at, j.id LIMIT :limit) AS f
   UNION ALL
   SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
    WHERE j.status = 'failed'

@@ -10,7 +10,7 @@ WITH q AS (
               THEN rpad(replace(:query, '-', ''), 32, 'f')::uuid END AS high
 )
 (SELECT 'job:' || j.id AS id, 'reference' AS matched, to_jsonb(n) AS node
-   FROM (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j WHERE j.job_id = :query LIMIT :page) AS j
+   FROM (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j WHERE j.job_id = :query LIMIT :limit) AS j
 \ir parts/node.sql
 )
 UNION ALL
@@ -18,7 +18,7 @@ UNION ALL
 UNION ALL
 (SELECT 'job:' || j.id, CASE WHEN q.low = q.high THEN 'id' ELSE 'beginning' END, to_jsonb(n)
    FROM q, (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
-             WHERE j.id >= (SELECT low FROM q) AND (j.id, true) <= ((SELECT high FROM q), true) ORDER BY j.id LIMIT :page) AS j
+             WHERE j.id >= (SELECT low FROM q) AND (j.id, true) <= ((SELECT high FROM q), true) ORDER BY j.id LIMIT :limit) AS j
 \ir parts/node.sql
 )
-LIMIT :page
+LIMIT :limit

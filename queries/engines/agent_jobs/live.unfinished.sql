@@ -8,19 +8,19 @@ SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) 
  CROSS JOIN LATERAL (
         (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
           WHERE j.status = 'pending' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-          ORDER BY j.created_at, j.id LIMIT :page)
+          ORDER BY j.created_at, j.id LIMIT :limit)
          UNION ALL
         (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
           WHERE j.status = 'active' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-          ORDER BY j.created_at, j.id LIMIT :page)
+          ORDER BY j.created_at, j.id LIMIT :limit)
          UNION ALL
         (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
           WHERE j.status = 'delayed' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-          ORDER BY j.created_at, j.id LIMIT :page)
+          ORDER BY j.created_at, j.id LIMIT :limit)
          UNION ALL
         (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
           WHERE j.status = 'paused' AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-          ORDER BY j.created_at, j.id LIMIT :page)) AS j
+          ORDER BY j.created_at, j.id LIMIT :limit)) AS j
 \ir parts/node.sql
  ORDER BY j.created_at, j.id
- LIMIT :page
+ LIMIT :limit

@@ -5,7 +5,7 @@ WITH given AS MATERIALIZED (
   SELECT j.id, j.agent_id FROM :"schema".jobs j
    WHERE j.id = ANY (:job_keys)
 ),
-agents AS MATERIALIZED (SELECT DISTINCT g.agent_id FROM given g LIMIT :page),
+agents AS MATERIALIZED (SELECT DISTINCT g.agent_id FROM given g LIMIT :limit),
 newest AS MATERIALIZED (
   SELECT a.agent_id, n.id, n.status
     FROM agents a
@@ -15,7 +15,7 @@ newest AS MATERIALIZED (
 SELECT 'agent:' || a.agent_id AS id, 'parent' AS relation, '' AS note FROM agents a
 UNION ALL
 (SELECT 'job:' || n.id, 'sibling', 'unfinished jobs of the same agent'
-   FROM newest n WHERE n.status NOT IN ('completed', 'failed') AND n.id NOT IN (SELECT id FROM given) LIMIT :page)
+   FROM newest n WHERE n.status NOT IN ('completed', 'failed') AND n.id NOT IN (SELECT id FROM given) LIMIT :limit)
 UNION ALL
 SELECT NULL, 'sibling', 'only the newest 1,000 jobs of an agent were read'
  WHERE EXISTS (SELECT FROM newest n GROUP BY n.agent_id HAVING count(*) = 1000)

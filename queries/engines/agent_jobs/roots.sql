@@ -17,4 +17,4 @@ WITH RECURSIVE agents_ AS (
 SELECT k.kind || ':' || k.key AS id, k.key::text AS cursor
   FROM (SELECT 'agent' AS kind, a.key FROM agents_ a UNION ALL SELECT 'user', u.key FROM users_ u) AS k
  WHERE k.key IS NOT NULL
- LIMIT :page
+ LIMIT :limit

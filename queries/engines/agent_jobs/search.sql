@@ -4,14 +4,14 @@
 (SELECT 'job:' || j.id AS id, 'error' AS matched, NULL::text AS cursor, to_jsonb(n) AS node
    FROM ((SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
            WHERE 'jobs_scan' = ANY (:met_needs) AND strpos(lower(j.error), lower(:query)) > 0
-           ORDER BY j.created_at DESC, j.id LIMIT :page)
+           ORDER BY j.created_at DESC, j.id LIMIT :limit)
          UNION ALL
          (SELECT f.*
             FROM (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
                    WHERE NOT 'jobs_scan' = ANY (:met_needs) AND 'failed' = ANY (:met_needs) AND j.status = 'failed'
                    ORDER BY j.created_at DESC LIMIT 5000) AS f
            WHERE strpos(lower(f.error), lower(:query)) > 0
-           ORDER BY f.created_at DESC, f.id LIMIT :page)) AS j
+           ORDER BY f.created_at DESC, f.id LIMIT :limit)) AS j
 \ir parts/node.sql
 )
 UNION ALL

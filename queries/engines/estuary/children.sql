@@ -7,4 +7,4 @@ SELECT 'task:' || t.task_id AS id, t.task_id::text AS cursor
    AND t.task_id <> t.parent_id
    AND (:cursor IS NULL OR t.task_id > :cursor::text::macaddr8)
  ORDER BY t.task_id
- LIMIT :page
+ LIMIT :limit

@@ -45,7 +45,7 @@ placed AS (
      OR (- p.severity, p.place, p.task_id)
         > (- split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamptz, split_part(:cursor, '|', 3)::macaddr8)
   ORDER BY - p.severity, p.place, p.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, CASE WHEN ARRAY['task_by_heartbeat', 'task_scan'] <@ :met_needs THEN 'the 5,000 tasks with the earliest wake_at'
                   ELSE 'tasks that an index finds' END, NULL, NULL, NULL, NULL, NULL, NULL

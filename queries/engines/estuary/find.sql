@@ -9,4 +9,4 @@ SELECT 'task:' || t.task_id AS id, CASE WHEN (SELECT low = high FROM q) THEN 'id
   FROM :"schema".tasks t
  WHERE t.task_id BETWEEN (SELECT low FROM q) AND (SELECT high FROM q)
  ORDER BY t.task_id
- LIMIT :page
+ LIMIT :limit

@@ -11,7 +11,7 @@ WITH timed AS (
               AND t.wake_at >= split_part(:cursor, '|', 2)::timestamptz
               AND (t.wake_at > split_part(:cursor, '|', 2)::timestamptz OR t.task_id > split_part(:cursor, '|', 3)::macaddr8)))
    ORDER BY t.wake_at, t.task_id
-   LIMIT :page
+   LIMIT :limit
 ),
 suspended AS (
   SELECT t.task_id
@@ -20,7 +20,7 @@ suspended AS (
      AND 'task_scan' = ANY (:met_needs)
      AND (:cursor IS NULL OR :cursor LIKE 't|%' OR t.task_id < split_part(:cursor, '|', 3)::macaddr8)
    ORDER BY t.task_id DESC
-   LIMIT :page
+   LIMIT :limit
 )
 ((SELECT 'task:' || t.task_id AS id, 't|' || t.wake_at || '|' || t.task_id AS cursor
    FROM timed t
@@ -29,7 +29,7 @@ UNION ALL
 (SELECT 'task:' || s.task_id, 's||' || s.task_id
    FROM suspended s
   ORDER BY s.task_id DESC)
-LIMIT :page)
+LIMIT :limit)
 UNION ALL
 SELECT NULL, 'tasks with a wake_at'
  WHERE NOT 'task_scan' = ANY (:met_needs)

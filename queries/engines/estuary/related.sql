@@ -16,9 +16,9 @@ above AS (
   SELECT p.task_id::macaddr8 FROM above a JOIN :"schema".tasks t ON t.task_id = a.task_id JOIN :"schema".tasks p ON p.task_id = t.parent_id
 )
 (SELECT 'task:' || b.task_id AS id, 'descendant' AS relation, '' AS note
-   FROM (SELECT task_id FROM below LIMIT :page + cardinality(:ids)) AS b WHERE b.task_id NOT IN (SELECT task_id FROM given) LIMIT :page)
+   FROM (SELECT task_id FROM below LIMIT :limit + cardinality(:ids)) AS b WHERE b.task_id NOT IN (SELECT task_id FROM given) LIMIT :limit)
 UNION ALL
 (SELECT 'task:' || a.task_id, 'waiter', 'receives its messages'
-   FROM (SELECT task_id FROM above LIMIT :page + cardinality(:ids)) AS a WHERE a.task_id NOT IN (SELECT task_id FROM given) LIMIT :page)
+   FROM (SELECT task_id FROM above LIMIT :limit + cardinality(:ids)) AS a WHERE a.task_id NOT IN (SELECT task_id FROM given) LIMIT :limit)
 UNION ALL
 SELECT NULL, 'descendant', 'no index starts with tasks.parent_id' WHERE NOT 'task_by_parent' = ANY (:met_needs)

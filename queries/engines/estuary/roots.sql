@@ -6,19 +6,19 @@ WITH RECURSIVE pages AS (
   SELECT n.*
     FROM (SELECT array_agg(x.task_id::macaddr8) AS ids, array_agg(x.parent_id::macaddr8) AS parents, count(*) AS rows
             FROM (SELECT t.task_id, t.parent_id FROM :"schema".tasks t
-                   WHERE :cursor IS NULL OR t.task_id < :cursor::text::macaddr8 ORDER BY t.task_id DESC LIMIT :page) AS x) AS n
+                   WHERE :cursor IS NULL OR t.task_id < :cursor::text::macaddr8 ORDER BY t.task_id DESC LIMIT :limit) AS x) AS n
   UNION ALL
   SELECT n.*
     FROM pages p
    CROSS JOIN LATERAL (
          SELECT array_agg(x.task_id::macaddr8) AS ids, array_agg(x.parent_id::macaddr8) AS parents, count(*) AS rows
            FROM (SELECT t.task_id, t.parent_id FROM :"schema".tasks t
-                  WHERE t.task_id < p.ids[p.rows] ORDER BY t.task_id DESC LIMIT :page) AS x) AS n
-   WHERE p.rows = :page
+                  WHERE t.task_id < p.ids[p.rows] ORDER BY t.task_id DESC LIMIT :limit) AS x) AS n
+   WHERE p.rows = :limit
 )
 SELECT 'task:' || t.task_id AS id, t.task_id::text AS cursor
   FROM pages p
  CROSS JOIN LATERAL (SELECT ARRAY(SELECT q.task_id::macaddr8 FROM :"schema".tasks q WHERE q.task_id = ANY (p.parents)) AS found OFFSET 0) AS f
  CROSS JOIN LATERAL unnest(p.ids, p.parents) AS t(task_id, parent_id)
  WHERE (t.parent_id = ANY (f.found) AND t.parent_id <> t.task_id AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8) IS NOT TRUE
- LIMIT :page
+ LIMIT :limit

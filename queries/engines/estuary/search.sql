@@ -28,7 +28,7 @@ judged AS MATERIALIZED (
    FROM judged f
   WHERE f.matched IS NOT NULL AND trim(:query) <> ''
   ORDER BY f.matched DESC, f.task_id DESC
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, 'types, states and messages of '
                    || CASE WHEN 'task_scan' = ANY (:met_needs) THEN 'all tasks'

@@ -7,4 +7,4 @@ SELECT 'task:' || t.task_id AS id, t.created_at || '|' || t.task_id AS cursor
    AND (:cursor IS NULL
         OR (t.created_at, t.task_id) > (split_part(:cursor, '|', 1)::timestamptz, split_part(:cursor, '|', 2)::uuid))
  ORDER BY t.created_at, t.task_id
- LIMIT :page
+ LIMIT :limit

@@ -14,7 +14,7 @@
           LIMIT 5000) AS a
   WHERE a.task_id > split_part(:cursor, '|', 3)::uuid
   ORDER BY a.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 (SELECT 'task:' || a.task_id, 'a|' || a.polled_at::text || '|' || a.task_id
    FROM (SELECT t.task_id, t.polled_at
@@ -24,7 +24,7 @@ UNION ALL
           ORDER BY t.polled_at
           LIMIT 5000) AS a
   ORDER BY a.polled_at, a.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 (SELECT 'task:' || n.task_id, 'n||' || n.task_id
    FROM (SELECT t.task_id
@@ -35,7 +35,7 @@ UNION ALL
   WHERE :cursor IS NULL OR :cursor LIKE 'a|%'
      OR (:cursor LIKE 'n|%' AND n.task_id > split_part(:cursor, '|', 3)::uuid)
   ORDER BY n.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 (SELECT 'task:' || m.task_id, 's|' || m.deadline || '|' || m.task_id
    FROM (SELECT m.deadline, m.task_id
@@ -51,7 +51,7 @@ UNION ALL
              THEN (m.task_id, m.deadline) IN (SELECT e.task_id, min(e.deadline) FROM :"schema".task_timer e GROUP BY e.task_id)
              ELSE (SELECT min(e.deadline) FROM :"schema".task_timer e WHERE e.task_id = m.task_id) = m.deadline END
   ORDER BY m.deadline, m.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 (SELECT 'task:' || w.task_id, 'w||' || w.task_id
    FROM (SELECT t.task_id
@@ -64,10 +64,10 @@ UNION ALL
   WHERE CASE WHEN 'timer_scan' = ANY (:met_needs) THEN NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = w.task_id)
              ELSE (SELECT m.task_id FROM :"schema".task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
   ORDER BY w.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 (SELECT NULL, 'the first 5,000 tasks that were never polled'
   WHERE EXISTS (SELECT FROM :"schema".task t
                  WHERE t.status = 'Available' AND t.polled_at IS NOT DISTINCT FROM NULL
                  ORDER BY t.polled_at OFFSET 5000 LIMIT 1))
-LIMIT :page
+LIMIT :limit

@@ -8,17 +8,17 @@ WITH tasks AS MATERIALIZED (
 jobs AS MATERIALIZED (
   SELECT substr(i, 5)::uuid AS job_id FROM unnest(:ids) AS i WHERE i LIKE 'job:%'
 )
-(SELECT 'job:' || p.job_id AS id, 'parent' AS relation, '' AS note FROM (SELECT DISTINCT t.job_id FROM tasks t) AS p LIMIT :page)
+(SELECT 'job:' || p.job_id AS id, 'parent' AS relation, '' AS note FROM (SELECT DISTINCT t.job_id FROM tasks t) AS p LIMIT :limit)
 UNION ALL
 (SELECT 'task:' || t.task_id, 'sibling', 'unfinished tasks of the same job'
    FROM :"schema".task t
   WHERE 'task_by_job' = ANY (:met_needs) AND t.job_id = ANY (ARRAY(SELECT s.job_id FROM tasks s)) AND t.status <> 'Complete'
     AND t.task_id <> ALL (ARRAY(SELECT s.task_id FROM tasks s))
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 (SELECT 'task:' || t.task_id, 'descendant', '' FROM :"schema".task t
   WHERE 'task_by_job' = ANY (:met_needs) AND t.job_id = ANY (ARRAY(SELECT j.job_id FROM jobs j))
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, 'waiter', 'only the engine can read which task of the job waits for which' WHERE EXISTS (SELECT FROM tasks)
 UNION ALL

@@ -9,5 +9,5 @@ SELECT 'job:' || p.job_id AS id, p.created_at || '|' || p.job_id AS cursor
          WHERE :cursor IS NULL
             OR (j.created_at, j.job_id) < (split_part(:cursor, '|', 1)::timestamptz, split_part(:cursor, '|', 2)::uuid)
          ORDER BY j.created_at DESC, j.job_id DESC
-         LIMIT :page) AS p
+         LIMIT :limit) AS p
  ORDER BY p.created_at DESC, p.job_id DESC

@@ -5,4 +5,4 @@ SELECT 'job:' || j.job_id AS id, j.job_id::text AS cursor
   FROM :"schema".job j
  WHERE :cursor IS NULL OR j.job_id > :cursor::text::uuid
  ORDER BY j.job_id
- LIMIT :page
+ LIMIT :limit

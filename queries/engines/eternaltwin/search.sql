@@ -22,7 +22,7 @@ judged AS MATERIALIZED (
    FROM judged f
   WHERE f.matched IS NOT NULL AND :query <> ''
   ORDER BY f.matched DESC, f.created_at DESC, f.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, 'kinds, states and outputs of '
                    || CASE WHEN 'task_scan' = ANY (:met_needs) THEN 'all tasks'

@@ -6,12 +6,12 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor, 5::int8 AS severity, NULL::fl
        NULL::text AS was, NULL::text AS is_now
   FROM ((SELECT o.id, o.task_id, o.last_error FROM :"schema"._private_jobs o
           WHERE :ids IS NULL AND o.attempts >= o.max_attempts AND o.locked_at IS NULL AND o.id > coalesce(:cursor::text::int8, -1)
-          ORDER BY o.id LIMIT :page)
+          ORDER BY o.id LIMIT :limit)
         UNION ALL
         (SELECT o.id, o.task_id, o.last_error FROM :"schema"._private_jobs o
           WHERE o.attempts >= o.max_attempts AND o.locked_at IS NULL AND o.id > coalesce(:cursor::text::int8, -1)
             AND o.id = ANY (:job_keys)
-          ORDER BY o.id LIMIT :page)) AS j
+          ORDER BY o.id LIMIT :limit)) AS j
   LEFT JOIN LATERAL (SELECT i.identifier FROM :"schema"._private_tasks i WHERE i.id = j.task_id LIMIT 1) AS k ON true
  ORDER BY j.id
- LIMIT :page
+ LIMIT :limit

@@ -13,4 +13,4 @@ SELECT f.id, f.matched
         UNION ALL
         SELECT 'crontab:' || c.identifier, 'id', 5 FROM :"schema"._private_known_crontabs c WHERE c.identifier = :query) AS f
  ORDER BY f.place
- LIMIT :page
+ LIMIT :limit

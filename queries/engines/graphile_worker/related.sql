@@ -12,7 +12,7 @@ due AS MATERIALIZED (
    WHERE j.is_available = true AND 'available' = ANY (:met_needs) AND EXISTS (SELECT FROM queues) ORDER BY j.priority, j.run_at LIMIT 5000
 )
 (SELECT 'job:' || d.id AS id, 'waiter' AS relation, 'jobs of the same queue, which runs one at a time' AS note
-   FROM due d WHERE d.job_queue_id IN (SELECT id FROM queues) AND 'job:' || d.id <> ALL (:ids) LIMIT :page)
+   FROM due d WHERE d.job_queue_id IN (SELECT id FROM queues) AND 'job:' || d.id <> ALL (:ids) LIMIT :limit)
 UNION ALL
 SELECT NULL, 'waiter', 'only the first 5,000 jobs that wait were searched' WHERE (SELECT count(*) FROM due) = 5000
 UNION ALL

@@ -11,8 +11,8 @@ SELECT 'job:' || j.id AS id, concat_ws('|', j.state, j.priority, j.scheduled_at,
        SELECT j.id, j.state, j.priority, j.scheduled_at FROM :"schema".oban_jobs j
         WHERE j.state = s.state AND j.queue = substr(:parent, 7)
           AND (c.state IS DISTINCT FROM s.state::text OR (j.priority, j.scheduled_at, j.id) > (c.priority, c.at, c.id))
-        ORDER BY j.priority, j.scheduled_at, j.id LIMIT :page) AS j
+        ORDER BY j.priority, j.scheduled_at, j.id LIMIT :limit) AS j
  WHERE s.state::text IN ('available', 'executing', 'scheduled', 'retryable', 'suspended')
    AND (c.state IS NULL OR s.state >= c.state:::"schema".oban_job_state)
  ORDER BY j.state, j.priority, j.scheduled_at, j.id
- LIMIT :page
+ LIMIT :limit

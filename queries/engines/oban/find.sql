@@ -10,4 +10,4 @@ SELECT n.id AS id, 'id' AS matched
                         CROSS JOIN LATERAL (SELECT j.queue FROM :"schema".oban_jobs j WHERE j.state = s.state AND j.queue >= :query
                                              ORDER BY j.queue LIMIT 1) AS o
                         WHERE o.queue = :query)) AS n
- LIMIT :page
+ LIMIT :limit

@@ -13,7 +13,7 @@ SELECT 'job:' || j.id AS id, concat_ws('|', j.state, j.priority, j.scheduled_at,
        SELECT j.id, j.state, j.queue, j.priority, j.scheduled_at FROM :"schema".oban_jobs j
         WHERE j.state = s.state
           AND (s.rank > c.rank OR (j.queue, j.priority, j.scheduled_at, j.id) > (c.queue, c.priority, c.at, c.id))
-        ORDER BY j.queue, j.priority, j.scheduled_at, j.id LIMIT :page) AS j
+        ORDER BY j.queue, j.priority, j.scheduled_at, j.id LIMIT :limit) AS j
  WHERE s.rank >= c.rank
  ORDER BY s.rank, j.queue, j.priority, j.scheduled_at, j.id
- LIMIT :page
+ LIMIT :limit

@@ -9,6 +9,6 @@ executing AS MATERIALIZED (
    WHERE j.state = 'executing' AND EXISTS (SELECT FROM given) ORDER BY j.queue, j.priority, j.scheduled_at, j.id LIMIT 2001
 )
 (SELECT 'job:' || e.id AS id, 'sibling' AS relation, 'jobs that the same producer executes' AS note
-   FROM executing e WHERE e.attempted_by IN (SELECT attempted_by FROM given) AND 'job:' || e.id <> ALL (:ids) LIMIT :page)
+   FROM executing e WHERE e.attempted_by IN (SELECT attempted_by FROM given) AND 'job:' || e.id <> ALL (:ids) LIMIT :limit)
 UNION ALL
 SELECT NULL, 'sibling', 'only the first 2,000 executing jobs were searched' WHERE (SELECT count(*) FROM executing) > 2000

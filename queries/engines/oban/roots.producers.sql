@@ -8,8 +8,8 @@ SELECT n.id, n.cursor
   FROM ((SELECT 1 AS rank, 'producer:' || p.uuid AS id, '1|' || p.uuid AS cursor, p.uuid::text AS key
            FROM :"schema".oban_producers p
           WHERE :cursor IS NULL OR '1|' || p.uuid > :cursor COLLATE "C"
-          ORDER BY p.uuid LIMIT :page)
+          ORDER BY p.uuid LIMIT :limit)
         UNION ALL
-        (SELECT 2, 'queue:' || q.name, '2|' || q.name, q.name FROM queues q WHERE q.name IS NOT NULL LIMIT :page)) AS n
+        (SELECT 2, 'queue:' || q.name, '2|' || q.name, q.name FROM queues q WHERE q.name IS NOT NULL LIMIT :limit)) AS n
  ORDER BY n.rank, n.key
- LIMIT :page
+ LIMIT :limit

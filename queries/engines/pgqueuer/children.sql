@@ -6,4 +6,4 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor
   FROM :"schema".:"pgqueuer" j
  WHERE j.entrypoint = substr(:parent, 12) AND j.id < coalesce(:cursor::text::int8, 9223372036854775807)
  ORDER BY j.id DESC
- LIMIT :page
+ LIMIT :limit

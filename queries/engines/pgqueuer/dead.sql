@@ -10,14 +10,14 @@ SELECT 'job:' || j.id AS id, j.updated || '|' || j.id AS cursor, 5::int8 AS seve
        j.entrypoint AS cause, e.error, NULL::text AS was, NULL::text AS is_now
   FROM ((SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o
           WHERE :ids IS NULL AND o.status = 'failed' AND (o.updated, o.id) > ((SELECT c.updated FROM c), (SELECT c.id FROM c))
-          ORDER BY o.updated, o.id LIMIT :page)
+          ORDER BY o.updated, o.id LIMIT :limit)
         UNION ALL
         (SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o
           WHERE o.status = 'failed' AND (o.updated, o.id) > ((SELECT c.updated FROM c), (SELECT c.id FROM c))
             AND o.id = ANY (:job_keys)
-          ORDER BY o.updated, o.id LIMIT :page)) AS j
+          ORDER BY o.updated, o.id LIMIT :limit)) AS j
  CROSS JOIN LATERAL (
 \ir parts/error.sql
        ) AS e
  ORDER BY j.updated, j.id
- LIMIT :page
+ LIMIT :limit

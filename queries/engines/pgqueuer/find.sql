@@ -17,4 +17,4 @@ SELECT f.id, f.matched
         (SELECT 'job:' || j.id, 'reference', 4 FROM :"schema".:"pgqueuer" j
           WHERE j.status IN ('queued', 'picked') AND j.dedupe_key IS NOT NULL AND j.dedupe_key = :query LIMIT 1)) AS f
  ORDER BY f.place
- LIMIT :page
+ LIMIT :limit

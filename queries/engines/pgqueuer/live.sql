@@ -10,17 +10,17 @@ WITH c AS MATERIALIZED (
 queued AS (
   (SELECT j.id, j.priority FROM :"schema".:"pgqueuer" j
     WHERE j.status = 'queued' AND j.priority = (SELECT c.priority FROM c) AND j.id > (SELECT c.id FROM c)
-    ORDER BY j.priority DESC, j.id LIMIT :page)
+    ORDER BY j.priority DESC, j.id LIMIT :limit)
   UNION ALL
   (SELECT j.id, j.priority FROM :"schema".:"pgqueuer" j
     WHERE j.status = 'queued' AND j.priority < (SELECT c.priority FROM c)
-    ORDER BY j.priority DESC, j.id LIMIT :page)
+    ORDER BY j.priority DESC, j.id LIMIT :limit)
 )
 (SELECT 'job:' || j.id AS id, 'p|' || j.updated || '|' || j.id AS cursor
    FROM :"schema".:"pgqueuer" j
   WHERE j.status = 'picked' AND j.updated >= (SELECT c.updated FROM c)
     AND (j.updated > (SELECT c.updated FROM c) OR j.id < (SELECT c.id FROM c))
-  ORDER BY j.updated, j.id DESC LIMIT :page)
+  ORDER BY j.updated, j.id DESC LIMIT :limit)
 UNION ALL
-(SELECT 'job:' || q.id, 'q|' || q.priority || '|' || q.id FROM queued q ORDER BY q.priority DESC, q.id LIMIT :page)
-LIMIT :page
+(SELECT 'job:' || q.id, 'q|' || q.priority || '|' || q.id FROM queued q ORDER BY q.priority DESC, q.id LIMIT :limit)
+LIMIT :limit

@@ -9,8 +9,8 @@ WITH slots AS MATERIALIZED (
    FROM slots s
   CROSS JOIN LATERAL (SELECT q.id FROM :"schema".:"pgqueuer" q
                        WHERE q.entrypoint = s.entrypoint AND q.status = 'queued' AND 'queued_by_entrypoint' = ANY (:met_needs)
-                       ORDER BY q.execute_after LIMIT :page) AS q
-  WHERE 'job:' || q.id <> ALL (:ids) LIMIT :page)
+                       ORDER BY q.execute_after LIMIT :limit) AS q
+  WHERE 'job:' || q.id <> ALL (:ids) LIMIT :limit)
 UNION ALL
 SELECT NULL, 'waiter', 'the engine''s index pgqueuer_ep_ea_idx is missing'
  WHERE EXISTS (SELECT FROM slots) AND NOT 'queued_by_entrypoint' = ANY (:met_needs)

@@ -17,10 +17,10 @@ names AS MATERIALIZED (
 (SELECT 'entrypoint:' || n.name AS id, 'e|' || n.name AS cursor
    FROM names n
   WHERE :cursor IS NULL OR (:cursor LIKE 'e|%' AND n.name > substr(:cursor, 3))
-  ORDER BY n.name LIMIT :page)
+  ORDER BY n.name LIMIT :limit)
 UNION ALL
 (SELECT 'schedule:' || s.id, 's|' || s.id
    FROM :"schema".:"pgqueuer_schedules" s
   WHERE s.id > CASE WHEN :cursor LIKE 's|%' THEN substr(:cursor, 3)::int8 ELSE -1 END
-  ORDER BY s.id LIMIT :page)
-LIMIT :page
+  ORDER BY s.id LIMIT :limit)
+LIMIT :limit

@@ -6,4 +6,4 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor
   FROM :"schema".procrastinate_jobs j
  WHERE j.queue_name = substr(:parent, 7) AND j.id < coalesce(:cursor::text::int8, 9223372036854775807)
  ORDER BY j.id DESC
- LIMIT :page
+ LIMIT :limit

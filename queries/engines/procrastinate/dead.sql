@@ -6,12 +6,12 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor, 5::int8 AS severity, extract(
        j.task_name::text AS cause, NULL::text AS error, NULL::text AS was, NULL::text AS is_now
   FROM ((SELECT * FROM :"schema".procrastinate_jobs j
           WHERE :ids IS NULL AND j.status = 'failed' AND j.id > coalesce(:cursor::text::int8, -1)
-          ORDER BY j.id LIMIT :page)
+          ORDER BY j.id LIMIT :limit)
         UNION ALL
         (SELECT * FROM :"schema".procrastinate_jobs j
           WHERE j.status = 'failed' AND j.id > coalesce(:cursor::text::int8, -1)
             AND j.id = ANY (:job_keys)
-          ORDER BY j.id LIMIT :page)) AS j
+          ORDER BY j.id LIMIT :limit)) AS j
 \ir parts/times.sql
  ORDER BY j.id
- LIMIT :page
+ LIMIT :limit

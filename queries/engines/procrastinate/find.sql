@@ -18,4 +18,4 @@ SELECT f.id, f.matched
         UNION ALL
         (SELECT 'job:' || j.id, 'reference', 5 FROM :"schema".procrastinate_jobs j WHERE j.status = 'todo' AND j.queueing_lock = :query LIMIT 1)) AS f
  ORDER BY f.place
- LIMIT :page
+ LIMIT :limit

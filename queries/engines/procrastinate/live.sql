@@ -5,4 +5,4 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor
   FROM :"schema".procrastinate_jobs j
  WHERE j.status IN ('todo', 'doing') AND j.id > coalesce(:cursor::text::int8, -1)
  ORDER BY j.id
- LIMIT :page
+ LIMIT :limit

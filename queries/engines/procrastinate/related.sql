@@ -11,12 +11,12 @@ first AS MATERIALIZED (
    ORDER BY j.priority DESC, j.id LIMIT 5000
 )
 (SELECT 'job:' || f.id AS id, 'waiter' AS relation, 'jobs with the same lock, of which one runs at a time' AS note
-   FROM first f WHERE f.lock IN (SELECT g.lock FROM given g) AND f.id NOT IN (SELECT g.id FROM given g) LIMIT :page)
+   FROM first f WHERE f.lock IN (SELECT g.lock FROM given g) AND f.id NOT IN (SELECT g.id FROM given g) LIMIT :limit)
 UNION ALL
 (SELECT 'job:' || j.id, 'sibling', 'waits with the same queueing lock, and only one may'
    FROM :"schema".procrastinate_jobs j
   WHERE j.status = 'todo' AND j.queueing_lock = ANY (ARRAY(SELECT g.queueing_lock FROM given g))
-    AND j.id <> ALL (ARRAY(SELECT g.id FROM given g)) LIMIT :page)
+    AND j.id <> ALL (ARRAY(SELECT g.id FROM given g)) LIMIT :limit)
 UNION ALL
 SELECT NULL, 'waiter', 'only the first 5,000 jobs to do were searched' WHERE (SELECT count(*) FROM first) = 5000
 UNION ALL

@@ -11,10 +11,10 @@ WITH RECURSIVE queues AS (
   SELECT (SELECT j.queue_name FROM :"schema".procrastinate_jobs j WHERE j.queue_name > q.name ORDER BY j.queue_name LIMIT 1)
     FROM queues q WHERE q.name IS NOT NULL
 )
-(SELECT 'queue:' || q.name AS id, 'q|' || q.name AS cursor FROM queues q WHERE q.name IS NOT NULL LIMIT :page)
+(SELECT 'queue:' || q.name AS id, 'q|' || q.name AS cursor FROM queues q WHERE q.name IS NOT NULL LIMIT :limit)
 UNION ALL
 (SELECT 'worker:' || w.id, 'w|' || w.id
    FROM :"schema".procrastinate_workers w
   WHERE w.id > CASE WHEN :cursor LIKE 'w|%' THEN substr(:cursor, 3)::int8 ELSE -1 END
-  ORDER BY w.id LIMIT :page)
-LIMIT :page
+  ORDER BY w.id LIMIT :limit)
+LIMIT :limit

@@ -6,4 +6,4 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor
   FROM :"schema".solid_queue_jobs j
  WHERE j.queue_name = substr(:parent, 7) AND j.finished_at IS NULL AND (:cursor IS NULL OR j.id > :cursor::text::int8)
  ORDER BY j.id
- LIMIT :page
+ LIMIT :limit

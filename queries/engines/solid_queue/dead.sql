@@ -9,7 +9,7 @@ SELECT 'job:' || f.job_id AS id, f.id::text AS cursor, 3::int8 AS severity, extr
   FROM (SELECT * FROM :"schema".solid_queue_failed_executions f
          WHERE :ids IS NULL AND (:cursor IS NULL OR f.id > :cursor::text::int8)
            AND NOT EXISTS (SELECT FROM :"schema".solid_queue_jobs d WHERE d.id = f.job_id AND d.finished_at IS NOT NULL)
-         ORDER BY f.id LIMIT :page) AS f
+         ORDER BY f.id LIMIT :limit) AS f
   JOIN :"schema".solid_queue_jobs j ON j.id = f.job_id AND j.finished_at IS NULL
 UNION ALL
 SELECT 'job:' || f.job_id, f.id::text, 3, extract(epoch FROM f.created_at)::float8, j.class_name,
@@ -21,4 +21,4 @@ SELECT 'job:' || f.job_id, f.id::text, 3, extract(epoch FROM f.created_at)::floa
    AND (:cursor IS NULL OR f.id > :cursor::text::int8)
 ) AS d
  ORDER BY d.cursor::int8
- LIMIT :page
+ LIMIT :limit

@@ -18,4 +18,4 @@ SELECT n.id AS id, n.matched AS matched
         UNION ALL
         SELECT 'job:' || j.id, 'reference' FROM :"schema".solid_queue_jobs j
          WHERE 'active_job' = ANY (:met_needs) AND j.active_job_id = :query) AS n
- LIMIT :page
+ LIMIT :limit

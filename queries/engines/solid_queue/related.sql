@@ -5,8 +5,8 @@
    FROM :"schema".solid_queue_blocked_executions b
   WHERE b.concurrency_key = ANY (ARRAY(SELECT j.concurrency_key FROM :"schema".solid_queue_jobs j
                                         WHERE j.id = ANY (:job_keys)))
-    AND 'job:' || b.job_id <> ALL (:ids) LIMIT :page)
+    AND 'job:' || b.job_id <> ALL (:ids) LIMIT :limit)
 UNION ALL
 (SELECT 'job:' || r.job_id, 'descendant', ''
    FROM :"schema".solid_queue_ready_executions r
-  WHERE r.queue_name = ANY (:queue_keys) LIMIT :page)
+  WHERE r.queue_name = ANY (:queue_keys) LIMIT :limit)

@@ -16,13 +16,13 @@ SELECT n.id, n.rank || '|' || n.key AS cursor
   FROM ((SELECT '1' AS rank, 'process:' || p.id AS id, lpad(p.id::text, 19, '0') AS key
            FROM :"schema".solid_queue_processes p, place l
           WHERE l.rank < '1' OR l.rank = '1' AND p.id > CASE WHEN l.rank = '1' THEN l.key::int8 END
-          ORDER BY p.id LIMIT :page)
+          ORDER BY p.id LIMIT :limit)
         UNION ALL
         (SELECT '2', 'recurring:' || t.key, t.key
            FROM :"schema".solid_queue_recurring_tasks t, place l
           WHERE l.rank < '2' OR l.rank = '2' AND t.key > l.key
-          ORDER BY t.key LIMIT :page)
+          ORDER BY t.key LIMIT :limit)
         UNION ALL
-        (SELECT '3', 'queue:' || q.name, q.name FROM queues q WHERE q.name IS NOT NULL LIMIT :page)) AS n
+        (SELECT '3', 'queue:' || q.name, q.name FROM queues q WHERE q.name IS NOT NULL LIMIT :limit)) AS n
  ORDER BY n.rank, n.key
- LIMIT :page
+ LIMIT :limit

@@ -11,16 +11,16 @@ WITH c AS MATERIALIZED (
 ),
 tasks_ AS MATERIALIZED (
   SELECT x.task_transition_uuid AS key, x.task_uuid, x.to_state, x.sort_key, x.created_at
-    FROM :"schema".task_transitions x WHERE x.task_transition_uuid < (SELECT task FROM c) ORDER BY x.task_transition_uuid DESC LIMIT :page
+    FROM :"schema".task_transitions x WHERE x.task_transition_uuid < (SELECT task FROM c) ORDER BY x.task_transition_uuid DESC LIMIT :limit
 ),
 steps AS MATERIALIZED (
   SELECT x.workflow_step_transition_uuid AS key, x.workflow_step_uuid, x.to_state, x.sort_key, x.created_at
     FROM :"schema".workflow_step_transitions x
-   WHERE x.workflow_step_transition_uuid < (SELECT step FROM c) ORDER BY x.workflow_step_transition_uuid DESC LIMIT :page
+   WHERE x.workflow_step_transition_uuid < (SELECT step FROM c) ORDER BY x.workflow_step_transition_uuid DESC LIMIT :limit
 ),
 dead_letters AS MATERIALIZED (
   SELECT d.dlq_entry_uuid AS key, d.dlq_timestamp, d.dlq_reason::text AS reason
-    FROM :"schema".tasks_dlq d WHERE d.dlq_entry_uuid < (SELECT dead_letter FROM c) ORDER BY d.dlq_entry_uuid DESC LIMIT :page
+    FROM :"schema".tasks_dlq d WHERE d.dlq_entry_uuid < (SELECT dead_letter FROM c) ORDER BY d.dlq_entry_uuid DESC LIMIT :limit
 )
 (SELECT 'task:' || t.task_uuid AS id, extract(epoch FROM t.created_at)::float8 AS at, 'transition' AS what, p.to_state::text AS old,
         t.to_state::text AS new, 'task' AS part, t.key::text AS place

@@ -7,4 +7,4 @@ SELECT 'template:' || n.named_task_uuid AS id, n.name || '|' || n.version AS cur
    AND (:cursor IS NULL
         OR (n.name, n.version) > (split_part(:cursor, '|', 1)::varchar, split_part(:cursor, '|', 2)::varchar))
  ORDER BY n.name, n.version
- LIMIT :page
+ LIMIT :limit

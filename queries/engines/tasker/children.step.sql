@@ -8,4 +8,4 @@ SELECT 'step:' || u.step AS id, u.step::text AS cursor
  WHERE u.parent = substr(:parent, 6)::uuid
    AND (:cursor IS NULL OR u.step > :cursor::text::uuid)
  ORDER BY u.step
- LIMIT :page
+ LIMIT :limit

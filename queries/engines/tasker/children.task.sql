@@ -8,4 +8,4 @@ SELECT 'step:' || s.step AS id, s.step::text AS cursor
  WHERE NOT EXISTS (SELECT FROM under u WHERE u.step = s.step)
    AND (:cursor IS NULL OR s.step > :cursor::text::uuid)
  ORDER BY s.step
- LIMIT :page
+ LIMIT :limit

@@ -6,4 +6,4 @@ SELECT 'task:' || t.task_uuid AS id, t.task_uuid::text AS cursor
  WHERE t.named_task_uuid = substr(:parent, 10)::uuid
    AND (:cursor IS NULL OR t.task_uuid < :cursor::text::uuid)
  ORDER BY t.task_uuid DESC
- LIMIT :page
+ LIMIT :limit

@@ -29,7 +29,7 @@ page AS MATERIALIZED (
       OR (- p.severity, p.at, p.id)
          > (- split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamp, split_part(:cursor, '|', 3))
    ORDER BY - p.severity, p.at, p.id
-   LIMIT :page
+   LIMIT :limit
 ),
 asked AS (SELECT p.task_uuid FROM page p),
 current AS MATERIALIZED (

@@ -12,7 +12,7 @@ WITH open_tasks AS MATERIALIZED (
      AND (:cursor IS NULL
           OR (:cursor LIKE 't|%' AND (t.priority, t.task_uuid) < (split_part(:cursor, '|', 2)::int, split_part(:cursor, '|', 3)::uuid)))
    ORDER BY t.priority DESC, t.task_uuid DESC
-   LIMIT 2 * :page
+   LIMIT 2 * :limit
 ),
 near_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state
@@ -21,7 +21,7 @@ near_states AS MATERIALIZED (
      AND x.task_uuid BETWEEN (SELECT o.task_uuid FROM open_tasks o ORDER BY o.task_uuid LIMIT 1)
                          AND (SELECT o.task_uuid FROM open_tasks o ORDER BY o.task_uuid DESC LIMIT 1)
    ORDER BY x.task_uuid
-   LIMIT 10 * :page
+   LIMIT 10 * :limit
 ),
 task_states AS MATERIALIZED (
   SELECT n.* FROM near_states n WHERE (n.task_uuid IN (SELECT o.task_uuid FROM open_tasks o)) IS TRUE -- hashed subplan
@@ -37,7 +37,7 @@ first_tasks AS MATERIALIZED (
     FROM (SELECT o.task_uuid, o.priority, x.to_state FROM open_tasks o FULL JOIN task_states x ON x.task_uuid = o.task_uuid OFFSET 0) AS o
    WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
    ORDER BY o.priority DESC, o.task_uuid DESC
-   LIMIT :page
+   LIMIT :limit
 ),
 other_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.priority
@@ -45,7 +45,7 @@ other_tasks AS MATERIALIZED (
    WHERE t.complete = false AND t.complete = (SELECT false)
      AND (t.priority, t.task_uuid) < ((SELECT l.priority FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1),
                                       (SELECT l.task_uuid FROM open_tasks l ORDER BY l.priority, l.task_uuid LIMIT 1))
-     AND (SELECT count(*) FROM first_tasks) < :page
+     AND (SELECT count(*) FROM first_tasks) < :limit
    ORDER BY t.priority DESC, t.task_uuid DESC
    LIMIT 20000
 ),
@@ -58,7 +58,7 @@ more_tasks AS MATERIALIZED (
     FROM (SELECT o.task_uuid, o.priority, x.to_state FROM other_tasks o FULL JOIN other_task_states x ON x.task_uuid = o.task_uuid OFFSET 0) AS o
    WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'error', 'complete')
    ORDER BY o.priority DESC, o.task_uuid DESC
-   LIMIT :page - (SELECT count(*) FROM first_tasks)
+   LIMIT :limit - (SELECT count(*) FROM first_tasks)
 ),
 tasks_ AS MATERIALIZED (SELECT * FROM first_tasks UNION ALL SELECT * FROM more_tasks),
 open_steps AS MATERIALIZED (
@@ -66,9 +66,9 @@ open_steps AS MATERIALIZED (
     FROM :"schema".workflow_steps s
    WHERE s.processed = false
      AND (:cursor IS NULL OR :cursor LIKE 't|%' OR s.workflow_step_uuid > split_part(:cursor, '|', 3)::uuid)
-     AND (SELECT count(*) FROM tasks_) < :page
+     AND (SELECT count(*) FROM tasks_) < :limit
    ORDER BY s.workflow_step_uuid
-   LIMIT 2 * :page
+   LIMIT 2 * :limit
 ),
 step_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
@@ -79,14 +79,14 @@ first_steps AS MATERIALIZED (
     FROM (SELECT o.workflow_step_uuid, x.to_state FROM open_steps o FULL JOIN step_states x ON x.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS o
    WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
    ORDER BY o.workflow_step_uuid
-   LIMIT :page
+   LIMIT :limit
 ),
 other_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid
     FROM :"schema".workflow_steps s
    WHERE s.processed = false
      AND s.workflow_step_uuid > (SELECT l.workflow_step_uuid FROM open_steps l ORDER BY l.workflow_step_uuid DESC LIMIT 1)
-     AND (SELECT count(*) FROM first_steps) < :page - (SELECT count(*) FROM tasks_)
+     AND (SELECT count(*) FROM first_steps) < :limit - (SELECT count(*) FROM tasks_)
    ORDER BY s.workflow_step_uuid
    LIMIT 20000
 ),
@@ -99,7 +99,7 @@ more_steps AS MATERIALIZED (
     FROM (SELECT o.workflow_step_uuid, x.to_state FROM other_steps o FULL JOIN other_step_states x ON x.workflow_step_uuid = o.workflow_step_uuid OFFSET 0) AS o
    WHERE o.to_state IS NULL OR o.to_state NOT IN ('cancelled', 'resolved_manually', 'complete')
    ORDER BY o.workflow_step_uuid
-   LIMIT :page - (SELECT count(*) FROM first_steps)
+   LIMIT :limit - (SELECT count(*) FROM first_steps)
 ),
 steps_ AS MATERIALIZED (SELECT * FROM first_steps UNION ALL SELECT * FROM more_steps)
 (SELECT u.id, u.cursor
@@ -109,10 +109,10 @@ steps_ AS MATERIALIZED (SELECT * FROM first_steps UNION ALL SELECT * FROM more_s
         SELECT 2, 0, s.workflow_step_uuid, 'step:' || s.workflow_step_uuid, 's||' || s.workflow_step_uuid
           FROM steps_ s) AS u
  ORDER BY u.part, u.place, CASE u.part WHEN 1 THEN u.key END DESC, u.key
- LIMIT :page)
+ LIMIT :limit)
 UNION ALL
 SELECT NULL, '20,000 open tasks and steps at a time'
- WHERE CASE WHEN (SELECT count(*) FROM tasks_) < :page
+ WHERE CASE WHEN (SELECT count(*) FROM tasks_) < :limit
             THEN (SELECT count(*) FROM other_tasks) = 20000
-                 OR (SELECT count(*) FROM tasks_) + (SELECT count(*) FROM steps_) < :page
+                 OR (SELECT count(*) FROM tasks_) + (SELECT count(*) FROM steps_) < :limit
                     AND (SELECT count(*) FROM other_steps) = 20000 END

@@ -20,19 +20,19 @@ below AS (
   SELECT e.to_step_uuid FROM below b JOIN :"schema".workflow_step_edges e ON e.from_step_uuid = b.step
 )
 (SELECT 'task:' || p.task_uuid AS id, 'parent' AS relation, '' AS note
-   FROM (SELECT s.task_uuid FROM steps s UNION SELECT l.task_uuid FROM entries l) AS p LIMIT :page)
+   FROM (SELECT s.task_uuid FROM steps s UNION SELECT l.task_uuid FROM entries l) AS p LIMIT :limit)
 UNION ALL
 (SELECT 'step:' || s.workflow_step_uuid, 'descendant', '' FROM :"schema".workflow_steps s
-  WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM whole)) LIMIT :page)
+  WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM whole)) LIMIT :limit)
 UNION ALL
-(SELECT 'step:' || b.step, 'waiter', 'steps that need its result' FROM (SELECT step FROM below LIMIT :page) AS b
+(SELECT 'step:' || b.step, 'waiter', 'steps that need its result' FROM (SELECT step FROM below LIMIT :limit) AS b
   WHERE b.step NOT IN (SELECT step FROM steps))
 UNION ALL
 (SELECT 'step:' || o.workflow_step_uuid, 'sibling', 'unfinished steps of the same task, which is evaluated as a whole'
    FROM (SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
           WHERE s.task_uuid = ANY (ARRAY(SELECT task_uuid FROM steps)) AND s.workflow_step_uuid <> ALL (ARRAY(SELECT step FROM steps))
-            AND s.workflow_step_uuid <> ALL (ARRAY(SELECT step FROM below LIMIT :page))
-          LIMIT :page) AS o
+            AND s.workflow_step_uuid <> ALL (ARRAY(SELECT step FROM below LIMIT :limit))
+          LIMIT :limit) AS o
    JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = o.workflow_step_uuid
   CROSS JOIN LATERAL (
 \ir parts/step_state.sql

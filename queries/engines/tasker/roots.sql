@@ -5,4 +5,4 @@ SELECT 'namespace:' || n.task_namespace_uuid AS id, n.name::text AS cursor
   FROM :"schema".task_namespaces n
  WHERE :cursor IS NULL OR n.name > :cursor
  ORDER BY n.name
- LIMIT :page
+ LIMIT :limit

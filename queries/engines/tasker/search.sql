@@ -21,13 +21,13 @@ templates AS MATERIALIZED (
 )
 (SELECT 'template:' || n.named_task_uuid AS id, 'title' AS matched, NULL::text AS cursor
    FROM templates n
-  WHERE strpos(lower(n.name), lower(:query)) > 0 AND :query <> '' ORDER BY n.name, n.version LIMIT :page)
+  WHERE strpos(lower(n.name), lower(:query)) > 0 AND :query <> '' ORDER BY n.name, n.version LIMIT :limit)
 UNION ALL
 (SELECT 'step:' || s.workflow_step_uuid, s.matched, NULL
-   FROM steps s WHERE s.matched IS NOT NULL AND :query <> '' ORDER BY s.matched, s.workflow_step_uuid DESC LIMIT :page)
+   FROM steps s WHERE s.matched IS NOT NULL AND :query <> '' ORDER BY s.matched, s.workflow_step_uuid DESC LIMIT :limit)
 UNION ALL
 (SELECT 'task:' || t.task_uuid, t.matched, NULL
-   FROM tasks t WHERE t.matched IS NOT NULL AND :query <> '' ORDER BY t.task_uuid DESC LIMIT :page)
+   FROM tasks t WHERE t.matched IS NOT NULL AND :query <> '' ORDER BY t.task_uuid DESC LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, 'names of templates, contexts of '
        || CASE WHEN (SELECT count(*) FROM tasks) < 2000 THEN 'all tasks' ELSE 'the newest 2,000 tasks only' END || ', errors and results of '

@@ -6,4 +6,4 @@ UNION ALL
    FROM :"schema".token_bucket b CROSS JOIN c
   WHERE b.last_access >= c.since AND b.last_access <= now() + interval '1 hour' AND (c.bucket IS NULL OR (b.last_access, b.ident::text) < (split_part(c.bucket, '|', 1)::timestamptz, substr(c.bucket, strpos(c.bucket, '|') + 1)))
   ORDER BY b.last_access DESC, b.ident::text DESC
-  LIMIT :page)
+  LIMIT :limit)

@@ -5,4 +5,4 @@ SELECT 'bucket:' || b.ident AS id, b.ident::text AS cursor
   FROM :"schema".token_bucket b
  WHERE :cursor IS NULL OR b.ident::text > :cursor
  ORDER BY b.ident::text
- LIMIT :page
+ LIMIT :limit

@@ -5,4 +5,4 @@ SELECT 'cron:' || c.id AS id, c.id::text AS cursor
   FROM :"schema".cron_last_exec c
  WHERE :cursor IS NULL OR c.id > :cursor::text::int8
  ORDER BY c.id
- LIMIT :page
+ LIMIT :limit

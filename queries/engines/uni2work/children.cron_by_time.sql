@@ -7,4 +7,4 @@ SELECT 'cron:' || c.id AS id, c."time" || '|' || c.id AS cursor
  WHERE :cursor IS NULL
     OR (c."time", c.id) < (split_part(:cursor, '|', 1)::timestamptz, split_part(:cursor, '|', 2)::int8)
  ORDER BY c."time" DESC, c.id DESC
- LIMIT :page
+ LIMIT :limit

@@ -7,4 +7,4 @@ SELECT 'job:' || q.id AS id, q.id::text AS cursor
    AND substr(:parent, strpos(:parent, '|') + 1) =
 \ir parts/kind.sql
  ORDER BY q.id
- LIMIT :page
+ LIMIT :limit

@@ -11,4 +11,4 @@ SELECT 'group:' || substr(:parent, 8) || '|' || k.sort AS id, k.sort AS cursor
   FROM kinds k
  WHERE :cursor IS NULL OR k.sort COLLATE "C" > :cursor COLLATE "C"
  ORDER BY k.sort COLLATE "C"
- LIMIT :page
+ LIMIT :limit

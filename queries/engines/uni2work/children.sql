@@ -16,4 +16,4 @@ SELECT 'holder:' || h.holder AS id, h.holder AS cursor
   FROM holders h
  WHERE :cursor IS NULL OR h.holder COLLATE "C" > :cursor COLLATE "C"
  ORDER BY h.holder COLLATE "C"
- LIMIT :page
+ LIMIT :limit

@@ -33,7 +33,7 @@ placed AS (
      OR (- p.severity, p.place, p.id)
         > (- split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamptz, split_part(:cursor, '|', 3)::int8)
   ORDER BY - p.severity, p.place, p.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, 'the first ' || (:settings ->> 'head') || ' jobs', NULL, NULL, NULL, NULL, NULL, NULL
  WHERE :ids IS NULL

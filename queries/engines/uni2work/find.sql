@@ -9,4 +9,4 @@ SELECT f.id, f.matched
           FROM (SELECT q.lock_instance FROM :"schema".queued_job q ORDER BY q.id LIMIT :window::int) AS w
          WHERE starts_with(w.lock_instance::text, lower(:query))) AS f
  ORDER BY f.place, f.id
- LIMIT :page
+ LIMIT :limit

@@ -17,16 +17,16 @@ WITH late AS MATERIALIZED (
    WHERE :cursor IS NULL
       OR (:cursor LIKE '1|%' AND (l.lock_time, l.id) > (split_part(:cursor, '|', 2)::timestamptz, split_part(:cursor, '|', 3)::int8))
    ORDER BY l.lock_time, l.id
-   LIMIT :page
+   LIMIT :limit
 ), rest AS (
   SELECT 2 AS part, q.id, NULL::timestamptz AS lock_time
     FROM :"schema".queued_job q
    WHERE q.id > CASE WHEN :cursor LIKE '2|%' THEN split_part(:cursor, '|', 3)::int8 ELSE -9223372036854775808 END
      AND q.id NOT IN (SELECT l.id FROM late l)
    ORDER BY q.id
-   LIMIT :page
+   LIMIT :limit
 )
 SELECT 'job:' || u.id AS id, u.part || '|' || coalesce(u.lock_time::text, '') || '|' || u.id AS cursor
   FROM (SELECT * FROM urgent UNION ALL SELECT * FROM rest) AS u
  ORDER BY u.part, u.lock_time, u.id
- LIMIT :page
+ LIMIT :limit

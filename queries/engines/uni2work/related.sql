@@ -15,16 +15,16 @@ holders AS MATERIALIZED (
 )
 (SELECT 'job:' || l.id AS id, 'sibling' AS relation, 'locked by the same instance' AS note
    FROM locked l WHERE l.lock_instance IN (SELECT lock_instance FROM holders) AND 'job:' || l.id NOT IN (SELECT g.id FROM given g)
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 (SELECT 'job:' || l.id, 'descendant', '' FROM locked l
-  WHERE l.lock_instance::text IN (SELECT g.key FROM given g WHERE g.kind = 'holder') LIMIT :page)
+  WHERE l.lock_instance::text IN (SELECT g.key FROM given g WHERE g.kind = 'holder') LIMIT :limit)
 UNION ALL
 (SELECT 'job:' || h.id, 'waiter', 'jobs of a kind that takes tokens from it' FROM head h
-  WHERE :settings -> 'throttled_by' ->> (h.content ->> 'job') IN (SELECT g.key FROM given g WHERE g.kind = 'bucket') LIMIT :page)
+  WHERE :settings -> 'throttled_by' ->> (h.content ->> 'job') IN (SELECT g.key FROM given g WHERE g.kind = 'bucket') LIMIT :limit)
 UNION ALL
 (SELECT 'job:' || h.id, 'descendant', 'queued by it' FROM head h
-  WHERE h.content IN (SELECT c.job FROM :"schema".cron_last_exec c JOIN given g ON g.kind = 'cron' AND c.id = g.key::int8) LIMIT :page)
+  WHERE h.content IN (SELECT c.job FROM :"schema".cron_last_exec c JOIN given g ON g.kind = 'cron' AND c.id = g.key::int8) LIMIT :limit)
 UNION ALL
 SELECT NULL, r, 'only the ' || (:settings ->> 'window') || ' oldest rows were searched'
   FROM unnest(ARRAY['sibling', 'descendant', 'waiter']) AS r

@@ -4,4 +4,4 @@ SELECT b.id, b.id AS cursor
  WHERE (b.id <> 'buckets:all' OR 'token_bucket' = ANY (:met_needs))
    AND b.place > coalesce(array_position(ARRAY['queue:all', 'crontab:all', 'buckets:all'], :cursor), 0)
  ORDER BY b.place
- LIMIT :page
+ LIMIT :limit

@@ -10,9 +10,9 @@ entries AS MATERIALIZED (
   SELECT c.id, CASE WHEN pg_column_size(c.job) <= :bytes THEN strpos(lower(c.job::text), lower(:query)) > 0 END AS hit
     FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT :head::int
 )
-(SELECT 'job:' || j.id AS id, 'payload' AS matched, NULL::text AS cursor FROM jobs j WHERE j.hit AND :query <> '' ORDER BY j.id LIMIT :page)
+(SELECT 'job:' || j.id AS id, 'payload' AS matched, NULL::text AS cursor FROM jobs j WHERE j.hit AND :query <> '' ORDER BY j.id LIMIT :limit)
 UNION ALL
-(SELECT 'cron:' || e.id, 'payload', NULL FROM entries e WHERE e.hit AND :query <> '' ORDER BY e.id DESC LIMIT :page)
+(SELECT 'cron:' || e.id, 'payload', NULL FROM entries e WHERE e.hit AND :query <> '' ORDER BY e.id DESC LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, 'contents of '
        || CASE WHEN (SELECT count(*) FROM jobs) < :head THEN 'all queued jobs' ELSE 'the oldest ' || :head::int || ' queued jobs only' END

@@ -8,4 +8,4 @@ SELECT 'item:' || w.id AS id, w.due || '|' || w.id AS cursor, 7::int8 AS severit
    AND (:ids IS NULL OR w.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i)))
    AND (:cursor IS NULL OR (w.due, w.id) > (split_part(:cursor, '|', 1)::timestamptz, split_part(:cursor, '|', 2)::int8))
  ORDER BY w.due, w.id
- LIMIT :page
+ LIMIT :limit

@@ -7,4 +7,4 @@ SELECT 'item:' || w.id AS id, w.state || '|' || w.due || '|' || w.id AS cursor
    AND (:cursor IS NULL OR (w.state, w.due, w.id) > (split_part(:cursor, '|', 1), split_part(:cursor, '|', 2)::timestamptz,
                                                       split_part(:cursor, '|', 3)::int8))
  ORDER BY w.state, w.due, w.id
- LIMIT :page
+ LIMIT :limit

@@ -39,7 +39,7 @@ def executor(connection: Any, **options: Any) -> Executor:
 async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[EstuaryDb, Workspace]) -> None:
     estuary_db, workspace = demo
     r = reader(workspace, LABEL)
-    found = {f.code for f in (await r.findings()).found}
+    found = {f.code for f in (await r.findings()).findings}
     # The demo's executors have free slots, its clocks agree, and its rows are as the engine writes them.
     absent = {"slots_in_use", "overdue", "created_ahead", "due_far_ahead", "dependency_cycle", "long_poll"}
     assert found == {f.code for f in r.engine.spec.findings if not f.sample} - absent
@@ -49,7 +49,7 @@ async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[Estu
     for _ in range(8):
         await worker.tick()
         await r.sample()
-    assert {f.code for f in (await r.findings()).found} == found, "what is stuck stays stuck while executors work"
+    assert {f.code for f in (await r.findings()).findings} == found, "what is stuck stays stuck while executors work"
     hot = next(w for w in r._watchers.values() if w.spec.code == "hot_loop")
     assert max(watch.changes for watch in hot._watches.values()) >= 1
 

@@ -56,7 +56,7 @@ UNDECODABLE: list[tuple[int, Any]] = [
 async def codes(workspace: Workspace) -> dict[str, set[str]]:
     """Return the codes of findings about messages, by node."""
     found: dict[str, set[str]] = {}
-    for finding in (await reader(workspace, LABEL).findings()).found:
+    for finding in (await reader(workspace, LABEL).findings()).findings:
         if finding.code in ("undecodable_message", "unrecognised_message"):
             found.setdefault(finding.node_id, set()).add(finding.code)
     return found
@@ -99,7 +99,7 @@ async def test_an_unlisted_message_is_poison_only_on_a_task_that_was_seen_failin
     r = reader(workspace, LABEL)
     assert {dead_letter.node.id for dead_letter in (await r.dead()).dead_letters} == failing
     found = {
-        f.node_id: f for f in (await r.findings()).found if f.code in ("undecodable_message", "unrecognised_message")
+        f.node_id: f for f in (await r.findings()).findings if f.code in ("undecodable_message", "unrecognised_message")
     }
     assert {found[i].action for i in quiet} == {None}
 
@@ -235,7 +235,7 @@ async def test_two_operators_drop_one_message_once(estuary_db: EstuaryDb, worksp
     """Two operators act on one finding; the next message must stay."""
     good = sent(SHARD)
     task = await estuary_db.task(wake=-900, beat=301, inbox=[good, '"undecodable_message"', good])
-    found = (await reader(workspace, LABEL).findings([estuary_db.id(task)])).found
+    found = (await reader(workspace, LABEL).findings([estuary_db.id(task)])).findings
     (finding,) = [f for f in found if f.action == "drop"]
     arguments = {"position": int(finding.arguments["position"]), "digest": finding.arguments["digest"]}
     assert arguments == {"position": 2, "digest": digest('"undecodable_message"')}

@@ -107,12 +107,12 @@ async def test_each_finding_is_found_at_the_rows_that_have_it(estuary_db: Estuar
         for code, columns in POSITIVE
         if code != "type_not_served"
     }
-    found = (await reader(workspace, LABEL).findings()).found
+    found = (await reader(workspace, LABEL).findings()).findings
     assert {(f.code, f.node_id) for f in found} >= expected
     assert {f.code for f in found} - {"type_not_served"} == {code for code, _ in expected}
     for finding in found:
         assert "?" not in finding.sentence, finding.sentence
-    one = (await reader(workspace, LABEL).findings([i for _, i in expected])).found
+    one = (await reader(workspace, LABEL).findings([i for _, i in expected])).findings
     assert {(f.code, f.node_id) for f in one} >= expected, "the same for given ids"
 
 
@@ -124,18 +124,18 @@ async def test_a_type_without_executor_is_reported_once(
     second = await estuary_db.task(**columns)
     await estuary_db.task(2, wake=-5, beat=1)  # another type's process is at work
     r = reader(workspace, LABEL)
-    found = [f for f in (await r.findings()).found if f.code == code]
+    found = [f for f in (await r.findings()).findings if f.code == code]
     assert [f.node_id for f in found] == [estuary_db.id(first)]
     assert found[0].evidence["waiting"] == 2
-    assert [f.code for f in (await r.findings([estuary_db.id(second)])).found] == [code]
+    assert [f.code for f in (await r.findings([estuary_db.id(second)])).findings] == [code]
     await estuary_db.task(columns["type_"], wake=-900, beat=20)
-    assert not [f for f in (await r.findings()).found if f.code == code], "one of the type is being polled"
+    assert not [f for f in (await r.findings()).findings if f.code == code], "one of the type is being polled"
 
 
 @both_versions
 async def test_no_finding_at_rows_that_have_it_not(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     beside = [(code, estuary_db.id(await estuary_db.task(**columns))) for code, columns in NEGATIVE]
-    found = {(f.code, f.node_id) for f in (await reader(workspace, LABEL).findings()).found}
+    found = {(f.code, f.node_id) for f in (await reader(workspace, LABEL).findings()).findings}
     assert found.isdisjoint(beside)
     await estuary_db.sql("DELETE FROM tasks")
 
@@ -143,7 +143,7 @@ async def test_no_finding_at_rows_that_have_it_not(estuary_db: EstuaryDb, worksp
 async def test_a_task_with_children_or_a_live_parent_is_not_alone(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     parent = await estuary_db.task(32767, state=WAITING)
     await estuary_db.task(32767, parent=parent, wake=60)
-    assert (await reader(workspace, LABEL).findings()).found == ()
+    assert (await reader(workspace, LABEL).findings()).findings == ()
 
 
 async def test_thresholds_and_types_are_the_operators(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ async def test_thresholds_and_types_are_the_operators(estuary_db: EstuaryDb, est
         ("missing_child", await estuary_db.task(77, state={"children": 1})),
         ("missing_parent", await estuary_db.task(77, parent=GHOST)),
     }
-    found = (await reader(workspace, LABEL).findings()).found
+    found = (await reader(workspace, LABEL).findings()).findings
     assert {(f.code, f.node_id) for f in found} == {(code, estuary_db.id(task)) for code, task in expected}
     await workspace.close()
 
@@ -182,7 +182,7 @@ async def test_findings_survive_any_json(estuary_db: EstuaryDb, workspace: Works
     bad = [estuary_db.id(await estuary_db.task(wake=-1, inbox=[text])) for text in odd[4:]]
     waiting = await estuary_db.task(32767, state=r'{"Waiting": {"pending": 1, "x": "\u0000", "y": 1e99999}}')
     r = reader(workspace, LABEL)
-    found = (await r.findings()).found
+    found = (await r.findings()).findings
     assert {f.node_id for f in found if f.code == "undecodable_message"} == set(bad)
     assert {f.node_id for f in found if f.code == "missing_child"} == {estuary_db.id(waiting)}
     for node_id in (*good, *bad, estuary_db.id(waiting)):
@@ -251,7 +251,7 @@ async def test_a_long_poll_is_no_crash_loop(
 
 
 async def coded(workspace: Workspace, code: str) -> list[Finding]:
-    return [each for each in (await reader(workspace, LABEL).findings()).found if each.code == code]
+    return [each for each in (await reader(workspace, LABEL).findings()).findings if each.code == code]
 
 
 @pytest.mark.parametrize(("type_", "step", "left"), [(2, 150, 0), (1, 30, 0), (2, 303, 1), (1, 61, 1)])

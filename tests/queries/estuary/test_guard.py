@@ -165,7 +165,7 @@ async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(
 ) -> None:
     """Each retry changes the task's version; the message stays the same."""
     task = await estuary_db.task(wake=-900, beat=301, inbox=['"poison"', sent(SHARD)])
-    found = (await reader(watching, LABEL).findings([estuary_db.id(task)])).found
+    found = (await reader(watching, LABEL).findings([estuary_db.id(task)])).findings
     (finding,) = [f for f in found if f.action == "drop"]
     await estuary_db.sql("UPDATE tasks SET heartbeat = now() - interval '400 s'")
     dry_run = await dry_run_by(watching, finding, finding.guard)

@@ -431,7 +431,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     workspace = await opened(estuary, tmp_path)
     r = reader(workspace, LABEL)
     assert [n.id for n in (await r.children(estuary_db.id(parent))).nodes] == [estuary_db.id(child)]
-    assert {f.code for f in (await r.findings()).found} == {"locked_by_a_dead_worker"}
+    assert {f.code for f in (await r.findings()).findings} == {"locked_by_a_dead_worker"}
     await workspace.close()
 
 

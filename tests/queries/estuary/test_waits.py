@@ -18,7 +18,7 @@ async def found(workspace: Workspace, **options: Any) -> dict[str, list[Finding]
     findings = await reader(workspace, LABEL).findings(**options)
     assert findings.skipped_findings == ()
     codes: dict[str, list[Finding]] = {}
-    for finding in findings.found:
+    for finding in findings.findings:
         assert "?" not in finding.sentence, finding.sentence
         codes.setdefault(finding.code, []).append(finding)
     return codes

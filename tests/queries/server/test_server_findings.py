@@ -58,7 +58,7 @@ async def found(workspace: Workspace, **limits: float) -> dict[str, Finding]:
     """Return the findings by code."""
     read = await server_findings(workspace, **limits).findings()
     assert read.skipped_findings == ()
-    return {finding.code: finding for finding in read.found}
+    return {finding.code: finding for finding in read.findings}
 
 
 @both_versions
@@ -113,7 +113,7 @@ async def test_a_lock_queue_names_the_root_of_its_chain(
         while await eternaltwin_db.waiting() < len(waiting):
             await asyncio.sleep(0.01)
     read = await server_findings(workspace, lock_queue=0).findings()
-    (incident,) = workspace.incidents([f for f in read.found if f.code == "lock_queue"], ())
+    (incident,) = workspace.incidents([f for f in read.findings if f.code == "lock_queue"], ())
     assert len(incident.findings) == 2
     assert f"behind pid {root.get_server_pid()} (colleague, role postgres, idle in transaction" in incident.sentence
     assert f"through pid {report.get_server_pid()} (reporting" in incident.sentence
@@ -654,14 +654,14 @@ async def test_deadlocks_are_the_same_for_each_look(
 ) -> None:
     """The number of looks before, their time and their rhythm make no difference."""
     before = server_findings(workspace)
-    assert (await before.findings()).found == ()
+    assert (await before.findings()).findings == ()
     await deadlocks(2, eternaltwin, eternaltwin_db, session)
     since_then, once, often, seldom = before, *(server_findings(workspace) for _ in range(3))
     looks = []
     for reader, pause in ((since_then, 0.0), (once, 0.0), *[(often, 0.0)] * 6, *[(seldom, 1.0)] * 2, (since_then, 0.0)):
         looks.append(await reader.findings())
         await asyncio.sleep(pause)
-    lines = [[each for each in look.found if each.code == "deadlocks"] for look in looks]
+    lines = [[each for each in look.findings if each.code == "deadlocks"] for look in looks]
     assert all(line == lines[0] for line in lines)
     (found_,) = lines[0]
     assert re.fullmatch(
@@ -670,7 +670,7 @@ async def test_deadlocks_are_the_same_for_each_look(
     assert found_.since is not None
     assert found_.since < looks[0].at
     rare = await server_findings(workspace, deadlocks_a_day=1e6).findings()
-    assert rare.found == (), "few on a day are normal"
+    assert rare.findings == (), "few on a day are normal"
 
 
 async def test_deadlocks_are_the_same_line_for_the_command_and_the_console(
@@ -697,7 +697,7 @@ async def test_transactions_that_fail_by_deadlocks_are_explained_by_them(
     await reader.findings()
     await deadlocks(4, eternaltwin, eternaltwin_db, session)
     async with asyncio.timeout(60):
-        while "transactions_fail" not in (codes := {each.code: each for each in (await reader.findings()).found}):
+        while "transactions_fail" not in (codes := {each.code: each for each in (await reader.findings()).findings}):
             await asyncio.sleep(0.2)
     failing = codes["transactions_fail"]
     assert ", 4 of them by deadlocks. " in failing.sentence
@@ -717,7 +717,7 @@ async def test_hidden_activity_is_not_checked_and_names_the_grant(
     read = await server_findings(workspace).findings()
     assert [s.code for s in read.skipped_findings] == ["idle_transaction"]
     assert f"GRANT pg_monitor TO {role}" in read.skipped_findings[0].why
-    assert read.found == ()
+    assert read.findings == ()
     await workspace.close()
 
 
@@ -759,12 +759,12 @@ async def test_the_catalog_is_read_every_few_seconds(
     server: PostgresServer, workspace: Workspace, eternaltwin: str, session: Session
 ) -> None:
     reader = server_findings(workspace, table_locked=0)
-    assert (await reader.findings()).found == ()
+    assert (await reader.findings()).findings == ()
     server.sql("DROP INDEX task__available_polled_at__idx", eternaltwin)
     await session(eternaltwin, "BEGIN; LOCK TABLE task IN SHARE MODE")
-    assert [each.code for each in (await reader.findings()).found] == ["table_locked"], "sessions are read each time"
+    assert [each.code for each in (await reader.findings()).findings] == ["table_locked"], "sessions are read each time"
     async with asyncio.timeout(60):
-        while len((await reader.findings()).found) < 2:
+        while len((await reader.findings()).findings) < 2:
             await asyncio.sleep(0.5)
 
 
@@ -776,7 +776,7 @@ async def test_a_part_that_fails_costs_only_its_own_findings(
     reader = server_findings(workspace)
     reader.settings["table_locked"] = 1e308  # no interval
     read = await reader.findings()
-    assert [each.code for each in read.found] == ["autovacuum_off"]
+    assert [each.code for each in read.findings] == ["autovacuum_off"]
     assert "table_locked" in {each.code for each in read.skipped_findings if each.failed}
 
 
@@ -789,7 +789,7 @@ async def test_all_engines_at_work_have_no_server_finding(
     workspace = await opened(dsn, tmp_path)
     reader = server_findings(workspace)
     for _ in range(12):
-        assert (await reader.findings()).found == ()
+        assert (await reader.findings()).findings == ()
         await asyncio.sleep(0.25)
     for label in workspace.engines:
         assert "is connected" in reader.doing(label), reader.doing(label)
@@ -817,7 +817,7 @@ async def test_failing_transactions_are_seen_by_each_console(
     async with asyncio.timeout(30):
         while True:
             await asyncio.sleep(0.02)  # longer than the window
-            codes = {finding.code for finding in (await reader.findings()).found}
+            codes = {finding.code for finding in (await reader.findings()).findings}
             if "transactions_fail" in codes:
                 break
     await other.close()
@@ -872,10 +872,10 @@ async def test_a_promotion_is_seen_while_the_console_runs(
     try:
         workspace = await opened(replica.dsn(dsn.rpartition("/")[2], user=role, password="x"), tmp_path)
         reader = server_findings(workspace)
-        assert [each.code for each in (await reader.findings()).found] == ["standby"]
+        assert [each.code for each in (await reader.findings()).findings] == ["standby"]
         await asyncio.to_thread(replica.sql, "SELECT pg_promote()")
         await workspace.database.renew()
-        promoted = {each.code: each for each in (await reader.findings()).found}
+        promoted = {each.code: each for each in (await reader.findings()).findings}
         assert "was a standby and is the primary now" in promoted["promoted"].sentence
         assert "standby" not in promoted
         await workspace.close()

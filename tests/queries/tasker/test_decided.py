@@ -136,7 +136,7 @@ async def test_suggested_actions_are_not_refused(tasker_db: TaskerDb, data: Data
     """
     await tasker_db.write(make(1))
     tried = set()
-    for finding in (await tasker_db.findings()).found:
+    for finding in (await tasker_db.findings()).findings:
         if finding.action is None:
             continue
         dry_run = await tasker_db.dry_run(finding.action, finding.node_id, **ARGUMENTS.get(finding.action, {}))
@@ -165,7 +165,7 @@ async def test_a_retry_does_not_repeat_what_a_copy_of_the_step_has_done(tasker_d
     step, task = tasker_db.step(made, "refund_card"), tasker_db.task(made)
 
     async def found() -> Finding:
-        return next(f for f in (await tasker_db.findings()).found if (f.node_id, f.code) == (step, "failed_step"))
+        return next(f for f in (await tasker_db.findings()).findings if (f.node_id, f.code) == (step, "failed_step"))
 
     assert (await found()).action == "retry"
     await tasker_db.sql("ALTER TABLE workflow_steps DROP CONSTRAINT workflow_steps_task_uuid_named_step_uuid_key")
@@ -203,7 +203,7 @@ async def test_wake_is_suggested_only_if_it_can_help(tasker_db: TaskerDb, data: 
     made = data.task("refund", state=state, ago=ago, age=age, steps=steps)
     await tasker_db.write(data)
     task = tasker_db.task(made)
-    found = next(f for f in (await tasker_db.findings()).found if f.code == "stale_soon")
+    found = next(f for f in (await tasker_db.findings()).findings if f.code == "stale_soon")
     assert (found.node_id, found.action) == (task, "wake" if useful else None)
     if useful:
         assert outcomes_of(await tasker_db.do("wake", task)) == {task: Outcome.CHANGED}

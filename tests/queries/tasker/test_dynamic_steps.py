@@ -73,7 +73,7 @@ async def test_a_processed_step_without_a_current_state_is_found(tasker_db: Task
         " (SELECT workflow_step_uuid FROM workflow_steps WHERE task_uuid = $1)",
         made.id,
     )
-    found = {f.code: f for f in (await tasker_db.reader.findings()).found if f.node_id == tasker_db.task(made)}
+    found = {f.code: f for f in (await tasker_db.reader.findings()).findings if f.node_id == tasker_db.task(made)}
     assert "can_never_continue" in found
     assert "no current state" in found["can_never_continue"].sentence
     assert found["can_never_continue"].action is None
@@ -133,7 +133,7 @@ async def test_a_cancelled_parent_is_found(tasker_db: TaskerDb, data: Data) -> N
     await tasker_db.write(data)
     step = tasker_db.step(made, "restock")
     for asked in ((), (step,)):
-        found = [f for f in (await tasker_db.findings(*asked)).found if f.code == "cancelled_but_required"]
+        found = [f for f in (await tasker_db.findings(*asked)).findings if f.code == "cancelled_but_required"]
         assert [(f.node_id, f.evidence["waiting"], f.evidence["children"]) for f in found] == [
             (step, 1, "credit_customer")
         ]

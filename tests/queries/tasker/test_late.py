@@ -33,7 +33,7 @@ MINUTE, HOUR = 60.0, 3600.0
 async def found(tasker_db: TaskerDb, code: str, *ids: str) -> list[Finding]:
     findings = await tasker_db.findings(*ids)
     assert findings.skipped_findings == ()
-    return [f for f in findings.found if f.code == code]
+    return [f for f in findings.findings if f.code == code]
 
 
 async def one(tasker_db: TaskerDb, code: str, node_id: str) -> Finding:
@@ -112,7 +112,7 @@ async def test_late_steps_without_the_engine_s_queues(tasker_db: TaskerDb, data:
     await data.insert(tasker_db.connection)
     await tasker_db.sql("DROP SCHEMA pgmq CASCADE")
     other = TaskerDb(tasker_db.connection, await opened(tasker_db.workspace.database.text, tmp_path))
-    overdue = {f.node_id: f for f in (await other.findings()).found if f.code == "overdue"}
+    overdue = {f.node_id: f for f in (await other.findings()).findings if f.code == "overdue"}
     assert overdue.keys() == {
         other.step(usual, "check_return"),
         other.step(late, "select_readers"),

@@ -45,7 +45,7 @@ async def test_overdue_tasks_are_found(
     await tasker_db.write(data)
     assert made.id in await tasker_db.ready(), "the engine's own view"
     for asked in ((), (tasker_db.task(made),)):
-        found = [f for f in (await tasker_db.findings(*asked)).found if f.code == "not_picked_up"]
+        found = [f for f in (await tasker_db.findings(*asked)).findings if f.code == "not_picked_up"]
         assert [f.node_id for f in found] == [tasker_db.task(made)]
         assert found[0].since is not None
         assert (await tasker_db.findings()).at - found[0].since == pytest.approx(since, abs=30)
@@ -83,7 +83,7 @@ async def test_unread_messages_are_found(tasker_db: TaskerDb, data: Data, engine
     await tasker_db.write(data)
     first = f"tasker/message:{queue}/1"
     for asked in ((), (first,)):
-        found = [f for f in (await tasker_db.findings(*asked)).found if f.code == "no_orchestrator"]
+        found = [f for f in (await tasker_db.findings(*asked)).findings if f.code == "no_orchestrator"]
         assert [(f.node_id, f.evidence["messages"]) for f in found] == [(first, 2)]
     await engine.orchestrator.tick()
     assert "no_orchestrator" not in {c for _, c in await tasker_db.codes()}

@@ -48,7 +48,7 @@ async def test_a_namespace_with_a_capital_letter_is_found_as_in_pgmq(tasker_db: 
     found = await tasker_db.findings()
     assert found.skipped_findings == ()
     message = f"tasker/message:{QUEUE}/2"
-    assert {(f.node_id, f.code) for f in found.found} == {
+    assert {(f.node_id, f.code) for f in found.findings} == {
         (await namespace(tasker_db, "Rust_E2E"), "no_worker"),
         (message, "poison_message"),
         (tasker_db.step(lost, "pull_erp"), "message_lost"),
@@ -73,7 +73,7 @@ async def test_a_queue_that_pgmq_cannot_make(tasker_db: TaskerDb, data: Data, le
     made = data.task("spin", ago=900, steps={"spin_up": enqueued(900)})
     await tasker_db.write(data)
     await tasker_db.sql("UPDATE task_namespaces SET name = $1 WHERE name = 'Rust_E2E'", "x" * length)
-    (lost,) = [each for each in (await tasker_db.findings()).found if each.code == "message_lost"]
+    (lost,) = [each for each in (await tasker_db.findings()).findings if each.code == "message_lost"]
     assert lost.node_id == tasker_db.step(made, "spin_up")
     assert f"({said})" in lost.sentence
     assert lost.action is None
@@ -87,7 +87,7 @@ async def test_a_queue_with_a_missing_table_does_not_hide_others(tasker_db: Task
     await tasker_db.write(data)
     await tasker_db.sql("DROP TABLE pgmq.q_worker_rust_e2e_queue")
     found = await tasker_db.findings()
-    assert {(f.node_id, f.code) for f in found.found} == {(await namespace(tasker_db, "legacy"), "no_worker")}
+    assert {(f.node_id, f.code) for f in found.findings} == {(await namespace(tasker_db, "legacy"), "no_worker")}
     assert {u.code for u in found.skipped_findings} == {"no_worker", "message_lost", "poison_message"}
     assert all(QUEUE in u.why and "q_worker_rust_e2e_queue" in u.why for u in found.skipped_findings)
     assert "no_worker" in found.capped  # at least: one queue was not read
@@ -101,7 +101,7 @@ async def test_a_view_instead_of_a_queue_table_is_not_read(tasker_db: TaskerDb, 
         " CREATE VIEW pgmq.q_worker_rust_e2e_queue AS SELECT h.*, 1/0 AS bang FROM pgmq.hidden h"
     )
     found = await tasker_db.findings()
-    assert found.found == ()
+    assert found.findings == ()
     assert all("not a table" in u.why for u in found.skipped_findings)
     assert found.skipped_findings
 
@@ -125,7 +125,7 @@ async def test_a_queue_without_privileges_does_not_hide_others(
     async with workspace_of(as_role(dsn, role), tmp_path) as workspace:
         reader = workspace.engines["tasker"]
         found = await reader.findings()
-        assert {(f.node_id, f.code) for f in found.found} == {(await namespace(tasker_db, "legacy"), "no_worker")}
+        assert {(f.node_id, f.code) for f in found.findings} == {(await namespace(tasker_db, "legacy"), "no_worker")}
         assert {u.code: u.why.count("no SELECT") for u in found.skipped_findings} == {
             "no_worker": 1,
             "message_lost": 1,
@@ -163,7 +163,7 @@ async def test_grants_cover_queues_created_later(
         async with workspace_of(as_role(dsn, role), tmp_path) as workspace:
             found = await workspace.engines["tasker"].findings()
             assert found.skipped_findings == (), role
-            assert "poison_message" in {f.code for f in found.found}, role
+            assert "poison_message" in {f.code for f in found.findings}, role
     async with workspace_of(as_role(dsn, operator), tmp_path) as workspace:
         other = TaskerDb(tasker_db.connection, workspace)
         assert outcomes_of(await other.do("cancel", tasker_db.task(made))) == {tasker_db.task(made): Outcome.CHANGED}

@@ -23,5 +23,5 @@ usual AS MATERIALIZED (
    FROM beyond a LEFT JOIN usual u ON u.agent_id = a.agent_id
   WHERE NOT isfinite(a.since) OR u.long IS NULL OR now() - a.since > 3 * u.long
   ORDER BY a.since, a.id
-  LIMIT :page)
+  LIMIT :limit)
 \ir ../parts/of_status_more.sql

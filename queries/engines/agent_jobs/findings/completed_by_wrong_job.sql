@@ -8,4 +8,4 @@ SELECT 'job:' || j.id AS id, extract(epoch FROM j.completed_at)::float8 AS since
    AND j.completed_at - j.created_at > :completed_by_wrong_job
    AND (:ids IS NULL OR 'job:' || j.id = ANY (:ids))
  ORDER BY j.completed_at DESC, j.id
- LIMIT :page
+ LIMIT :limit

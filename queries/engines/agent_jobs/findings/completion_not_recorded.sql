@@ -9,6 +9,6 @@
    FROM judged j
   WHERE j.overtaker IS NOT NULL AND :settings ->> 'profile' = 'mirror'
   ORDER BY j.created_at, j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL FROM more

@@ -23,6 +23,6 @@
   FROM finished t
  WHERE t.completed_at IS NULL OR (t.status = 'completed' AND t.error IS NOT NULL)
  ORDER BY t.updated_at DESC, t.id
- LIMIT :page)
+ LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM users) = 500

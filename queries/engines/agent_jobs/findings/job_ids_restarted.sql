@@ -10,4 +10,4 @@ SELECT 'job:' || r.id AS id, extract(epoch FROM r.at)::float8 AS since,
   FROM restarts r
  WHERE :ids IS NULL OR 'job:' || r.id = ANY (:ids)
  ORDER BY r.at DESC, r.id
- LIMIT :page
+ LIMIT :limit

@@ -21,6 +21,6 @@ keys AS MATERIALIZED (
   CROSS JOIN LATERAL (SELECT j.created_at AS last FROM :"schema".jobs j WHERE j.agent_id = k.key ORDER BY j.created_at DESC LIMIT 1) AS n
   WHERE (SELECT a.id FROM :"schema".agents a WHERE a.id = k.key LIMIT 1) IS NULL
   ORDER BY k.key
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM keys) = 1000

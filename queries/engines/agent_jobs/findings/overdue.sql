@@ -37,6 +37,6 @@ reasons AS (
         CASE j.reason WHEN 'backlog' THEN 3 ELSE 6 END AS severity
    FROM reasons j
   ORDER BY j.created_at, j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL FROM more

@@ -16,6 +16,6 @@
                      WHERE n.created_at > l.created_at AND n.completed_at < r.at - :overdue
                        AND coalesce(n.error, '') NOT LIKE '% by operator %')
   ORDER BY l.created_at, l.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL FROM more

@@ -25,4 +25,4 @@ SELECT 'agent:' || a.agent_id AS id, extract(epoch FROM a.last + a.period)::floa
    AND now() - a.last BETWEEN 3 * a.period + interval '1 minute' AND 50 * a.period
    AND (:ids IS NULL OR 'agent:' || a.agent_id = ANY (:ids))
  ORDER BY a.last, a.agent_id
- LIMIT :page
+ LIMIT :limit

@@ -20,7 +20,7 @@ heads AS MATERIALIZED (
                                  WHERE j.user_id = m.user_id AND j.status = m.status AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
                                  ORDER BY j.created_at LIMIT 1) AS o) AS h
     ORDER BY h.created_at
-    FETCH FIRST (:page) ROWS WITH TIES)
+    FETCH FIRST (:limit) ROWS WITH TIES)
   UNION
   SELECT n.user_id, n.status FROM neighbours n WHERE n.few AND n.same
 )
@@ -29,10 +29,10 @@ heads AS MATERIALIZED (
   CROSS JOIN heads h
   CROSS JOIN LATERAL (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
                        WHERE j.user_id = h.user_id AND j.status = h.status AND j.created_at >= c.at AND (j.created_at, j.id) > (c.at, c.id)
-                       ORDER BY j.created_at, j.id LIMIT :page) AS j
+                       ORDER BY j.created_at, j.id LIMIT :limit) AS j
 \ir node.sql
   ORDER BY j.created_at, j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, '500 users', NULL
  WHERE (SELECT count(*) FROM users) = 500

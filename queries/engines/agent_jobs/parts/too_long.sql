@@ -1,4 +1,4 @@
--- The jobs of a status that have been in it for longer than the threshold `limit`, if an executor polls this table.
+-- The jobs of a status that have been in it for longer than the threshold `bound`, if an executor polls this table.
 -- needs: by_user
 -- status: `delayed`, for example
 \ir of_status.sql
@@ -6,7 +6,7 @@
         jsonb_build_object('job_id', w.job_id, 'since', date_trunc('second', greatest(w.created_at, w.updated_at))::text) AS evidence
    FROM checked w
   WHERE :settings ->> 'profile' = 'table'
-    AND greatest(w.created_at, w.updated_at) < now() - make_interval(secs => (:settings ->> :'limit')::float8)
+    AND greatest(w.created_at, w.updated_at) < now() - make_interval(secs => (:settings ->> :'bound')::float8)
   ORDER BY greatest(w.created_at, w.updated_at), w.id
-  LIMIT :page)
+  LIMIT :limit)
 \ir of_status_more.sql

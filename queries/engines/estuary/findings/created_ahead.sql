@@ -14,6 +14,6 @@ WITH ahead AS MATERIALIZED (
  CROSS JOIN LATERAL (SELECT to_timestamp(1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0) AS at) AS c
  WHERE :ids IS NULL OR t.task_id = ANY (:task_keys)
  ORDER BY t.task_id DESC
- LIMIT :page)
+ LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM ahead) = 500

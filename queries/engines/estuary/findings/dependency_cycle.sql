@@ -27,4 +27,4 @@ SELECT 'task:' || w.start AS id, NULL::float8 AS since,
   FROM walk w
  WHERE w.at = w.start
  ORDER BY w.least, w.start
- LIMIT :page
+ LIMIT :limit

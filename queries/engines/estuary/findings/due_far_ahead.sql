@@ -22,6 +22,6 @@ usual AS (
    FROM far f LEFT JOIN usual u ON u.task_type = f.task_type
   WHERE NOT isfinite(f.wake_at) OR f.wake_at - now() > 20 * coalesce(u.distance, interval '183 days')
   ORDER BY f.wake_at DESC, f.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM far) = 200

@@ -14,4 +14,4 @@ SELECT 'task:' || w.task_id AS id, NULL::float8 AS since, jsonb_build_object('st
   FROM waiting w
  WHERE coalesce(jsonb_path_match(w.state::jsonb, (:settings -> 'pending' ->> w.task_type::text)::jsonpath, '{}', true), false)
  ORDER BY w.task_id
- LIMIT :page
+ LIMIT :limit

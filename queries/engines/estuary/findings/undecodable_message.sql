@@ -6,6 +6,6 @@
    FROM verdicts t
   WHERE t.undecodable
   ORDER BY t.wake_at, t.task_id, t.verdict = 'unlisted', t.position
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM due) = 5000

@@ -6,4 +6,4 @@ SELECT 'task:' || t.task_id AS id, NULL::float8 AS since,
 \ir ../parts/suspended.sql
    AND cardinality(t.inbox) > 0
  ORDER BY t.task_id
- LIMIT :page
+ LIMIT :limit

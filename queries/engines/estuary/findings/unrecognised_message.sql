@@ -6,6 +6,6 @@
    FROM verdicts t
   WHERE t.verdict = 'unlisted' AND NOT t.suspect
   ORDER BY t.wake_at, t.task_id, t.position
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM due) = 5000

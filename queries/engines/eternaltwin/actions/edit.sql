@@ -2,7 +2,7 @@
 -- result, computed from the old state, is discarded (assumed). The state is stored as bytes of UTF-8, as the operator leaves it.
 -- versions: for each id, the version that the operator saw, or the digest of the state that was edited
 -- args: state: text, the edited state; seen, the digest of the state that was edited
--- page: number of successes
+-- limit: number of successes
 -- Index: task_pkey. Ids are random, so the tasks nearest by id are a random sample.
 
 -- :lock
@@ -63,4 +63,4 @@ nearest AS (
 SELECT n.state AS document
   FROM nearest n JOIN asked a ON a.kind = n.kind AND a.kind_version = n.kind_version
  WHERE n.status = 'Complete' AND n.output IS NOT NULL AND octet_length(n.state) <= :bytes
- LIMIT :page
+ LIMIT :limit

@@ -13,6 +13,6 @@
     AND t.cpu / t.poll > 0.9
     AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY t.cpu / t.revision DESC, t.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL ORDER BY polled_at DESC OFFSET 5000)

@@ -22,6 +22,6 @@ crowded AS (
                            'waits', date_trunc('second', now() - c.since)::text) AS evidence
    FROM crowded c
   WHERE :ids IS NULL OR c.job_id = ANY (:job_keys)
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) = 5000 FROM line)

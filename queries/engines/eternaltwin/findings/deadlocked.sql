@@ -35,6 +35,6 @@ jobs AS MATERIALIZED (
   WHERE CASE WHEN :ids IS NULL THEN u.place = 1
              ELSE u.task_id = ANY (:task_keys) END
   ORDER BY j.since, u.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM waiting) = 5000

@@ -28,6 +28,6 @@ usual AS (
   WHERE NOT EXISTS (SELECT FROM near n WHERE n.task_id = f.task_id AND n.deadline < f.deadline)
     AND (NOT isfinite(f.deadline) OR f.deadline - now() > 20 * coalesce(u.distance, interval '183 days'))
   ORDER BY f.deadline DESC, f.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM far) = 200

@@ -16,7 +16,7 @@
   WHERE CASE WHEN 'task_scan' = ANY (:met_needs) THEN NOT EXISTS (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id)
              ELSE (SELECT t.job_id FROM :"schema".task t WHERE t.job_id = j.job_id LIMIT 1) IS NULL END
   ORDER BY j.created_at, j.job_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL
    AND EXISTS (SELECT FROM :"schema".job WHERE created_at < now() - :empty_job ORDER BY created_at DESC OFFSET 5000)

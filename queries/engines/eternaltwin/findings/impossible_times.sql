@@ -24,6 +24,6 @@ judged AS (
   WHERE t.sort IS NOT NULL
     AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY t.sort, t.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM seen s WHERE s.polled IS NULL) = 2000

@@ -10,6 +10,6 @@
   CROSS JOIN LATERAL (SELECT o.status FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
   WHERE t.status <> 'Blocked'
   ORDER BY m.deadline, m.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".task_timer ORDER BY deadline OFFSET 2000)

@@ -20,6 +20,6 @@ of_job AS MATERIALIZED (
    FROM untimed u JOIN of_job j ON j.job_id = u.job_id
   WHERE j.unfinished = 1
   ORDER BY u.since, u.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM waiting) = 5000

@@ -58,6 +58,6 @@ groups AS (
     AND EXISTS (SELECT FROM polls p WHERE p.polled > now() - :runner_silent)
     AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY t.polled, t.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM old) = 2000

@@ -26,6 +26,6 @@ root AS MATERIALIZED (
    FROM waiting w JOIN root r ON r.job_id = w.job_id
   WHERE r.status = 'Complete' AND r.task_id <> w.task_id
   ORDER BY r.ended, w.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM waiting) = 5000

@@ -18,6 +18,6 @@ WITH newest AS MATERIALIZED (
   WHERE t.status = 'Blocked'
     AND m.deadline < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'overdue_timer', :settings ->> 'overdue_timer')::float8)
   ORDER BY m.deadline, m.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".task_timer WHERE deadline < now() ORDER BY deadline OFFSET 5000)

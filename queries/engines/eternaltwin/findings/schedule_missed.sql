@@ -39,4 +39,4 @@ SELECT 'job:' || k.job_id AS id, extract(epoch FROM k.last + k.period)::float8 A
    AND now() - k.last BETWEEN 3 * k.period + interval '1 minute' AND 50 * k.period
    AND (:ids IS NULL OR 'job:' || k.job_id = ANY (:ids))
  ORDER BY k.last, k.job_id
- LIMIT :page
+ LIMIT :limit

@@ -30,6 +30,6 @@ busy AS MATERIALIZED (
    FROM starved s CROSS JOIN busy b
   WHERE :ids IS NULL OR s.task_id = ANY (:task_keys)
   ORDER BY s.created_at, s.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at DESC OFFSET 5000 LIMIT 1) AS o WHERE (o.polled_at).time IS NULL)

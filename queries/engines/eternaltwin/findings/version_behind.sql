@@ -24,6 +24,6 @@ polled AS (
         < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'version_behind', :settings ->> 'version_behind')::float8)
     AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY coalesce(t.polled, t.created_at), t.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM available) = 4000

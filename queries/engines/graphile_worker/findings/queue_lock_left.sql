@@ -8,4 +8,4 @@ SELECT 'queue:' || q.id AS id, extract(epoch FROM q.locked_at)::float8 AS since,
    AND (:ids IS NULL OR q.id = ANY (:queue_keys))
    AND NOT EXISTS (SELECT FROM :"schema"._private_jobs j WHERE j.job_queue_id = q.id AND j.locked_at IS NOT NULL)
  ORDER BY q.locked_at, q.id
- LIMIT :page
+ LIMIT :limit

@@ -15,6 +15,6 @@ WITH failed AS MATERIALIZED (
    FROM failed j
    LEFT JOIN LATERAL (SELECT i.identifier FROM :"schema"._private_tasks i WHERE i.id = j.task_id LIMIT 1) AS k ON true
   ORDER BY j.id DESC
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM failed) = 1000

@@ -25,6 +25,6 @@ first AS MATERIALIZED (
                        WHERE (l.priority, l.run_at) >= (f.priority, f.run_at) AND l.locked_at > f.run_at ORDER BY l.locked_at DESC LIMIT 1) AS t
   WHERE :ids IS NULL OR 'task:' || f.task_id = ANY (:ids)
   ORDER BY f.run_at, f.task_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM waiting) = 5000 OR (SELECT count(*) FROM locked) = 5000

@@ -15,6 +15,6 @@ WITH RECURSIVE
   FROM checked j
  WHERE j.attempt >= j.max_attempts
  ORDER BY j.scheduled_at, j.id
- LIMIT :page)
+ LIMIT :limit)
 UNION ALL
 (SELECT NULL, NULL, NULL FROM checked c WHERE :ids IS NULL GROUP BY c.queue HAVING count(*) = 20 AND bool_and(c.attempt >= c.max_attempts) LIMIT 1)

@@ -13,6 +13,6 @@ WITH
   WHERE p.updated_at < timezone('UTC', now()) - :alive
      OR p.id IS NULL AND pg_postmaster_start_time() < now() - :alive
   ORDER BY j.attempted_at, j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM executing) > 2000

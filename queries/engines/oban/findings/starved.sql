@@ -12,6 +12,6 @@ WITH RECURSIVE
    FROM heads h
   WHERE h.scheduled_at < timezone('UTC', now()) - :starved
   ORDER BY h.scheduled_at, h.name
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM names) > 500

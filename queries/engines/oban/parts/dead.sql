@@ -8,4 +8,4 @@ SELECT 'job:' || j.id AS id, j.discarded_at || '|' || j.id AS cursor, 3::int8 AS
    AND (:cursor IS NULL OR j.discarded_at >= split_part(:cursor, '|', 1)::timestamp
         AND (j.discarded_at, j.id) > (split_part(:cursor, '|', 1)::timestamp, split_part(:cursor, '|', 2)::int8))
  ORDER BY j.discarded_at, j.id
- LIMIT :page
+ LIMIT :limit

@@ -6,4 +6,4 @@ SELECT 'job:' || j.id AS id, extract(epoch FROM j.discarded_at)::float8 AS since
  WHERE j.state = 'discarded' AND j.discarded_at IS NOT NULL
    AND (:ids IS NULL OR j.id = ANY (:job_keys))
  ORDER BY j.discarded_at, j.id
- LIMIT :page
+ LIMIT :limit

@@ -19,7 +19,7 @@ late AS MATERIALIZED (
    CROSS JOIN LATERAL (SELECT * FROM :"schema".oban_jobs j
                         WHERE j.state = l.state AND j.queue = l.queue AND j.priority = l.priority
                           AND j.scheduled_at < timezone('UTC', now()) - :overdue
-                        ORDER BY j.queue, j.priority, j.scheduled_at LIMIT :page) AS j
+                        ORDER BY j.queue, j.priority, j.scheduled_at LIMIT :limit) AS j
   UNION ALL
   SELECT j.id, j.state, j.queue, j.scheduled_at, j.meta ->> 'uniq_key' FROM :"schema".oban_jobs j
    WHERE j.id = ANY (:job_keys)

@@ -6,6 +6,6 @@
                           'The stager does not run, or fails: one job that it cannot change stops all of them')) AS evidence
    FROM late j
   ORDER BY j.scheduled_at, j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM lanes) > 500

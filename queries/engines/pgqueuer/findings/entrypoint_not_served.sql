@@ -28,6 +28,6 @@ running AS MATERIALIZED (
   WHERE f.execute_after < now() - :not_served
     AND (p.last IS NULL OR p.last < f.execute_after) AND a.name NOT IN (SELECT r.entrypoint FROM running r)
   ORDER BY f.execute_after, a.name
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM entrypoints) = 500

@@ -11,4 +11,4 @@ SELECT 'entrypoint:' || f.entrypoint AS id, extract(epoch FROM f.first)::float8 
          GROUP BY l.entrypoint) AS f
  WHERE :ids IS NULL OR 'entrypoint:' || f.entrypoint = ANY (:ids)
  ORDER BY f.first, f.entrypoint
- LIMIT :page
+ LIMIT :limit

@@ -12,10 +12,10 @@ SELECT 'job:' || j.id AS id, extract(epoch FROM j.heartbeat)::float8 AS since,
                           'others', CASE WHEN j.queue_manager_id IN (SELECT b.queue_manager_id FROM beating b) THEN ', but beats for other jobs' ELSE '' END) AS evidence
   FROM ((SELECT o.id, o.heartbeat, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
           WHERE :ids IS NULL AND o.status = 'picked' AND o.heartbeat < now() - :not_retaken
-          ORDER BY o.heartbeat LIMIT :page)
+          ORDER BY o.heartbeat LIMIT :limit)
         UNION ALL
         SELECT o.id, o.heartbeat, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
          WHERE o.status = 'picked' AND o.heartbeat < now() - :not_retaken
            AND o.id = ANY (:job_keys)) AS j
  ORDER BY j.heartbeat, j.id
- LIMIT :page
+ LIMIT :limit

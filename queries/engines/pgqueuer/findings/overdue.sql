@@ -10,7 +10,7 @@ late AS (
    CROSS JOIN LATERAL (SELECT j.id, j.entrypoint, j.execute_after FROM :"schema".:"pgqueuer" j
                         WHERE :ids IS NULL AND j.status = 'queued' AND j.entrypoint = e.name
                           AND j.execute_after < now() - :overdue
-                        ORDER BY j.entrypoint, j.execute_after LIMIT :page) AS f
+                        ORDER BY j.entrypoint, j.execute_after LIMIT :limit) AS f
   UNION ALL
   SELECT j.id, j.entrypoint, j.execute_after FROM :"schema".:"pgqueuer" j
    WHERE j.status = 'queued' AND j.execute_after < now() - :overdue
@@ -21,6 +21,6 @@ late AS (
         jsonb_build_object('entrypoint', l.entrypoint, 'due', date_trunc('second', l.execute_after)::text, 'look', (SELECT v.text FROM alive v)) AS evidence
    FROM late l
   ORDER BY l.execute_after, l.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM entrypoints) = 500

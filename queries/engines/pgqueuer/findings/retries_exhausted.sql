@@ -17,6 +17,6 @@ WITH failed AS MATERIALIZED (
         ) AS e
   WHERE j.updated > now() - :failed_lately
   ORDER BY j.updated DESC, j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM failed) = 1000

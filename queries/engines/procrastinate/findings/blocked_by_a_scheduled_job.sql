@@ -13,6 +13,6 @@ WITH
 \ir ../parts/blocker.sql
         )
   ORDER BY j.priority DESC, j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM first) = 5000

@@ -13,6 +13,6 @@ WITH
   WHERE j.lock IS NOT NULL AND n.n > 0 AND e.started < now() - :lock_held_long
     AND w.last_heartbeat >= now() - :worker_silent
   ORDER BY j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM doing) = 5000

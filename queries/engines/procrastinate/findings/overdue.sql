@@ -21,6 +21,6 @@ WITH
         ) AS b ON true
   WHERE d.due < now() - :overdue
   ORDER BY j.priority DESC, j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM first) = 5000

@@ -41,6 +41,6 @@ ready AS MATERIALIZED (
 \ir ../parts/events.sql
                            ) AS s WHERE s.started >= d.due)
   ORDER BY d.due, r.name
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM queues) = 500

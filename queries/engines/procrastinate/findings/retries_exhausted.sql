@@ -16,6 +16,6 @@ WITH failed AS MATERIALIZED (
 \ir ../parts/times.sql
   WHERE e.changed > now() - :failed_lately
   ORDER BY j.id DESC
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM failed) = 1000

@@ -18,10 +18,10 @@ claims AS MATERIALIZED (
     FROM (SELECT k.process_id FROM known k UNION ALL SELECT NULL WHERE :ids IS NULL) AS k
    CROSS JOIN LATERAL (SELECT c.job_id, c.process_id, c.created_at FROM :"schema".solid_queue_claimed_executions c
                         WHERE (c.process_id, c.job_id) > (k.process_id, 0) AND c.process_id <= k.process_id
-                        ORDER BY c.process_id, c.job_id LIMIT :page) AS c
+                        ORDER BY c.process_id, c.job_id LIMIT :limit) AS c
   UNION ALL
   (SELECT c.job_id, c.process_id, c.created_at FROM :"schema".solid_queue_claimed_executions c
-    WHERE :ids IS NULL AND c.process_id IS NULL LIMIT :page)
+    WHERE :ids IS NULL AND c.process_id IS NULL LIMIT :limit)
   UNION ALL
   SELECT c.job_id, c.process_id, c.created_at FROM :"schema".solid_queue_claimed_executions c
    WHERE c.job_id = ANY (:job_keys)
@@ -36,7 +36,7 @@ claims AS MATERIALIZED (
    LEFT JOIN LATERAL (SELECT * FROM :"schema".solid_queue_processes p WHERE p.id = c.process_id LIMIT 1) AS p ON true
   WHERE p.id IS NULL OR p.last_heartbeat_at < timezone('UTC', now()) - :alive
   ORDER BY c.created_at, c.job_id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM owners) > 500
 UNION ALL

@@ -16,6 +16,6 @@ WITH checked AS MATERIALIZED (
                                       (SELECT t.id FROM :"schema".solid_queue_scheduled_executions t WHERE t.job_id = j.id)) AS execution) AS e
   WHERE e.execution IS NULL
   ORDER BY j.created_at, j.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM checked) = 2000

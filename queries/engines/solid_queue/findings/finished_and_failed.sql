@@ -17,6 +17,6 @@ WITH checked AS MATERIALIZED (
   CROSS JOIN LATERAL (SELECT b.class_name, b.finished_at FROM :"schema".solid_queue_jobs b WHERE b.id = f.job_id OFFSET 0) AS j
   WHERE j.finished_at IS NOT NULL
   ORDER BY f.id DESC
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM checked) > 2000

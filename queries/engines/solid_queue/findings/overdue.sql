@@ -14,11 +14,11 @@ SELECT 'job:' || s.job_id AS id, extract(epoch FROM s.scheduled_at)::float8 AS s
                                  ELSE d.n || ' dispatchers are alive and do not take it' END) AS evidence
   FROM ((SELECT * FROM :"schema".solid_queue_scheduled_executions s
           WHERE :ids IS NULL AND s.scheduled_at < timezone('UTC', now()) - :overdue
-          ORDER BY s.scheduled_at LIMIT :page)
+          ORDER BY s.scheduled_at LIMIT :limit)
         UNION ALL
         SELECT * FROM :"schema".solid_queue_scheduled_executions s
          WHERE s.job_id = ANY (:job_keys)
            AND s.scheduled_at < timezone('UTC', now()) - :overdue) AS s
  CROSS JOIN dispatchers d
  ORDER BY s.scheduled_at, s.job_id
- LIMIT :page
+ LIMIT :limit

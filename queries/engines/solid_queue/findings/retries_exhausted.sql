@@ -8,10 +8,10 @@ SELECT 'job:' || f.job_id AS id, extract(epoch FROM f.created_at)::float8 AS sin
   FROM ((SELECT * FROM :"schema".solid_queue_failed_executions f
           WHERE :ids IS NULL
             AND NOT EXISTS (SELECT FROM :"schema".solid_queue_jobs d WHERE d.id = f.job_id AND d.finished_at IS NOT NULL)
-          ORDER BY f.id LIMIT :page)
+          ORDER BY f.id LIMIT :limit)
         UNION ALL
         SELECT * FROM :"schema".solid_queue_failed_executions f
          WHERE f.job_id = ANY (:job_keys)) AS f
   JOIN :"schema".solid_queue_jobs j ON j.id = f.job_id AND j.finished_at IS NULL
  ORDER BY f.id
- LIMIT :page
+ LIMIT :limit

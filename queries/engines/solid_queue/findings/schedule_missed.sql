@@ -19,6 +19,6 @@ runs AS (
    FROM runs r
   WHERE timezone('UTC', now()) - r.last > greatest(2 * r.period, :missed)
   ORDER BY r.last, r.key
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM tasks) > 500

@@ -9,4 +9,4 @@ SELECT 'process:' || p.id AS id, extract(epoch FROM p.last_heartbeat_at)::float8
  WHERE p.last_heartbeat_at < timezone('UTC', now()) - :alive
    AND (:ids IS NULL OR p.id = ANY (:process_keys))
  ORDER BY p.last_heartbeat_at
- LIMIT :page
+ LIMIT :limit

@@ -3,7 +3,7 @@
 -- versions: version of each node that the operator saw, or the digest of the inputs that were edited
 -- args: inputs: text, the edited inputs; seen, the digest of the inputs that were edited; budget (fresh, one more),
 --   checkpoint (keep, clear)
--- page: number of successes
+-- limit: number of successes
 -- The newest 2,000 steps are read for successes: ids are in the order of time.
 
 \ir ../parts/lock.sql
@@ -62,4 +62,4 @@ SELECT n.inputs::text AS document
    AND octet_length(n.inputs::text) <= :bytes
    AND EXISTS (SELECT FROM :"schema".workflow_step_transitions x
                 WHERE x.workflow_step_uuid = n.workflow_step_uuid AND x.most_recent AND x.to_state = 'complete')
- LIMIT :page
+ LIMIT :limit

@@ -7,7 +7,7 @@ WITH RECURSIVE
    WHERE o.at < now() - :blocked
      AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
    ORDER BY o.at, o.task_uuid
-   LIMIT :page
+   LIMIT :limit
 ),
 \ir ../parts/failed_steps.sql
 (SELECT 'task:' || b.task_uuid AS id, extract(epoch FROM b.at)::float8 AS since,

@@ -47,7 +47,7 @@ named AS (
    WHERE k.free AND k.state IN ('pending', 'waiting_for_retry') AND k.step IN (SELECT s.step FROM satisfied s)
 ),
 found AS MATERIALIZED (
-  SELECT i.* FROM idle i WHERE i.task_uuid NOT IN (SELECT n.task_uuid FROM named n) ORDER BY i.at, i.task_uuid LIMIT :page
+  SELECT i.* FROM idle i WHERE i.task_uuid NOT IN (SELECT n.task_uuid FROM named n) ORDER BY i.at, i.task_uuid LIMIT :limit
 ),
 -- What each step waits for, directly or through others; a step that waits for itself is in a cycle.
 chains AS (

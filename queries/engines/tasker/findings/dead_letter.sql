@@ -3,7 +3,7 @@
 -- sufficient, then all others at once.
 WITH
 \ir ../parts/dead_letters.sql
-, oldest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * :page),
+, oldest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * :limit),
 oldest_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM oldest d))
 ),
@@ -14,8 +14,8 @@ oldest_in_error AS MATERIALIZED (
 ),
 others AS MATERIALIZED (
   SELECT d.* FROM dead_letters d
-   WHERE (SELECT count(*) FROM oldest_in_error) < :page
-   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid OFFSET 2 * :page
+   WHERE (SELECT count(*) FROM oldest_in_error) < :limit
+   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid OFFSET 2 * :limit
 ),
 other_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM others d))
@@ -27,7 +27,7 @@ in_error AS (
     FROM (SELECT d.*, x.to_state FROM others d FULL JOIN other_states x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
    WHERE d.to_state = 'error'
 ),
-found AS MATERIALIZED (SELECT d.* FROM in_error d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT :page),
+found AS MATERIALIZED (SELECT d.* FROM in_error d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT :limit),
 -- Tasks that were in the hands of workers belong to the queue of their template's namespace.
 their_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t

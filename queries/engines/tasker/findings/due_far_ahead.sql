@@ -16,7 +16,7 @@ far AS MATERIALIZED (
     FROM far_steps s
    WHERE s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
    ORDER BY s.at, s.workflow_step_uuid
-   LIMIT :page
+   LIMIT :limit
 ),
 usual AS MATERIALIZED (
   SELECT k.named_step_uuid, u.median, u.shown

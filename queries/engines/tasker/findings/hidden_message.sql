@@ -16,7 +16,7 @@ WITH
  WHERE (t.hidden > (:settings ->> 'hidden')::float8 OR t.at > extract(epoch FROM now()) + (:settings ->> 'ahead')::float8)
    AND (:ids IS NULL OR 'message:' || t.queue_name || '/' || (t.m ->> 'id') = ANY (:ids))
  ORDER BY t.at, 1
- LIMIT :page)
+ LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL
  WHERE :ids IS NULL AND (SELECT max(c.n) FROM (SELECT count(*) AS n FROM messages m GROUP BY m.queue_name) AS c) = 2000

@@ -4,7 +4,7 @@
 WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir ../parts/late_tasks.sql
 , passed AS MATERIALIZED (
-  SELECT l.* FROM late l WHERE EXISTS (SELECT FROM picked) ORDER BY l.since, l.task_uuid LIMIT :page
+  SELECT l.* FROM late l WHERE EXISTS (SELECT FROM picked) ORDER BY l.since, l.task_uuid LIMIT :limit
 ),
 ranked_rows AS MATERIALIZED (
   SELECT t.task_uuid, t.priority, t.created_at, t.named_task_uuid FROM :"schema".tasks t

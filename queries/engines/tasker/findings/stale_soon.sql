@@ -29,7 +29,7 @@ late AS MATERIALIZED (
   SELECT j.* FROM judged j
    WHERE j.spent >= 0.8 * j.allowed OR j.age >= 0.8 * j.lifetime
    ORDER BY j.at, j.task_uuid
-   LIMIT :page
+   LIMIT :limit
 ),
 asked AS (SELECT l.task_uuid FROM late l),
 \ir ../parts/readiness.sql

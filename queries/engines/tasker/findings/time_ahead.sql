@@ -68,7 +68,7 @@ first AS (SELECT DISTINCT ON (a.id) a.* FROM ahead a ORDER BY a.id, a.at DESC)
           'ahead', CASE WHEN isfinite(f.at) THEN date_trunc('second', f.at - now()::timestamp)::text ELSE 'ever' END, 'task', f.task_uuid)) AS evidence
    FROM first f
   ORDER BY f.at DESC, f.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL
  WHERE :ids IS NULL AND (NOT 'task_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM older_tasks)

@@ -7,4 +7,4 @@ SELECT 'namespace:' || l.task_namespace_uuid AS id, l.since,
                           'oldest', date_trunc('second', now() - to_timestamp(l.since))::text) AS evidence
   FROM late l JOIN claims c ON c.task_namespace_uuid = l.task_namespace_uuid
  ORDER BY l.since, l.task_namespace_uuid
- LIMIT :page
+ LIMIT :limit

@@ -1,3 +1,3 @@
 -- The first page, oldest first.
   ORDER BY since, id
-  LIMIT :page)
+  LIMIT :limit)

@@ -10,7 +10,7 @@ WITH waiting AS MATERIALIZED (
      AND q.creation_time < now() - :cron_queued
      AND (:ids IS NULL OR 'job:' || q.id = ANY (:ids))
    ORDER BY q.id
-   LIMIT :page
+   LIMIT :limit
 )
 (SELECT 'job:' || w.id AS id, extract(epoch FROM w.creation_time)::float8 AS since,
         jsonb_build_object('created_at', date_trunc('second', w.creation_time)::text,

@@ -14,4 +14,4 @@ SELECT 'cron:' || c.id AS id, extract(epoch FROM c."time")::float8 AS since,
    AND c."time" < now() - make_interval(secs => (:settings -> (c.job ->> 'job') ->> 'period')::float8)
    AND (:ids IS NULL OR 'cron:' || c.id = ANY (:ids))
  ORDER BY c."time", c.id
- LIMIT :page
+ LIMIT :limit

@@ -21,6 +21,6 @@ equal AS MATERIALIZED (
    JOIN head w ON w.id = e.id AND w.id <> q.kept
   WHERE :ids IS NULL OR 'job:' || w.id = ANY (:ids)
   ORDER BY q.n DESC, w.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :head::int)

@@ -9,6 +9,6 @@ WITH
   WHERE (l.lock_instance IS NULL) <> (l.lock_time IS NULL)
     AND (:ids IS NULL OR 'job:' || l.id = ANY (:ids))
   ORDER BY l.id
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :window::int)

@@ -1,7 +1,7 @@
 -- Find jobs that wait too long while nothing shows that workers take any job, but too few wait for "no workers".
 -- Index: both ends of queued_job_pkey, the end of cron_last_exec_pkey; one lookup per found row.
 \ir ../parts/skipped.sql
-, overdue AS MATERIALIZED (SELECT l.* FROM late l WHERE NOT l.others AND NOT l.in_order ORDER BY l.creation_time, l.id LIMIT :page),
+, overdue AS MATERIALIZED (SELECT l.* FROM late l WHERE NOT l.others AND NOT l.in_order ORDER BY l.creation_time, l.id LIMIT :limit),
 named AS (
   SELECT o.*, q.content ->> 'job' AS job,
 \ir ../parts/kind.sql

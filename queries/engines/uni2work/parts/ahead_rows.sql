@@ -6,4 +6,4 @@ SELECT a.id, extract(epoch FROM now())::float8 AS since,
          'ahead', CASE WHEN isfinite(a.at) THEN date_trunc('second', a.at - now())::text ELSE 'ever' END) AS evidence
   FROM ahead a
  ORDER BY a.at DESC, a.id
- LIMIT :page
+ LIMIT :limit

@@ -20,7 +20,7 @@ locks AS (
   (SELECT q.id, q.lock_time FROM :"schema".queued_job q
     WHERE 'queue_by_lock_time' = ANY (:met_needs) AND q.lock_time >= (SELECT since FROM c) AND q.lock_time <= (SELECT locked FROM c)
       AND (q.lock_time, q.id) < (SELECT locked, locked_id FROM c)
-    ORDER BY q.lock_time DESC, q.id DESC LIMIT :page)
+    ORDER BY q.lock_time DESC, q.id DESC LIMIT :limit)
 ),
 newest AS MATERIALIZED (
   SELECT e.id, e."time" FROM :"schema".cron_last_exec e WHERE NOT 'cron_by_time' = ANY (:met_needs)
@@ -32,11 +32,11 @@ runs AS (
   (SELECT e.id, e."time" FROM :"schema".cron_last_exec e
     WHERE 'cron_by_time' = ANY (:met_needs) AND e."time" >= (SELECT since FROM c) AND e."time" <= (SELECT ran FROM c)
       AND (e."time", e.id) < (SELECT ran, ran_id FROM c)
-    ORDER BY e."time" DESC, e.id DESC LIMIT :page)
+    ORDER BY e."time" DESC, e.id DESC LIMIT :limit)
 )
 (SELECT 'job:' || q.id AS id, extract(epoch FROM q.creation_time)::float8 AS at, 'queued' AS what, NULL::text AS old, NULL::text AS new,
         'new' AS part, q.id::text AS place
-   FROM (SELECT q.id, q.creation_time FROM :"schema".queued_job q WHERE q.id < (SELECT c.new FROM c) ORDER BY q.id DESC LIMIT :page) AS q
+   FROM (SELECT q.id, q.creation_time FROM :"schema".queued_job q WHERE q.id < (SELECT c.new FROM c) ORDER BY q.id DESC LIMIT :limit) AS q
   WHERE q.creation_time >= (SELECT since FROM c) AND q.creation_time <= now() + interval '1 hour'
   ORDER BY q.id DESC)
 UNION ALL
@@ -44,13 +44,13 @@ UNION ALL
    FROM locks l CROSS JOIN c
   WHERE l.lock_time >= c.since AND (l.lock_time, l.id) < (c.locked, c.locked_id)
   ORDER BY l.lock_time DESC, l.id DESC
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 (SELECT 'cron:' || r.id, extract(epoch FROM r."time")::float8, 'executed', NULL, NULL, 'cron', r."time" || '|' || r.id
    FROM runs r CROSS JOIN c
   WHERE r."time" >= c.since AND (r."time", r.id) < (c.ran, c.ran_id)
   ORDER BY r."time" DESC, r.id DESC
-  LIMIT :page)
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, 'locks are searched only in the ' || :window::int || ' oldest jobs', NULL, NULL, NULL, NULL
  WHERE (SELECT count(*) FROM oldest) = :window::int

@@ -13,5 +13,5 @@ WITH
               AND (f.newest IS NULL OR f.newest < now() - :untaken))
      AND (:ids IS NULL OR 'job:' || h.id = ANY (:ids))
 ), skipped AS MATERIALIZED (
-  SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :page
+  SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :limit
 )

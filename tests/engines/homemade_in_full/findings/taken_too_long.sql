@@ -7,4 +7,4 @@ SELECT 'item:' || w.id AS id, extract(epoch FROM w.taken_at)::float8 AS since,
    AND w.taken_at < now() - :stale
    AND (:ids IS NULL OR w.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i)))
  ORDER BY w.due
- LIMIT :page
+ LIMIT :limit

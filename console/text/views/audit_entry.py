@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from console.text import formatting
-from console.text.pages.lines import heading, pairs, plain, section, stacked
-from console.text.pages.owners import owners
-from console.text.pages.row_diff import ROWS_SHOWN, STYLES, differences, outcomes, tally
 from console.text.spans import Spans
+from console.text.views.lines import heading, pairs, plain, section, stacked
+from console.text.views.owners import owners
+from console.text.views.row_diff import ROWS_SHOWN, STYLES, differences, outcomes, tally
 from queries.records.audit import RUN, AuditLogEntry
 from queries.text.safe_text import safe_text
 
@@ -27,7 +27,7 @@ def summary(entry: AuditLogEntry, node_id: str = "") -> Spans:
     ]
 
 
-def entry_page(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: int = ROWS_SHOWN) -> list[Spans]:
+def entry_lines(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: int = ROWS_SHOWN) -> list[Spans]:
     """Return who, when, why, the outcomes, and the rows before and after.
 
     ``node_id`` leaves only one node's outcome and rows.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-from console.text.pages.lines import pairs, plain
 from console.text.spans import Spans, between
+from console.text.views.lines import pairs, plain
 from queries.records.action import Owner, Result, Verdict
 from queries.text.safe_text import safe_text
 

@@ -15,7 +15,7 @@ from queries.records.record import Record
 R = TypeVar("R")
 
 
-class Asked(Record, Generic[R], kw_only=False):
+class Question(Record, Generic[R], kw_only=False):
     """A question: its statements, and the function that reads their answers.
 
     It may raise DatabaseError.
@@ -29,21 +29,21 @@ class Asked(Record, Generic[R], kw_only=False):
         return self.read(await transaction.batch(self.queries))
 
 
-NOW = Asked([Query(statement("now"))], lambda answers: float(answers[0][0]["now"]))
+NOW = Question([Query(statement("now"))], lambda answers: float(answers[0][0]["now"]))
 """The server's time in seconds since 1970."""
 
-Questions = Callable[[], Sequence[Asked[Any]]]
+Questions = Callable[[], Sequence[Question[Any]]]
 """Questions that depend on what is known when they are asked."""
 
 
-def together(*asked: Asked[Any]) -> Asked[list[Any]]:
+def together(*questions: Question[Any]) -> Question[list[Any]]:
     """Return one question of several. Its answer is a list."""
 
     def read(answers: Sequence[Rows]) -> list[Any]:
         rest = iter(answers)
-        return [each.read(list(islice(rest, len(each.queries)))) for each in asked]
+        return [each.read(list(islice(rest, len(each.queries)))) for each in questions]
 
-    return Asked([query for each in asked for query in each.queries], read)
+    return Question([query for each in questions for query in each.queries], read)
 
 
 def value_of(answer: R | DatabaseError) -> R:
@@ -53,14 +53,14 @@ def value_of(answer: R | DatabaseError) -> R:
     return answer
 
 
-async def answered(transaction: Reads, asked: Sequence[Asked[Any]]) -> list[Any]:
+async def answered(transaction: Reads, questions: Sequence[Question[Any]]) -> list[Any]:
     """Ask together. Return the answer to each question, or the DatabaseError.
 
     In a transaction that writes, those after the first that failed are missing. Raises an error of NO_CONNECTION only.
     """
-    answers = iter(await transaction.each([query for each in asked for query in each.queries]))
+    answers = iter(await transaction.each([query for each in questions for query in each.queries]))
     results: list[Any] = []
-    for each in asked:
+    for each in questions:
         rows = list(islice(answers, len(each.queries)))
         error = next((row for row in rows if isinstance(row, DatabaseError)), None)
         if error is None and len(rows) < len(each.queries):

@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from console.text import formatting
-from console.text.pages import document_diff
-from console.text.pages.change_summary import head, titles
-from console.text.pages.document_diff import MISSING, document
-from console.text.pages.lines import command_lines, plain, wrapped
 from console.text.spans import UNLIMITED, Spans, between, crop, width
+from console.text.views import document_diff
+from console.text.views.change_summary import head, titles
+from console.text.views.document_diff import MISSING, document
+from console.text.views.lines import command_lines, plain, wrapped
 from queries.records.action import Outcome, Result, RowChange, titles_of
 from queries.text.safe_text import safe_text
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from console.text.pages.findings import finding_lines, headline, suggestion
-from console.text.pages.lines import stacked, wrapped
 from console.text.spans import Spans
+from console.text.views.findings import finding_lines, headline, suggestion
+from console.text.views.lines import stacked, wrapped
 from queries.records.finding import Finding, Incident, ManySchemas
 from queries.text.counted import plural
 from queries.text.safe_text import safe_text

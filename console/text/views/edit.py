@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from console.text import formatting
-from console.text.pages.lines import heading, plain, wrapped
 from console.text.spans import Spans
+from console.text.views.lines import heading, plain, wrapped
 from queries.records.action import Edit, Mark
 from queries.text.counted import counted
 from queries.text.safe_text import safe_text

@@ -1,4 +1,4 @@
-"""Lines of a node's page: findings, fields, stored values, actions, audit log."""
+"""Lines of a node's screen: findings, fields, stored values, actions, audit log."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 
 from console.text import formatting, graph, payload, timeline
 from console.text.not_checked import by_reason
-from console.text.pages.audit_entry import summary
-from console.text.pages.findings import findings
-from console.text.pages.lines import heading, pairs, plain, safe, section, stacked, table, wrapped
 from console.text.severity import band
 from console.text.spans import UNLIMITED, Link, Spans, wrap
+from console.text.views.audit_entry import summary
+from console.text.views.findings import findings
+from console.text.views.lines import heading, pairs, plain, safe, section, stacked, table, wrapped
 from queries.contract.engine import Engine
 from queries.records.audit import AuditLogEntry
 from queries.records.detail import Detail, Section
@@ -23,7 +23,7 @@ VALUES = 100  # cells of drawings and stored values where lines have no limit
 
 
 def detail(
-    page: Detail,
+    node_detail: Detail,
     cells: int,
     *,
     now: float,
@@ -36,27 +36,27 @@ def detail(
     actions: Sequence[tuple[str, str]] = (),
     more: str = "",
 ) -> list[Spans]:
-    """Return the lines of a detail page.
+    """Return the lines of a node's detail.
 
     ``facts``: names and values of what is recorded. ``actions``: names, and effects or why they are not available.
     ``more``: how to load more of a stored value.
     ``others``: findings of the server about the node. Ids that can be opened are links.
     """
-    problems, skipped = (*page.findings, *others), _not_checked(page, cells)
+    problems, skipped = (*node_detail.findings, *others), _not_checked(node_detail, cells)
     none = "No problems detected by the checks that ran." if skipped else "No problems detected."
-    if page.node.phase is Phase.BLOCKED:
+    if node_detail.node.phase is Phase.BLOCKED:
         none = "No problem of its own was detected. It waits for another node, which may be stuck."
-    done = (line for entry in entries for line in wrap(summary(entry, page.node.id), cells - 2))
+    done = (line for entry in entries for line in wrap(summary(entry, node_detail.node.id), cells - 2))
     unchanged = "" if entries else "no changes made with unstick"
-    graphs = (_section(each, cells, now, more) for each in page.sections if _graph(each))
-    tables = (_section(each, cells, now, more) for each in page.sections if not _graph(each))
+    graphs = (_section(each, cells, now, more) for each in node_detail.sections if _graph(each))
+    tables = (_section(each, cells, now, more) for each in node_detail.sections if not _graph(each))
     return stacked(
-        _title(page.node, engine, cells),
+        _title(node_detail.node, engine, cells),
         section("Why it is stuck", findings(problems, cells, now=now, helps=helps)) or [plain(none, "$faint", 0)],
         skipped,
         *graphs,
         section("Recorded", pairs(facts, cells)),
-        [] if page.children is None else _children(page.children, cells),
+        [] if node_detail.children is None else _children(node_detail.children, cells),
         *tables,
         section("Actions", pairs(actions, cells)),
         [heading("Audit log", why_unread or unchanged), *([("  ", ""), *line] for line in done)],
@@ -91,9 +91,9 @@ def preview(
     return [*lines, *wrap([(safe_text(node.id), "$faint")], cells)]
 
 
-def _not_checked(page: Detail, cells: int) -> list[Spans]:
+def _not_checked(node_detail: Detail, cells: int) -> list[Spans]:
     """Return the findings that could not be looked for, grouped by the reason."""
-    texts = (text for _, text in by_reason(page.skipped_findings))
+    texts = (text for _, text in by_reason(node_detail.skipped_findings))
     return [line for text in texts for line in wrapped(f"Not checked: {text}", cells, "$warning", 0)]
 
 
@@ -168,7 +168,7 @@ def scan_required(need: ScanRequired, cells: int) -> list[Spans]:
 
     Names the index that would avoid the scan.
     """
-    size = formatting.size(need.pages * 8192)
+    size = formatting.size(need.blocks * 8192)
     lines = wrapped(f"Not read: {need.why}.", cells, "$warning")
     if not need.ddl:
         return lines

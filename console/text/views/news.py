@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from console.text import formatting
-from console.text.pages.incidents import size
 from console.text.severity import band
 from console.text.spans import Spans, between
+from console.text.views.incidents import size
 from queries.read.incidents import is_new
 from queries.records.finding import Incident
 from queries.text.safe_text import safe_text

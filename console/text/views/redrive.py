@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from console.text import formatting
-from console.text.pages.action import certain
-from console.text.pages.lines import BLANK, heading, section, stacked, table, wrapped
-from console.text.pages.row_diff import outcomes
 from console.text.spans import Spans
+from console.text.views.action import certain
+from console.text.views.lines import BLANK, heading, section, stacked, table, wrapped
+from console.text.views.row_diff import outcomes
 from queries.actions.plan import count_nodes
 from queries.records.action import Answer
 from queries.records.run import RedrivePreview, RedriveReport
@@ -95,7 +95,7 @@ def cohorts(report: RedriveReport, cells: int) -> list[Spans]:
     return table(["cohort", "size", "revived", *(COLUMNS[answer] for answer in shown), *last], rows, cells)
 
 
-def page(report: RedriveReport, cells: int, *, limit: int = 20, titled: bool = True) -> list[Spans]:
+def report_lines(report: RedriveReport, cells: int, *, limit: int = 20, titled: bool = True) -> list[Spans]:
     """Return the state of a redrive: cohorts, question or end, skipped nodes.
 
     ``titled``: with its name above.

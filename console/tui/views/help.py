@@ -1,4 +1,4 @@
-"""Lines of the help page, generated from the key tables and the engines."""
+"""Lines of the help screen, generated from the key tables and the engines."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from console.model.session import Session
 from console.text import formatting
 from console.text.arguments import arguments
 from console.text.glossary import words_in
-from console.text.pages.lines import BLANK, command_lines, heading, pairs, plain, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans
+from console.text.views.lines import BLANK, command_lines, heading, pairs, plain, wrapped
 from console.tui import keymap
 from console.tui.keymap import Keys
 from console.tui.view import View
@@ -60,8 +60,8 @@ HEADER = (
 CUT = f"Only the first {FINDING_NODES} findings of these kinds are read. `unstick stuck --limit` shows more."
 
 
-def help_page(width: int, view: View, keys: Keys, session: Session) -> list[Spans]:
-    """Return the help page for the engines of this database.
+def help_lines(width: int, view: View, keys: Keys, session: Session) -> list[Spans]:
+    """Return the help screen for the engines of this database.
 
     ``view`` is explained first.
     """
@@ -89,7 +89,7 @@ def help_page(width: int, view: View, keys: Keys, session: Session) -> list[Span
 
 
 def _viewed(view: View, engines: Iterable[Reader], width: int) -> list[Spans]:
-    """Return the words of the row and of the page, and why actions are refused."""
+    """Return the words of the row and of the screen, and why actions are refused."""
     spec = next((reader.engine.spec for reader in engines if reader.label == view.engine), None)
     lines: list[Spans] = []
     for finding in spec.findings if spec else ():
@@ -101,7 +101,7 @@ def _viewed(view: View, engines: Iterable[Reader], width: int) -> list[Spans]:
         lines += [heading("Actions that are not possible there"), *pairs(view.refused, width), BLANK]
     columns = dict(view.columns)
     words = [*view.columns, *(word for word in words_in(view.text) if word[0] not in columns)]
-    return [*lines, heading("Words of the page"), *pairs(words, width), BLANK] if words else lines
+    return [*lines, heading("Words of the screen"), *pairs(words, width), BLANK] if words else lines
 
 
 def _filtered(fields: Iterable[Field[Any]]) -> list[tuple[str, str]]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from console.text import formatting
-from console.text.pages.lines import stacked, wrapped
 from console.text.severity import band, marked
 from console.text.spans import Spans, link, wrap
+from console.text.views.lines import stacked, wrapped
 from queries.records.action import Proof
 from queries.records.finding import Finding, Incident
 from queries.text.instant import of_timestamp

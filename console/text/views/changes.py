@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from console.text.not_checked import scan_offer
-from console.text.pages.audit_entry import outcome, target
 from console.text.spans import Spans
+from console.text.views.audit_entry import outcome, target
 from queries.records.change import Change, Changes
 from queries.text.safe_text import safe_text
 

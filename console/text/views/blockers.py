@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from console.text import formatting
-from console.text.pages.lines import heading, plain, stacked, wrapped
 from console.text.spans import Link, Spans
+from console.text.views.lines import heading, plain, stacked, wrapped
 from queries.records.finding import OPEN
 from queries.records.lock import Blockers, LockSession, RowHolder
 
@@ -14,7 +14,7 @@ SESSIONS_SHOWN = 100  # sessions shown
 NONE = "No session blocks another one on the engines' tables, and none has changed or locked rows of them."
 
 
-def page(locks: Blockers, cells: int, command: Callable[..., str]) -> list[Spans]:
+def blockers_lines(locks: Blockers, cells: int, command: Callable[..., str]) -> list[Spans]:
     """Return the chains of waits, and notes about what could not be seen.
 
     Sessions are links, but not prepared transactions, which have none.

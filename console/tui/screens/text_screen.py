@@ -1,19 +1,19 @@
-"""Page with a text that scrolls."""
+"""Screen with a text that scrolls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
 from console.text.spans import Spans
-from console.tui.screens.base import PageScreen
+from console.tui.screens.base import MainScreen
 from console.tui.widgets.line_view import LineView
 
 
-class TextPage(PageScreen):
-    """Page with the lines of one text. Subclasses make them."""
+class TextScreen(MainScreen):
+    """Screen with the lines of one text. Subclasses make them."""
 
     def lines(self, width: int) -> Sequence[Spans]:
-        """Return the lines of the page for a width in cells."""
+        """Return the lines of the screen for a width in cells."""
         raise NotImplementedError
 
     @property
@@ -21,7 +21,7 @@ class TextPage(PageScreen):
         return self.query_one(LineView)
 
     def body(self) -> Iterable[object]:
-        yield LineView(id="page")
+        yield LineView(id="lines")
 
     def on_mount(self) -> None:
         self.text_view.focus()

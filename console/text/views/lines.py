@@ -1,4 +1,4 @@
-"""Building blocks of all pages. They escape text from the database."""
+"""Building blocks of all screens. They escape text from the database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def section(title: str, lines: Iterable[Spans], note: str = "") -> list[Spans]:
 
 
 def stacked(*parts: Iterable[Spans]) -> list[Spans]:
-    """Return the parts of a page with a blank line between them, without empty ones."""
+    """Return the parts of a screen with a blank line between them, without empty ones."""
     lines: list[Spans] = []
     for part in filter(None, map(list, parts)):
         lines += [*([BLANK] if lines else []), *part]
@@ -53,7 +53,7 @@ def wrapped(text: str, cells: int, style: str = "", indent: int = 2) -> list[Spa
 
 
 def matching(lines: Iterable[Spans], sought: str) -> list[Spans]:
-    """Return the entries of a page that have a text, below their headings.
+    """Return the entries of a screen that have a text, below their headings.
 
     An entry begins with an indent of at most two cells. A heading with the text has all its entries.
     """
@@ -67,7 +67,7 @@ def matching(lines: Iterable[Spans], sought: str) -> list[Spans]:
 
 
 def _entries(lines: Iterable[Spans]) -> Iterator[tuple[Spans, list[Spans]]]:
-    """Yield each entry of a page with its heading."""
+    """Yield each entry of a screen with its heading."""
     head, entry = BLANK, list[Spans]()
     for line in [*lines, BLANK]:
         is_head = line != BLANK and line[0][1] == HEADING
@@ -81,7 +81,7 @@ def _entries(lines: Iterable[Spans]) -> Iterator[tuple[Spans, list[Spans]]]:
 
 
 def reading(cells: int, error_text: str) -> list[Spans]:
-    """Return what a page says until it is read.
+    """Return what a screen says until it is read.
 
     ``error_text``: why it is not read yet, or "".
     """

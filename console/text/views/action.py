@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from console.text.pages.blast_radius import blast_radius
-from console.text.pages.change_summary import head, summary, titles
-from console.text.pages.edit import edit
-from console.text.pages.lines import BLANK, heading, pairs, plain, section, stacked, wrapped
-from console.text.pages.owners import owners
-from console.text.pages.row_diff import ROWS_SHOWN, differences, outcomes, tally
 from console.text.spans import Spans
+from console.text.views.blast_radius import blast_radius
+from console.text.views.change_summary import head, summary, titles
+from console.text.views.edit import edit
+from console.text.views.lines import BLANK, heading, pairs, plain, section, stacked, wrapped
+from console.text.views.owners import owners
+from console.text.views.row_diff import ROWS_SHOWN, differences, outcomes, tally
 from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
 from queries.records.action import (
@@ -70,7 +70,7 @@ def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], cell
     return lines
 
 
-def dry_run_page(
+def dry_run_lines(
     dry_run: DryRun,
     actions: Sequence[Action],
     skipped: Sequence[Result],
@@ -202,7 +202,7 @@ UNKNOWN = (
 )
 
 
-def result_page(
+def result_lines(
     results: Sequence[Result],
     cells: int,
     *,

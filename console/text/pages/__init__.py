@@ -1,1 +1,0 @@
-"""Parts of pages that command line and screen both show, as lines of spans."""

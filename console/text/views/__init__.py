@@ -1,0 +1,1 @@
+"""Parts of screens that command line and screen both show, as lines of spans."""

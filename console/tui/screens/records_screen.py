@@ -1,0 +1,147 @@
+"""Screen with a list of records that are all in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, ClassVar, Generic, TypeVar
+
+from console.model.fields.field import Bundle, Context, Field, RecordType
+from console.model.row_list import Ends, RowList
+from console.text.spans import Spans
+from console.tui.keymap import Key
+from console.tui.screens.list_screen import ListScreen
+from console.tui.widgets.columns import timed
+from console.tui.widgets.look import Look
+
+T = TypeVar("T")
+
+
+class RecordsScreen(ListScreen, Generic[T]):
+    """Screen with a table of records that can be grouped.
+
+    ``RECORDS``: their type. ``READING`` is said until the first ones were read.
+    """
+
+    RECORDS: ClassVar[RecordType[Any]]
+    READING: ClassVar[str] = "Reading …"
+    _filled = False  # whether all was read when the screen was painted; before that the cursor stays on the first row
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.list: RowList[T] = RowList(self.RECORDS, self.sections)
+        self.look: Look[Bundle[T]] = Look(cell=self.cell)
+
+    # what a screen provides
+
+    def sections(self) -> Sequence[tuple[str, object]]:
+        """Return the groups of groups that are shown although they may have no records."""
+        return ()
+
+    def records(self) -> Sequence[T]:
+        """Return the records as last read, in their natural order."""
+        raise NotImplementedError
+
+    def ends(self) -> Ends:
+        """Return the rows that load more records."""
+        return {}
+
+    @property
+    def partial(self) -> bool:
+        return bool(self.ends())
+
+    def context(self) -> Context:
+        return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
+
+    def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
+        """Return the text of a row's cell."""
+        return field.shown_in(row, self.look.context)
+
+    @property
+    def loaded(self) -> bool:
+        """True once the first records were read."""
+        raise NotImplementedError
+
+    def notice(self) -> tuple[str, str]:
+        if self.filter and self.list.records:
+            return self.no_match()
+        return self.nothing() if self.loaded else (self.READING, self.session.error_text)
+
+    def no_match(self) -> tuple[str, str]:
+        """Return what is shown if the filter hides all rows: a sentence, and what to do."""
+        return f"No {self.RECORDS.noun} matches the filter.", f"{self.search_hint()}esc clears the filter"
+
+    def nothing(self) -> tuple[str, str]:
+        """Return what is shown if there are no records: a sentence, and details."""
+        raise NotImplementedError
+
+    # the table
+
+    @property
+    def model(self) -> RowList[T]:
+        return self.list
+
+    def columns(self) -> Sequence[Field[T]]:
+        """Return the columns of the table."""
+        return [timed(field) for field in self.list.fields.columns]
+
+    def on_resize(self) -> None:
+        if self._ready:
+            self.table.sync(context=self.context())
+
+    def show_body(self) -> None:
+        self.look.context = self.context()
+        self.list.put(self.records(), self.look.context, filling=not self._filled, ends=self.ends())
+        columns, folds = self.columns(), self.list.grouping.group_of is not None
+        if (columns, folds) != (self.look.columns, self.look.folds):
+            self.look.put_columns(columns, folds=folds)
+        self.table.sync()
+        self.show_rows()
+        self.show_preview()
+        self._filled = self.loaded
+
+    @property
+    def row(self) -> Bundle[T] | None:
+        """The row under the cursor."""
+        return self.list.forest.current
+
+    def open_row(self, row: Bundle[T]) -> None:
+        """Open the record of a row; of a group, unfold or fold it."""
+        if row.foldable:
+            self.table.fold_or_unfold()
+        elif row.record is not None:
+            self.open(row.record)
+
+    # description of the screen
+
+    def titled(self, key: Key) -> str:
+        if key.id == "rows.open" and not len(self.forest):
+            return "search"  # what the filter hides
+        if key.id != "rows.open" or self.row is None or not self.row.foldable:
+            return super().titled(key)
+        return "fold" if self.forest.is_expanded(self.row.id) else "unfold"
+
+    def offers(self, key: Key) -> bool:
+        empty = not len(self.forest) and not (self.filter and self.SEARCHES)
+        useless = {"rows.unfold": True, "rows.open": empty}  # enter unfolds
+        return super().offers(key) and not useless.get(key.id)
+
+    def crumbs(self) -> Sequence[str]:
+        by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]
+        return by + self.arrangement()
+
+    # groups
+
+    def action_fold(self) -> None:
+        """Fold the group; of a record in a group, that group."""
+        if self.row is not None and self.row.above:
+            self.table.go_to(self.row.above)
+        self.table.action_fold()
+
+    def action_group(self) -> None:
+        self.say(f"Grouped by {self.list.next_grouping().title}.", "faint")
+        self.renew_rows()
+
+    def action_reveal(self) -> None:
+        node = self.cursor()
+        if node is not None:
+            self.host.reveal(node)
