@@ -217,16 +217,16 @@ class Config(_Settings, frozen=True, kw_only=True):
         table: str,
         what: str,
         settings: Mapping[str, Mapping[str, object]],
-        known: Mapping[str, Collection[str]],
+        names: Mapping[str, Collection[str]],
         unread: Collection[str],
     ) -> None:
         for label, values in settings.items():
             engine = label.partition("@")[0]
             if engine in unread:
                 continue
-            self._expect((table, label), engine, known, "an engine")
+            self._expect((table, label), engine, names, "an engine")
             for path in _threshold_paths(values) if table == "thresholds" else ((name,) for name in values):
-                self._expect((table, label, *path), path[-1], known[engine], f"{what} of {engine}")
+                self._expect((table, label, *path), path[-1], names[engine], f"{what} of {engine}")
 
     def _check_contexts(self, engines: Collection[str]) -> None:
         for name, context in self.contexts.items():
@@ -234,12 +234,12 @@ class Config(_Settings, frozen=True, kw_only=True):
                 self._expect(("contexts", name, "engine"), engine, engines, "an engine", value=True)
 
     def _expect(
-        self, setting: SettingPath, word: str, known: Collection[str], what: str, *, value: bool = False
+        self, setting: SettingPath, word: str, names: Collection[str], what: str, *, value: bool = False
     ) -> None:
-        """Raise ConfigError if a word of a setting, or its ``value``, is not known."""
-        if word not in known:
+        """Raise ConfigError if a word of a setting, or its ``value``, is unknown."""
+        if word not in names:
             text = f"{quoted(word)} " if value else ""
-            self._fail(setting, f"{text}is not {what}{did_you_mean(word, known)}")
+            self._fail(setting, f"{text}is not {what}{did_you_mean(word, names)}")
 
     def _fail(self, setting: SettingPath, problem: str) -> NoReturn:
         assert self.source is not None  # without a file nothing is set that could be wrong

@@ -165,8 +165,8 @@ class Root(click.Group):
         return f"; did you mean {near}?" if near else f" (commands: {', '.join(self.commands)})"
 
 
-def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
-    if wanted:
+def _version(context: click.Context, _: click.Parameter, requested: bool) -> None:
+    if requested:
         from console.cli.program import version
 
         click.echo(f"unstick {version() or '(not installed)'}")
@@ -767,10 +767,10 @@ def help_(context: click.Context, /, command: tuple[str, ...]) -> None:
     if len(command) > 1:
         raise click.UsageError("Name one command, or do and an action: unstick help do wake.")
     for name in command:
-        found = unstick.get_command(root, name)
-        if found is None:
+        command_named = unstick.get_command(root, name)
+        if command_named is None:
             raise click.UsageError(f"{name!r} is not a command{unstick.hint(name)}.")
-        click.echo(found.get_help(click.Context(found, info_name=name, parent=root)))
+        click.echo(command_named.get_help(click.Context(command_named, info_name=name, parent=root)))
     if not command:
         click.echo(root.get_help())
 

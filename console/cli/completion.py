@@ -72,8 +72,8 @@ def script(program: Command, shell: str) -> str:
 
 def contexts(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
     """Yield ``@name`` of the contexts in the settings."""
-    for name, found in _settings(context).contexts.items() if incomplete.startswith("@") else ():
-        yield from _starting(incomplete, [f"@{name}"], "production" if found.production else "")
+    for name, settings in _settings(context).contexts.items() if incomplete.startswith("@") else ():
+        yield from _starting(incomplete, [f"@{name}"], "production" if settings.production else "")
 
 
 def saved(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:

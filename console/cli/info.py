@@ -47,7 +47,7 @@ async def info(target: Target) -> int:
         unstick=version() or "not installed",
         python=sys.version.split()[0],
         platform=sys.platform,
-        packages={name: found for name in PACKAGES if (found := version(name))},
+        packages={name: release for name in PACKAGES if (release := version(name))},
         settings=str(target.config.path) + ("" if target.config.path.exists() else " (does not exist)"),
         contexts=tuple(target.config.contexts),
         state=str(user_dirs.folder("state")),

@@ -80,9 +80,9 @@ class Metrics:
         """Add the counts of a part, and number and oldest of each finding's nodes."""
         label, findings = part.label, part.findings
         for count in part.counts or ():
-            known = count.n is not None and count.precision is not Precision.UNKNOWN
+            is_known = count.n is not None and count.precision is not Precision.UNKNOWN
             labels = {"engine": label, "phase": count.phase.value, "precision": count.precision.value}
-            self.nodes.samples.append((labels, float(count.n or 0) if known else math.nan))
+            self.nodes.samples.append((labels, float(count.n or 0) if is_known else math.nan))
         ages: dict[str, dict[str, float | None]] = {}
         for finding in findings.findings:
             since = None if finding.since is None else findings.at - finding.since

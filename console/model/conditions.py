@@ -18,15 +18,15 @@ COMPARED = {field.name: field for field in FIELDS if field.served}
 SLACK = 1.0  # seconds between the clock of the statement and that of the comparison
 
 
-def conditions(wanted: Filter) -> Mapping[str, Sequence[str]]:
+def conditions(selection: Filter) -> Mapping[str, Sequence[str]]:
     """Return the conditions of a filter by column, as `Reader.matching` takes them."""
     by_column: dict[str, list[str]] = {}
-    phases = [term for term in wanted.terms if term.field == "phase"]
+    phases = [term for term in selection.terms if term.field == "phase"]
     if phases:
         by_column["phase"] = [phase.value for phase in Phase if all(allows(term, phase) for term in phases)]
     for name, field in COMPARED.items():
         column = field.json
-        terms = [term for term in wanted.terms if term.field == name and not term.negated]
+        terms = [term for term in selection.terms if term.field == name and not term.negated]
         if field.form in WORDS:
             patterns = list(filter(None, map(_pattern, terms)))
             by_column |= {column: patterns} if patterns else {}

@@ -20,8 +20,8 @@ UNFINISHED = frozenset({Phase.READY, Phase.RUNNING, Phase.SCHEDULED, Phase.BLOCK
 class Rates(Record):
     """Estimated numbers per minute; None if not recorded."""
 
-    entered: float | None = None
-    left: float | None = None
+    inflow: float | None = None
+    outflow: float | None = None
 
 
 class Sample(Record):
@@ -67,14 +67,14 @@ class Flow:
         if spec is None or not samples or (seconds := samples[-1].at - samples[0].at) < RATE_SECONDS:
             return None
         first, last = samples[0], samples[-1]
-        entered = last.inserted - first.inserted
-        left: int | None = last.deleted - first.deleted
+        inflow = last.inserted - first.inserted
+        outflow: int | None = last.deleted - first.deleted
         if not spec.deletes:
-            known = first.unfinished is not None and last.unfinished is not None
-            left = max(entered - (last.unfinished or 0) + (first.unfinished or 0), 0) if known else None
+            counted = first.unfinished is not None and last.unfinished is not None
+            outflow = max(inflow - (last.unfinished or 0) + (first.unfinished or 0), 0) if counted else None
         return Rates(
-            entered=60 * entered / seconds,
-            left=None if left is None else 60 * left / seconds,
+            inflow=60 * inflow / seconds,
+            outflow=None if outflow is None else 60 * outflow / seconds,
         )
 
 

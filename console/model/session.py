@@ -263,7 +263,7 @@ class Session:
             self._by_node = {}
             for finding in self._findings:
                 self._by_node.setdefault(finding.node_id, []).append(finding)
-            self._codes = {node_id: tuple(f.code for f in found) for node_id, found in self._by_node.items()}
+            self._codes = {node_id: tuple(f.code for f in findings) for node_id, findings in self._by_node.items()}
             self._sum_up(now.parts)
         self._watch()
 

@@ -48,9 +48,9 @@ def typed(argument: Argument, text: str) -> Any:
 
 def by_action(engines: Iterable[tuple[str, Iterable[Action]]]) -> dict[str, list[tuple[str, Action]]]:
     """Return the actions that write, by name, each with its engine."""
-    found: dict[str, list[tuple[str, Action]]] = {}
+    by_name: dict[str, list[tuple[str, Action]]] = {}
     for engine, actions in engines:
         for action in actions:
             if action.writes:
-                found.setdefault(action.name, []).append((engine, action))
-    return dict(sorted(found.items()))
+                by_name.setdefault(action.name, []).append((engine, action))
+    return dict(sorted(by_name.items()))

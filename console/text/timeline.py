@@ -39,13 +39,13 @@ class Change(Record):
 
 def changes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> list[Change]:
     """Convert rows of a timeline section to changes. Rows without a time are omitted."""
-    found = []
+    timeline = []
     for row in rows:
         fields = dict(zip(columns, row, strict=True))
         if fields["at"] is not None and math.isfinite(fields["at"]):
             phase = fields["phase"]
-            found.append(Change(**{**fields, "phase": None if phase is None else Phase(phase)}))
-    return found
+            timeline.append(Change(**{**fields, "phase": None if phase is None else Phase(phase)}))
+    return timeline
 
 
 def draw(changes: Sequence[Change], width: int, now: float) -> list[Spans]:

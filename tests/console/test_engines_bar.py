@@ -165,9 +165,9 @@ async def test_work_per_minute_is_shown_if_there_is_room(
         await tui.wait_for(lambda: re.fullmatch(r"in ≈[1-9]\d* out ≈[1-9]\d* /min", rate()))
         rates = session.rates("eternaltwin")
         assert rates is not None
-        assert rates.entered is not None
-        assert rates.left is not None
-        assert 1.2 < rates.entered / rates.left < 1.8, "60 tasks, of which 40 are complete"
+        assert rates.inflow is not None
+        assert rates.outflow is not None
+        assert 1.2 < rates.inflow / rates.outflow < 1.8, "60 tasks, of which 40 are complete"
 
 
 async def test_an_action_refuses_marked_nodes_of_other_engines(all_engines: str, tmp_path: Path) -> None:

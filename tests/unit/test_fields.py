@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -9,11 +10,13 @@ import msgspec
 import pytest
 
 from console.cli import schema, tables
+from console.model.conditions import COMPARED
 from console.model.fields import audit_entry, change, dead_letter, hit, incident, node, run
 from console.model.fields.field import Context, Field, Form, RecordType, by, within
 from console.model.filter import Fields, parse
 from console.model.row_list import RowList
 from console.text import spans
+from queries.contract.builtin import builtin
 from queries.records.node import Hit, Match, Node, Phase
 from queries.records.record import Record
 
@@ -125,3 +128,15 @@ def test_a_field_of_an_inner_record_is_one_of_the_outer() -> None:
     nowhere: Field[Thing] = within(node.NAMED["phase"], "", lambda thing, context: context.node(thing.color))
     assert (nowhere.json, nowhere.texts(THINGS[0], Context())) == ("", [])
     assert nowhere.shown(THINGS[0], Context(node=lambda _: found))[0][0] == "◆ held"
+
+
+def test_the_server_compares_what_the_fields_say() -> None:
+    statements = {
+        part.text
+        for engine in builtin()
+        for name, parts in engine.statements.items()
+        if name.startswith("matching")
+        for part in parts
+    }
+    compared = {name for text in statements for name in re.findall(r"::jsonb -> '(\w+)'", text)}
+    assert compared == {field.json for field in COMPARED.values()} | {"phase"}

@@ -18,15 +18,15 @@ def measured(*samples: tuple[float, int, int, int | None], spec: FlowSpec = KEPT
 
 
 def test_finished_work_is_new_work_minus_the_growth_of_unfinished_work() -> None:
-    assert measured((0, 100, 0, 10), (30, 112, 0, 16)) == Rates(entered=24, left=12)
+    assert measured((0, 100, 0, 10), (30, 112, 0, 16)) == Rates(inflow=24, outflow=12)
 
 
 def test_deleted_rows_are_finished_work_where_the_engine_deletes_them() -> None:
-    assert measured((0, 100, 50, None), (60, 103, 59, None), spec=DELETED) == Rates(entered=3, left=9)
+    assert measured((0, 100, 50, None), (60, 103, 59, None), spec=DELETED) == Rates(inflow=3, outflow=9)
 
 
 def test_without_exact_counts_finished_work_is_not_recorded() -> None:
-    assert measured((0, 100, 0, 10), (60, 112, 0, None)) == Rates(entered=12)
+    assert measured((0, 100, 0, 10), (60, 112, 0, None)) == Rates(inflow=12)
 
 
 def test_nothing_is_known_before_the_second_sample_or_about_another_engine() -> None:
@@ -38,12 +38,12 @@ def test_nothing_is_known_before_the_second_sample_or_about_another_engine() -> 
 
 def test_only_the_last_minute_counts() -> None:
     samples = [(at, 100 + (1000 if at >= 20 else 0), 0, 0) for at in range(0, 101, 10)]
-    assert measured(*samples) == Rates(entered=0, left=0)
+    assert measured(*samples) == Rates(inflow=0, outflow=0)
 
 
 def test_a_reset_of_the_counters_begins_again() -> None:
     assert measured((0, 100, 0, 0), (60, 5, 0, 0)) is None
-    assert measured((0, 100, 0, 0), (60, 5, 0, 0), (120, 6, 0, 0)) == Rates(entered=1, left=1)
+    assert measured((0, 100, 0, 0), (60, 5, 0, 0), (120, 6, 0, 0)) == Rates(inflow=1, outflow=1)
 
 
 def test_counters_that_are_no_longer_recorded_begin_again() -> None:

@@ -51,7 +51,7 @@ def test_a_part_takes_words_from_the_file_that_includes_it() -> None:
     }
     statement = parse_statement(expand("late.sql", files.__getitem__))
     assert statement.text == "SELECT 1 FROM jobs\n WHERE status = 'paused'\n AND $1::int > wrong"
-    assert str(locate(statement, statement.text.index("wrong") + 1, "no")) == "late.sql:4:14: no"
+    assert str(locate(statement, statement.text.index("wrong") + 1, "no")) == "late.sql:4:15: no"
     assert str(locate(statement, statement.text.index("status") + 1, "no")) == "part.sql:2:8: no"
 
 
@@ -62,7 +62,7 @@ def test_settings_have_names_and_faults_show_what_is_written() -> None:
     assert statement.text == f"SELECT 1\n WHERE t < {sent} AND $2::int > wrong"
     assert statement.parameters == ("settings", "limit")
     fault = locate(statement, statement.text.index("wrong") + 1, "no such column")
-    assert str(fault) == "x.sql:2:31: no such column"
+    assert str(fault) == "x.sql:2:32: no such column"
 
 
 @pytest.mark.parametrize(

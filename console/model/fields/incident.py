@@ -107,9 +107,9 @@ def _nodes(row: Bundle[Item], context: Context) -> Spans:
         one = row.records[0]  # with its symptoms
     if one is None:
         return _number(row, context)
-    found = _node_of(one, context)
-    if found is not None:
-        return [(found.title, "")]
+    named_node = _node_of(one, context)
+    if named_node is not None:
+        return [(named_node.title, "")]
     _, kind, key = split_id(one.finding.node_id)
     return [(f"{kind} {key}", "$faint")]
 
@@ -120,7 +120,7 @@ def _number(row: Bundle[Item], context: Context) -> Spans:
         return [(count_nodes(len({item.finding.node_id for item in row.records}), ()), "bold")]
     whole = len(incident.findings) + len(incident.explained)
     shown = f"{len(row.records)} of " if len(row.records) < whole else ""
-    titles = [found.title for id_ in incident.node_ids[:SHOWN] if (found := context.node(id_))]
+    titles = [named_node.title for id_ in incident.node_ids[:SHOWN] if (named_node := context.node(id_))]
     more = ", …" if len(set(titles)) > 1 else ""
     return [
         (shown + size(incident), "bold"),
@@ -132,15 +132,15 @@ def _number(row: Bundle[Item], context: Context) -> Spans:
 def _phase(row: Bundle[Item], context: Context) -> Spans:
     if row.record is None:
         return []
-    found = _node_of(row.record, context)
-    if found is not None:
-        return node.NAMED["phase"].shown(found, context)
+    named_node = _node_of(row.record, context)
+    if named_node is not None:
+        return node.NAMED["phase"].shown(named_node, context)
     return [("gone" if row.record.finding.node_id in context.gone else "", "$faint")]
 
 
 def _phase_name(row: Bundle[Item], context: Context) -> str:
-    found = None if row.record is None else _node_of(row.record, context)
-    return "" if found is None else found.phase
+    named_node = None if row.record is None else _node_of(row.record, context)
+    return "" if named_node is None else named_node.phase
 
 
 def _engine(row: Bundle[Item], context: Context) -> Spans:
@@ -199,7 +199,7 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
     ),
     Field(
         "node",
-        lambda item, context: found.title if (found := _node_of(item, context)) else None,
+        lambda item, context: named_node.title if (named_node := _node_of(item, context)) else None,
         searched=True,
         title="nodes",
         about="what it holds back: a title, or how many",

@@ -126,7 +126,7 @@ def _rows(dry_run: DryRun, cells: int, limit: int, key: str) -> list[Spans]:
     if number and not limit:
         note = f"{key} shows {counted(number, 'row')}; nothing is changed yet"
         return [heading("Rows before and after", note)]
-    rows = differences(dry_run.changes, cells, limit=limit, known=dry_run.titles)
+    rows = differences(dry_run.changes, cells, limit=limit, titles=dry_run.titles)
     head_line = heading("Rows before and after", "rolled back, nothing is changed yet")
     return [head_line, *(rows or [plain("none", "$faint")])]
 
@@ -218,7 +218,7 @@ def result_lines(
     """
     names = titles_of(results)
     below = {change.id for change in changes[:ROWS_SHOWN]}
-    rows = differences(changes, cells, known=names)
+    rows = differences(changes, cells, titles=names)
     rows += wrapped(f"The audit log has the rows of {logged} more nodes.", cells, "$faint") if logged else []
     return stacked(
         outcomes(results, cells, limit=limit, below=below),

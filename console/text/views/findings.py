@@ -15,7 +15,7 @@ from queries.text.safe_text import safe_text
 
 
 def findings(
-    found: Iterable[Finding],
+    problems: Iterable[Finding],
     cells: int,
     *,
     now: float,
@@ -25,7 +25,7 @@ def findings(
 
     ``helps`` returns how to run the suggested action.
     """
-    return stacked(*(finding_lines(each, cells, now=now, helps=helps, indent=2, ids=False) for each in found))
+    return stacked(*(finding_lines(each, cells, now=now, helps=helps, indent=2, ids=False) for each in problems))
 
 
 def finding_lines(

@@ -15,7 +15,7 @@ SHOWN = 5  # nodes of an incident that are listed
 
 
 def incidents(
-    found: Iterable[Incident],
+    causes: Iterable[Incident],
     cells: int,
     *,
     now: float,
@@ -32,7 +32,7 @@ def incidents(
             return finding_lines(incident.findings[0], cells, now=now, helps=helps, indent=0, ids=True)
         return _incident(incident, cells, now, command)
 
-    return stacked(*([*lines(incident), *explanation(incident, cells, 2)] for incident in found))
+    return stacked(*([*lines(incident), *explanation(incident, cells, 2)] for incident in causes))
 
 
 def single(incident: Incident) -> bool:

@@ -95,11 +95,11 @@ def pairs(rows: Iterable[tuple[str, str | Spans]], cells: int, indent: int = 2) 
     room = min(max((formatting.width(name) for name, _ in items), default=0), max(cells // 3, 6))
     lines: list[Spans] = []
     for name, value in items:
-        left: Spans = [(" " * indent, ""), (formatting.fit(safe_text(name), room), "$faint"), ("  ", "")]
+        margin: Spans = [(" " * indent, ""), (formatting.fit(safe_text(name), room), "$faint"), ("  ", "")]
         shown = [(safe_text(value), link(value))] if isinstance(value, str) else safe(value)
-        for part in wrap(shown, max(cells - width(left), 8)):
-            lines.append([*left, *part])
-            left = [(" " * (indent + room + 2), "")]
+        for part in wrap(shown, max(cells - width(margin), 8)):
+            lines.append([*margin, *part])
+            margin = [(" " * (indent + room + 2), "")]
     return lines
 
 

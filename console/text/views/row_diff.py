@@ -51,11 +51,11 @@ def differences(
     cells: int = UNLIMITED,
     *,
     limit: int = ROWS_SHOWN,
-    known: Mapping[str, str] = {},
+    titles: Mapping[str, str] = {},
 ) -> list[Spans]:
     """Return each changed row with its differing columns, before and after.
 
-    Lines have at most ``cells`` cells. ``known``: titles of the nodes.
+    Lines have at most ``cells`` cells. ``titles``: of the nodes, by id.
     """
     lines: list[Spans] = []
     node = None
@@ -63,7 +63,7 @@ def differences(
         if change.id != node:
             if node is not None:
                 lines.append([])
-            lines += named(change.id, known.get(change.id, ""), cells, 2)
+            lines += named(change.id, titles.get(change.id, ""), cells, 2)
             node = change.id
         lines += _row(change, cells)
     if len(changes) > limit:
@@ -104,8 +104,8 @@ def _columns(change: RowChange, cells: int) -> list[Spans]:
         if formatting.width(name) > room:
             lines.append(plain(formatting.crop(name, cells - 6), "$faint", 6))
             name = ""
-        left: Spans = [("      ", ""), (formatting.fit(safe_text(name), room), "$faint"), ("  ", "")]
-        lines += _beside(left, old, new, cells)
+        margin: Spans = [("      ", ""), (formatting.fit(safe_text(name), room), "$faint"), ("  ", "")]
+        lines += _beside(margin, old, new, cells)
     return lines
 
 
@@ -127,17 +127,17 @@ def _text(value: object) -> str | None:
     return document_diff.large(value) or formatting.scalar(value)
 
 
-def _beside(left: Spans, old: str | None, new: str | None, cells: int) -> list[Spans]:
+def _beside(margin: Spans, old: str | None, new: str | None, cells: int) -> list[Spans]:
     """Return ``old → new`` on one line if it fits, else on two lines."""
-    start = width(left)
+    start = width(margin)
     room = max(cells - start - 2, 8)
     if old is None or new is None:
         mark, value, style = ("- ", old, "$removed") if new is None else ("+ ", new, "$added")
-        return [[*left, (mark, ""), (formatting.crop(value or "", room), style)]]
+        return [[*margin, (mark, ""), (formatting.crop(value or "", room), style)]]
     if start + formatting.width(old) + formatting.width(new) + 3 <= cells:
-        return [[*left, (old, "$removed"), (" → ", "$faint"), (new, "$added")]]
+        return [[*margin, (old, "$removed"), (" → ", "$faint"), (new, "$added")]]
     return [
-        [*left, ("- ", "$removed"), (formatting.crop(old, room), "$removed")],
+        [*margin, ("- ", "$removed"), (formatting.crop(old, room), "$removed")],
         [(" " * start, ""), ("+ ", "$added"), (formatting.crop(new, room), "$added")],
     ]
 

@@ -121,8 +121,8 @@ class EngineNumbers(Record):
         if name == "oldest" and line.stuck and line.oldest:
             text = f"oldest {line.oldest}"
         elif name == "rates" and line.rates is not None:
-            entered, left = (formatting.rate(number) for number in (line.rates.entered, line.rates.left))
-            text = f"in {entered} out {left} /min"
+            inflow, outflow = (formatting.rate(number) for number in (line.rates.inflow, line.rates.outflow))
+            text = f"in {inflow} out {outflow} /min"
         elif name == "trend":
             text = line.trend
         return Content.styled(text, "$faint")
