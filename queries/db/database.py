@@ -215,7 +215,13 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def writing(
-        self, schema: str = "", over: str = "write", limit: float | None = None, tables: Sequence[TableName] = ()
+        self,
+        schema: str = "",
+        over: str = "write",
+        limit: float | None = None,
+        tables: Sequence[TableName] = (),
+        *,
+        waits: float = 0.0,
     ) -> AsyncIterator[Transaction]:
         """Open a READ COMMITTED transaction. It is rolled back unless the body commits it.
 
@@ -224,7 +230,7 @@ class Database:
         ``over`` is the connection: "read" allows a second writing transaction at the same time. No statement runs after
         ``limit`` seconds. If this process hangs, the server ends the transaction one second later. ``tables`` are
         locked as a change locks them, with BEGIN. The first statement raises TableLockedError if another session locks
-        one.
+        one. ``waits``: seconds that it may last longer, because it waits for a lock before it has another one.
         """
         most = WRITE_SECONDS * self.patience
         limit = max(round(min(limit or most, most), 1), 0.1)
@@ -233,13 +239,13 @@ class Database:
             "idle_in_transaction_session_timeout": min(IDLE_SECONDS, most),
         }
         if self.server is not None and self.server.version >= 17:
-            timeouts["transaction_timeout"] = limit + 1.0
+            timeouts["transaction_timeout"] = limit + waits + 1.0
         settings = StatementSettings(limit=limit, schemas=(schema,) if schema else ())
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, timeouts)
         begin = "; ".join(filter(None, (begin, statement("fire_triggers").text, lock_tables(tables))))
         async with self._locks[over]:
             transaction = self._transaction(over, begin, settings, reads=False)
-            transaction.limit_time(limit)
+            transaction.limit_time(limit + waits)
             try:
                 yield transaction
             finally:

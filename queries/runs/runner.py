@@ -14,7 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from typing import Protocol
 
 from queries.db.backoff import OUTAGE_SECONDS, Backoff
-from queries.db.errors import NO_CONNECTION
+from queries.db.errors import NO_CONNECTION, OvertakenError
 from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.runs.steps import Ask, Changed, ChangePart, Close, Ended, Event, Pause, Policy, Reason, Step, Watch
 from queries.runs.total import Total
@@ -247,7 +247,10 @@ class Runner:
                     raise error
 
     def _end(self, task: asyncio.Task[Changed | None]) -> BaseException | None:
-        """Apply a change that has ended, and return its error."""
+        """Apply a change that has ended, and return its error.
+
+        That of a change which could not take the lock of the run is none: the events say if another console has it.
+        """
         step, error = self._running.pop(task), task.exception()
         changed = None if error is not None else task.result()
         if changed is not None:
@@ -255,7 +258,7 @@ class Runner:
         else:
             self._current = False
             self._doubtful |= set(step.ids)
-        return error
+        return None if isinstance(error, OvertakenError) else error
 
     async def _read(self) -> None:
         """Read the events, and begin again from them."""

@@ -5,8 +5,9 @@ of a transaction: one is appended before COMMIT, with the transaction's mark, an
 continues the run asks the server for transactions without an outcome. If the server cannot tell, their nodes are
 unknown. A lost line costs a query, and at most a change that its version guard refuses. A run with a line that was
 changed is not used. A file with the name of the run, in a folder beside the audit file, is locked by the console that
-continues it, and is deleted when the run has ended. The transactions share the advisory lock of the run, as those in
-the table do.
+continues it, and is deleted when the run has ended. A console that takes the run over replaces the file: the other one
+changes nothing more, because its file has no name. The transactions share the advisory lock of the run, as those in the
+table do.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries.db.database import Database
-from queries.db.errors import DatabaseError, LockedError
+from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.transaction import Transaction
 from queries.files.state_file import open_private
 from queries.records.action import Outcome, Result
@@ -75,8 +76,12 @@ class FileRun:
         return self
 
     async def guard(self, transaction: Transaction) -> None:
-        """Share the lock of the run. Raises OvertakenError."""
-        await run_log.guard_alone(transaction, self.id)
+        """Share the lock of the run.
+
+        Raises OvertakenError if another process continues it.
+        """
+        await run_log.share(transaction, self.id)
+        self._check()
 
     def named(self, **more: Any) -> dict[str, Any]:
         """Return the argument of an audit log entry."""
@@ -87,11 +92,20 @@ class FileRun:
         self._proofs[mark.xid] = proof
 
     async def take_over(self, entry: AuditLogEntry) -> bool:
-        """Return True: the lock keeps other processes away."""
+        """Lock the run, also instead of the process that did. Return True.
+
+        Raises DatabaseError.
+        """
+        try:
+            self.lock()
+        except LockedError:
+            self._path.unlink(missing_ok=True)
+            self.lock()
         return True
 
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
-        """Append the entry of an event. Raises DatabaseError."""
+        """Append the entry of an event. Raises DatabaseError, OvertakenError."""
+        self._check()
         named = msgspec.structs.replace(entry, id=audit_log.entry_id(), at=time.time())
         self.file.append(run_log.naming(named, self.named(**event)), intended=False)
         self.ended = event["event"] == END
@@ -101,12 +115,14 @@ class FileRun:
 
         The server is asked for transactions without an outcome, and after a failover for all. Raises DatabaseError.
         """
-        await run_log.wait_for_end(self._database, self.id)
         entries: list[AuditLogEntry] = []
-        for line, outcome in _changes(self._lines()):
-            entry = line.entry if outcome is None else await self._entry(line, outcome)
-            if entry is not None:
-                entries.append(entry)
+        async with run_log.locked(self._database, self.id):
+            if guarded:
+                self._check()
+            for line, outcome in _changes(self._lines()):
+                entry = line.entry if outcome is None else await self._entry(line, outcome)
+                if entry is not None:
+                    entries.append(entry)
         self.ended = bool(entries) and entries[0].is_end
         return entries[::-1]
 
@@ -132,6 +148,14 @@ class FileRun:
             if self.ended:
                 self._path.unlink(missing_ok=True)
             os.close(lock)
+
+    def _check(self) -> None:
+        with contextlib.suppress(OSError):
+            if self._locked is not None and os.fstat(self._locked).st_nlink:
+                return
+        raise OvertakenError(
+            f"Another console continues the run {self.id} now, so this console does not.", "Nothing was changed."
+        )
 
     def _lines(self) -> Iterator[Line]:
         """Yield the lines of the run after its beginning, the last first.
@@ -197,9 +221,9 @@ def is_id(text: str) -> bool:
 
 
 def load(local: Local, name: str) -> FileRun | None:
-    """Open and lock a run; None if the file has none of this name.
+    """Return a run; None if the file has none of this name.
 
-    Raises DatabaseError if it is changed, in use, or of another database.
+    Raises DatabaseError if it is changed, or of another database.
     """
     if (run := _read(local, name)) is None:
         return None
@@ -207,7 +231,7 @@ def load(local: Local, name: str) -> FileRun | None:
     if origin is None or not origin.same(local.file.origin()):
         owner = "" if origin is None else f"the database {origin.database} of "
         raise DatabaseError(f"The run {name} belongs to {owner}another server.", "Nothing was changed.")
-    return run.lock()
+    return run
 
 
 def _read(local: Local, name: str) -> FileRun | None:

@@ -2,15 +2,14 @@
 
 A run is its first entry, whose id is its name. Each later entry names it: those of the changes, and those of events,
 such as the answers of a cohort or a decision of the operator. An entry is written under the lock of the run, which the
-changes share, and only by the process that continues the run. So a process that has the lock alone knows what was done:
-an entry is there if and only if its transaction has committed. Nothing else must be remembered.
+process that continues the run shares with itself only. So a process that has the lock alone knows what was done: an
+entry is there if and only if its transaction has committed. Nothing else must be remembered. The lock is waited for in
+the server's queue, so a process that wants it alone has it when the changes have ended that had begun before.
 """
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
-import time
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -19,7 +18,8 @@ from typing import Any, Protocol
 import msgspec
 
 from queries.db.database import Database
-from queries.db.errors import DatabaseError, LockedError, OvertakenError
+from queries.db.errors import DatabaseError, LockedError, OvertakenError, TableLockedError
+from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
 from queries.read.question import NOW
@@ -29,9 +29,10 @@ from queries.records.run import Member, commands_of
 from queries.write import audit_log
 from queries.write.transaction_mark import Provable, TransactionMark
 
+ALONE, SHARED = "run_lock", "run_lock_shared"  # statements that take a lock
 BEGIN, RESUME, SKIPPED = "begin", "resume", "skipped"  # kinds of events, beside END
-LOCK_SECONDS, PAUSE_SECONDS = 2.0, 0.02  # seconds to wait for the lock within a transaction, and between attempts
-EARLIER_LOCK_SECONDS = 20.0  # to wait for a transaction that an earlier console has left behind
+GUARD_SECONDS = 2.0  # that a change waits for the lock: a part of the time of its transaction
+LOCK_SECONDS = 20.0  # to wait for a transaction that is under way, or that an earlier console has left behind
 UNLISTED = " Without the file {file} the run is listed no more."
 OPEN_RUNS = 100  # unfinished runs of a schema that are looked at
 
@@ -113,7 +114,7 @@ class TableRun:
 
         Raises OvertakenError if another process continues it.
         """
-        await _lock(transaction, self.id, "run_lock_shared")
+        await share(transaction, self.id)
         await self._check(transaction)
 
     def named(self, **more: Any) -> dict[str, Any]:
@@ -128,7 +129,7 @@ class TableRun:
 
         Raises DatabaseError.
         """
-        async with _locked(self._database, self.id) as transaction:
+        async with locked(self._database, self.id) as transaction:
             last = await _last(transaction, self.id)
             if last["ended"]:
                 return False
@@ -143,7 +144,7 @@ class TableRun:
         Waits until no transaction of it is running. ``guarded`` False: only look, without continuing it. Raises
         DatabaseError, OvertakenError.
         """
-        async with _locked(self._database, self.id) as transaction:
+        async with locked(self._database, self.id) as transaction:
             if guarded:
                 await self._check(transaction)
             rows = await transaction.rows(statement("run_events"), {"id": self.id})
@@ -153,7 +154,7 @@ class TableRun:
 
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
         """Write the entry of an event. Raises DatabaseError, OvertakenError."""
-        async with _locked(self._database, self.id) as transaction:
+        async with locked(self._database, self.id, SHARED) as transaction:
             await self._check(transaction)
             await audit_log.append(transaction, naming(entry, self.named(**event)))
             await transaction.control("COMMIT")
@@ -189,7 +190,7 @@ async def begin(
     """
     nodes = listed_members(members)
     entry = naming(entry, {**beginning(event, nodes), "process": process})
-    async with _locked(database, f"of {entry.schema}") as transaction:
+    async with locked(database, f"of {entry.schema}") as transaction:
         for other in (
             await _listed(transaction, entry.schema, OPEN_RUNS, event["kind"], open_only=True)
             if event["groups"]
@@ -274,46 +275,31 @@ async def _last(transaction: Transaction, run: str) -> Mapping[str, Any]:
     return rows[0]
 
 
-async def _lock(transaction: Transaction, name: str, how: str = "run_lock") -> None:
-    """Wait for a lock a short time.
-
-    A statement that fails at a lock would end the transaction. Raises OvertakenError.
-    """
-    until = time.monotonic() + LOCK_SECONDS
-    while not (await transaction.rows(statement(how), {"query": name}))[0]["taken"]:
-        if time.monotonic() > until:
-            raise OvertakenError(f"Another console is working on the run {name}.", "Nothing was changed.")
-        await asyncio.sleep(PAUSE_SECONDS)
-
-
-async def guard_alone(transaction: Transaction, run: str) -> None:
-    """Share the lock of a run that is not in the table. Raises OvertakenError.
-
-    Its end can then be waited for.
-    """
-    await _lock(transaction, run, "run_lock_shared")
-
-
-async def wait_for_end(database: Database, run: str) -> None:
-    """Wait until no transaction of a run is running. Raises DatabaseError."""
-    async with _locked(database, run):
-        pass
+async def share(transaction: Transaction, run: str) -> None:
+    """Share the lock of a run with its other changes. Raises OvertakenError."""
+    await _lock(transaction, run, SHARED, GUARD_SECONDS)
 
 
 @asynccontextmanager
-async def _locked(database: Database, name: str) -> AsyncIterator[Transaction]:
-    """Open a writing transaction that holds a lock alone.
+async def locked(database: Database, name: str, how: str = ALONE) -> AsyncIterator[Transaction]:
+    """Open a writing transaction that holds a lock.
 
-    Waits for a transaction that an earlier console has left behind.
+    Waits for transactions that are under way. Raises DatabaseError, OvertakenError.
     """
-    until = time.monotonic() + EARLIER_LOCK_SECONDS
-    while True:
-        async with database.writing() as transaction:
-            try:
-                await _lock(transaction, name)
-            except OvertakenError:
-                if time.monotonic() > until:
-                    raise
-                continue
-            yield transaction
-            return
+    async with database.writing(waits=LOCK_SECONDS) as transaction:
+        await _lock(transaction, name, how, LOCK_SECONDS, LOCK_SECONDS + 1)
+        yield transaction
+
+
+async def _lock(transaction: Transaction, name: str, how: str, seconds: float, limit: float | None = None) -> None:
+    """Wait for a lock. Raises DatabaseError, OvertakenError.
+
+    ``limit``: seconds for the statement, if those of the transaction are not enough.
+    """
+    values = {"query": name, "limit": round(seconds * 1000)}
+    try:
+        await transaction.batch([Query(statement(how), values, limit=limit)])
+    except TableLockedError:  # by the BEGIN
+        raise
+    except LockedError as error:
+        raise OvertakenError(f"Another console is working on the run {name}.", "Nothing was changed.") from error

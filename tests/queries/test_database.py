@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
-import tempfile
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
@@ -430,53 +426,11 @@ async def test_several_hosts_a_password_file_and_a_standby(
 # Behind a pooler in transaction mode
 
 
-@pytest.fixture
-def pooler(server: PostgresServer) -> Iterator[str]:
-    """Start a pgbouncer with two connections per database; yield its ``host:port``."""
-    binary = shutil.which("pgbouncer")
-    if binary is None:
-        pytest.skip("pgbouncer is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="unstick-pooler-"))
-    folder.chmod(0o755)
-    with asyncio.Runner() as runner:
-        port = runner.run(free_port())
-    (folder / "pgbouncer.ini").write_text(
-        f"[databases]\n* = host=127.0.0.1 port={server.port} user=postgres password={server.password}\n"
-        f"[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={port}\nunix_socket_dir=\nauth_type=any\n"
-        "pool_mode=transaction\ndefault_pool_size=2\n"
-    )
-    user = ["-u", "nobody"] if os.geteuid() == 0 else []
-    process = subprocess.Popen([binary, "-q", *user, str(folder / "pgbouncer.ini")], stderr=subprocess.DEVNULL)
-    yield f"127.0.0.1:{port}"
-    process.terminate()
-    process.wait()
-    shutil.rmtree(folder)
-
-
-async def free_port() -> int:
-    listening = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port: int = listening.sockets[0].getsockname()[1]
-    listening.close()
-    return port
-
-
-async def through(pooler: str, dsn: str) -> asyncpg.Connection:
-    """Connect as another client when the pooler accepts connections."""
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                return await asyncpg.connect(
-                    f"postgresql://x@{pooler}/{dsn.rpartition('/')[2]}", statement_cache_size=0
-                )
-            except (OSError, asyncpg.PostgresConnectionError):
-                await asyncio.sleep(0.01)
-
-
 async def test_behind_a_pooler_each_transaction_may_have_another_backend(
     eternaltwin_db: EternaltwinDb, pooler: str, eternaltwin: str, tmp_path: Path
 ) -> None:
     """The backends keep the settings of their previous clients."""
-    rude = [await through(pooler, eternaltwin) for _ in range(2)]
+    rude = [await asyncpg.connect(pooler, statement_cache_size=0) for _ in range(2)]
     for connection in rude:
         await connection.execute("BEGIN")
     for connection in rude:
@@ -491,7 +445,7 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
             await connection.execute("BEGIN; SET LOCAL statement_timeout = 0; COMMIT")
 
     crowds = [asyncio.create_task(crowd(connection)) for connection in rude]
-    workspace = await opened(f"postgresql://x@{pooler}/{eternaltwin.rpartition('/')[2]}", tmp_path)
+    workspace = await opened(pooler, tmp_path)
     pids = set()
     for n in range(12):
         async with workspace.database.reading() as transaction:

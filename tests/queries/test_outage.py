@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from queries.actions import attempt, parts
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import NO_CONNECTION, DatabaseError, LockedError
 from queries.db.transaction import Transaction
 from queries.records.action import Outcome, Result
 from queries.runs import launch, runner, unfinished
@@ -257,6 +257,12 @@ async def begun(workspace: Workspace, ids: list[str]) -> FileRun:
     return run.log
 
 
+async def loaded(workspace: Workspace, name: str) -> FileRun:
+    run = await runs.load(workspace, name)
+    assert isinstance(run.log, FileRun)
+    return run.log
+
+
 def locks(workspace: Workspace) -> Path:
     """Return the folder with a file for each run that has not ended."""
     return workspace.local_file.path.parent / "runs"
@@ -276,8 +282,8 @@ async def test_a_file_is_private_locked_and_of_one_database(
     path = lock_of(workspace)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    with pytest.raises(DatabaseError, match="another console"):
-        await runs.load(workspace, log.id)
+    with pytest.raises(LockedError, match="another console"):
+        (await loaded(workspace, log.id)).lock()
     assert [each.run for each in (await runs.listed(workspace, 9)).runs] == [log.id]
     assert await unfinished.messages(workspace) == [], "this process continues it"
     log.close()
@@ -288,14 +294,15 @@ async def test_a_file_is_private_locked_and_of_one_database(
     assert (await runs.listed(elsewhere, 9)).runs == ()
     with pytest.raises(DatabaseError, match="belongs to the database"):
         await runs.load(elsewhere, log.id)
+    again = await loaded(workspace, log.id)
     path.chmod(0o620)
     with pytest.raises(DatabaseError, match="can be written by other users"):
-        await runs.load(workspace, log.id)
+        await again.take_over(log.begun)
     path.chmod(0o600)
     path.rename(tmp_path / "list")
     path.symlink_to(tmp_path / "list")
     with pytest.raises(DatabaseError, match="symbolic link"):
-        await runs.load(workspace, log.id)
+        await again.take_over(log.begun)
     await elsewhere.close()
     await workspace.close()
 

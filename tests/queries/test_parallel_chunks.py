@@ -107,9 +107,9 @@ async def transactions(workspace: Workspace, dry_run: DryRun, monkeypatch: pytes
     now, most, writing = 0, 0, Database.writing
 
     @asynccontextmanager
-    async def counted(self: Database, *where: Any) -> AsyncIterator[Transaction]:
+    async def counted(self: Database, *where: Any, **more: Any) -> AsyncIterator[Transaction]:
         nonlocal now, most
-        async with writing(self, *where) as transaction:
+        async with writing(self, *where, **more) as transaction:
             now += 1
             most = max(most, now)
             yield transaction
@@ -148,9 +148,9 @@ async def test_reading_gets_its_turn_between_chunks(
 
     @asynccontextmanager
     async def writing(
-        self: Database, schema: str = "", over: str = "write", *options: Any
+        self: Database, schema: str = "", over: str = "write", *options: Any, **more: Any
     ) -> AsyncIterator[Transaction]:
-        async with write(self, schema, over, *options) as transaction:
+        async with write(self, schema, over, *options, **more) as transaction:
             order.append(over)
             yield transaction
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
+from itertools import chain, repeat
 from pathlib import Path
 
+import asyncpg
 import msgspec
 import pytest
 
 from queries.actions import parts
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
+from queries.db.transaction import Transaction
 from queries.records.action import DryRun, Outcome
 from queries.records.run import BULK, REDRIVE, Member, WatchedMember
 from queries.runs import launch, unfinished
@@ -17,13 +21,14 @@ from queries.runs import run as runs
 from queries.runs.cohorts import Budget, RedriveSettings
 from queries.runs.run import Beginning, Run, RunPlan
 from queries.workspace import Workspace
-from queries.write import audit_log
+from queries.write import audit_log, commit_status, run_log
 from tests.command import ROOT
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import dry_run_of, opened, outcomes_of, seen, steps
 from tests.servers import PostgresServer
 
 NODES, PART = 60, 10
+PARTS = 60  # of a bulk that goes on for some seconds
 CHANGED = Outcome.CHANGED
 
 
@@ -91,6 +96,124 @@ async def test_a_colleague_ends_a_bulk(
     assert (listed.state, listed.changed, listed.nodes) == ("stopped", woken, NODES)
     await launch.stop(anna, await runs.load(anna, listed.run))
     assert (await runs.listed(bert, 9)).runs == (listed,), "what has ended is not taken over"
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_a_colleague_ends_a_bulk_that_never_rests(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """One of two parts is always under way.
+
+    Some change nothing, which is recorded beside the other one.
+    """
+    await ends_a_bulk(eternaltwin_db, eternaltwin, tmp_path, monkeypatch, place)
+
+
+async def test_a_colleague_ends_a_bulk_through_a_pooler(
+    eternaltwin_db: EternaltwinDb, pooler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both connections to the server are in use by the bulk."""
+    await ends_a_bulk(eternaltwin_db, pooler, tmp_path, monkeypatch, "table")
+
+
+async def ends_a_bulk(
+    eternaltwin_db: EternaltwinDb, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    if place == "table":
+        await eternaltwin_db.sql(audit_log.ddl())
+    monkeypatch.setattr(parts, "CHUNK_NODES", PART)
+    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1)
+    made = await eternaltwin_db.tasks([await eternaltwin_db.job()] * PARTS * PART, status="Blocked", timer=3600)
+    anna = await opened(dsn, tmp_path)
+    bert = await opened(dsn, tmp_path if place == "file" else tmp_path / "another machine")
+    dry_run = await dry_run_of(anna, "wake", await seen(anna, map(eternaltwin_db.id, made)))
+    stale = [node.partition(":")[2] for n, node in enumerate(dry_run.versions) if n // PART % 4 == 3]
+    await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id::text = ANY ($1)", stale)
+    sent, pauses = commit_status.send_commit, chain([0.05], repeat(0.1))  # the first is shorter: they are out of step
+
+    async def slow(transaction: Transaction) -> str | None:
+        await asyncio.sleep(next(pauses))
+        return await sent(transaction)
+
+    monkeypatch.setattr(commit_status, "send_commit", slow)
+    woken = "SELECT count(*) FROM task WHERE status = 'Available'"
+
+    async def stop(name: str) -> int:
+        """Return how many nodes were changed when it began."""
+        before: int = await eternaltwin_db.value(woken)
+        await launch.stop(bert, await runs.load(bert, name))
+        return before
+
+    mine = steps(anna, dry_run)
+    async for progress in mine:
+        if progress.done >= 3 * PART:
+            break
+    assert progress.run is not None
+    stopping = asyncio.create_task(stop(progress.run.log.id))
+    with pytest.raises(OvertakenError, match="continues the run"):
+        await anext(step async for step in mine if step.done == PARTS * PART)
+    changed = await eternaltwin_db.value(woken)
+    assert changed <= await stopping + 6 * PART, "what was under way, and what began before it could ask"
+    shown = (await launch.look(bert, await runs.load(bert, progress.run.log.id))).run
+    assert (shown.state, shown.changed) == ("stopped", changed)
+    await anna.close()
+    await bert.close()
+
+
+LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('unstick run ' || $1::text, 0))"
+
+
+@pytest.mark.parametrize("killed", [True, False])
+async def test_a_console_that_looks_at_a_bulk_does_not_end_it(
+    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin: str, monkeypatch: pytest.MonkeyPatch, killed: bool
+) -> None:
+    """It is killed while it waits, or keeps the lock for long."""
+    anna, _, dry_run = tasks
+    monkeypatch.setattr(run_log, "GUARD_SECONDS", 0.1)
+    other = await asyncpg.connect(eternaltwin)
+    asked: asyncio.Task[None] | None = None
+    sent = commit_status.send_commit
+
+    async def slow(transaction: Transaction) -> str | None:
+        await asyncio.sleep(0.1)
+        return await sent(transaction)
+
+    async def look(name: str) -> None:
+        async with other.transaction():
+            await other.execute(LOCK, name)
+            await asyncio.sleep(1)
+
+    monkeypatch.setattr(commit_status, "send_commit", slow)
+    async for progress in steps(anna, dry_run):
+        assert progress.run is not None
+        if asked is None and progress.done >= PART:
+            asked = asyncio.create_task(look(progress.run.log.id))
+            await asyncio.sleep(0.05)
+            if killed:
+                other.terminate()
+    assert outcomes_of(progress.runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
+    assert asked is not None
+    if killed:
+        with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
+            await asked
+    else:
+        await asked
+    other.terminate()
+
+
+async def test_a_locked_table_is_an_outcome_of_its_nodes(
+    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin: str
+) -> None:
+    """It is not taken for the lock of the run."""
+    anna, _, dry_run = tasks
+    other = await asyncpg.connect(eternaltwin)
+    async for progress in steps(anna, dry_run):
+        if progress.done >= 2 * PART and not other.is_in_transaction():
+            await other.execute("BEGIN; LOCK TABLE task IN SHARE MODE")
+    outcomes = outcomes_of(progress.runner.total.results)
+    await other.close()
+    assert outcomes.keys() == dry_run.versions.keys()
+    assert set(outcomes.values()) == {CHANGED, Outcome.LOCKED}
 
 
 async def test_what_another_operator_changed_meanwhile_is_said_by_both(

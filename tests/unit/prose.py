@@ -42,7 +42,7 @@ FOREIGN = {
     "tests/unit/prose.py": None,
     "queries/engines/*/schema.sql": None,
     "console/demo/server.py": {"nobody"},  # a user of the operating system
-    "tests/queries/test_database.py": {"nobody"},
+    "tests/queries/conftest.py": {"nobody"},
     "tests/queries/test_demo_server.py": {"nobody"},
     "tests/terminal/test_leaving.py": {"zombie"},  # the state of a process
 }

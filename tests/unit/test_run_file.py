@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.records.audit import AuditLogEntry, Origin
 from queries.records.run import Member
 from queries.write import audit_log, run_file
@@ -27,7 +27,7 @@ def local(folder: Path) -> Local:
     return Local(database=cast(Any, SimpleNamespace()), file=file, log=file)
 
 
-def test_a_file_that_others_can_write_is_refused_by_name(tmp_path: Path) -> None:
+async def test_a_file_that_others_can_write_is_refused_by_name(tmp_path: Path) -> None:
     begun = run_file.begin(local(tmp_path), ENTRY, {"kind": "bulk"}, MEMBERS)
     begun.close()
     (tmp_path / "audit_log.jsonl").chmod(0o666)
@@ -36,7 +36,7 @@ def test_a_file_that_others_can_write_is_refused_by_name(tmp_path: Path) -> None
     (tmp_path / "audit_log.jsonl").chmod(0o600)
     (tmp_path / "runs" / begun.id).chmod(0o666)
     with pytest.raises(DatabaseError, match=f"{begun.id} is not used: it can be written by other users"):
-        run_file.load(local(tmp_path), begun.id)
+        await loaded(local(tmp_path), begun.id).take_over(ENTRY)
 
 
 def test_the_file_of_an_earlier_version_is_refused_by_name(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ async def test_a_run_that_has_ended_can_be_read_but_is_listed_no_more(tmp_path: 
     run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
     assert [each.begun.id for each in run_file.unfinished(place)[0]] == [run.id]
     assert run_file.unfinished(place, idle=True) == ([], []), "this process continues it"
-    with pytest.raises(DatabaseError, match="is running in another console"):
-        run_file.load(place, run.id)
+    with pytest.raises(LockedError, match="is running in another console"):
+        loaded(place, run.id).lock()
     await run.record(ENTRY, {"event": "end", "reason": "done"})
     run.close()
     assert list((tmp_path / "runs").iterdir()) == []
@@ -123,3 +123,21 @@ async def test_a_run_that_has_ended_can_be_read_but_is_listed_no_more(tmp_path: 
     assert ended is not None
     assert ended["reason"] == "done"
     assert run_file.unfinished(place) == ([], [])
+
+
+async def test_a_console_that_was_overtaken_records_nothing(tmp_path: Path) -> None:
+    place = local(tmp_path)
+    run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
+    other = loaded(place, run.id)
+    with pytest.raises(OvertakenError):
+        await other.record(ENTRY, {"event": "end", "reason": "stopped"})
+    assert await other.take_over(ENTRY)
+    with pytest.raises(OvertakenError, match="continues the run"):
+        await run.record(ENTRY, {"event": "end", "reason": "done"})
+    run.close()
+    await other.record(ENTRY, {"event": "end", "reason": "stopped"})
+    other.close()
+    ended = loaded(place, run.id).listed().ended
+    assert ended is not None
+    assert ended["reason"] == "stopped"
+    assert list((tmp_path / "runs").iterdir()) == []
