@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import signal
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterable, Iterator
+from contextlib import AbstractContextManager
 from types import FrameType
 from typing import Any
 
@@ -23,38 +24,35 @@ async def ended_by_ctrl_c(command: Coroutine[Any, Any, int]) -> int:
         return await command
 
 
-@contextlib.contextmanager
-def ctrl_c_calls(handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
-    """Let SIGINT call ``handler``, at once, in the main thread."""
-    before = signal.getsignal(signal.SIGINT)
-    if before is signal.SIG_IGN or threading.current_thread() is not threading.main_thread():
-        yield  # background jobs of a shell script ignore it
-        return
-    signal.signal(signal.SIGINT, handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+def ctrl_c_calls(handler: Callable[[int, FrameType | None], Any]) -> AbstractContextManager[None]:
+    """Let SIGINT call ``handler``, at once.
+
+    Background jobs of a shell script ignore it.
+    """
+    return _handled((signal.SIGINT,) if _is_heard(signal.SIGINT) else (), handler)
 
 
-@contextlib.contextmanager
-def signals_call(handler: Callable[[], None]) -> Iterator[None]:
+def signals_call(handler: Callable[[], None]) -> AbstractContextManager[None]:
     """Let SIGINT, SIGTERM and SIGHUP call ``handler`` instead of ending the program.
 
-    Only the main thread hears of signals.
+    nohup lets it ignore SIGHUP.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
     loop = asyncio.get_running_loop()
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
-    if before[signal.SIGHUP] is signal.SIG_IGN:  # set by nohup
-        del before[signal.SIGHUP]
-    for number in before:
-        loop.add_signal_handler(number, handler)
+    hangup = (signal.SIGHUP,) if _is_heard(signal.SIGHUP) else ()
+    return _handled((signal.SIGINT, signal.SIGTERM, *hangup), lambda *_: loop.call_soon_threadsafe(handler))
+
+
+def _is_heard(number: signal.Signals) -> bool:
+    return signal.getsignal(number) is not signal.SIG_IGN
+
+
+@contextlib.contextmanager
+def _handled(numbers: Iterable[signal.Signals], handler: Callable[[int, FrameType | None], Any]) -> Iterator[None]:
+    """Let signals call ``handler``. Only the main thread hears of them."""
+    is_main = threading.current_thread() is threading.main_thread()
+    before = {number: signal.signal(number, handler) for number in numbers} if is_main else {}
     try:
         yield
     finally:
         for number, action in before.items():
-            loop.remove_signal_handler(number)
             signal.signal(number, action)

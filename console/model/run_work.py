@@ -168,7 +168,7 @@ class RunWork:
         """State of a redrive."""
         if self._report is None:
             assert self.run is not None
-            self._report = redrive_plan.report(self.run, Redrive(self.run.plan.ids, self.run.plan.cohorts), None)
+            self._report = redrive_plan.report(self.run, self.run.plan.redrive(), None)
         return self._report
 
     def counted(self) -> dict[Outcome, int]:

@@ -80,7 +80,7 @@ def proceed(
     plan = run.plan
     if plan.is_redrive:
         world = RedriveWorld(workspace, run, decisions)
-        return Runner(world, lambda: Redrive(plan.ids, plan.cohorts), decisions, fresh=run.fresh)
+        return Runner(world, plan.redrive, decisions, fresh=run.fresh)
     return _runner(workspace, dry_run or _unseen(workspace, plan), operator or audit_log.operator(), decisions, run)
 
 
@@ -119,7 +119,7 @@ async def look(workspace: Workspace, run: Run) -> RunDetail:
     Continues nothing. Raises DatabaseError.
     """
     plan, reader = run.plan, workspace.named(run.plan.label)
-    policy = Redrive(plan.ids, plan.cohorts) if plan.is_redrive else AllAtOnce([tuple(plan.ids)])
+    policy = plan.redrive() if plan.is_redrive else AllAtOnce([tuple(plan.ids)])
     total, step, unread = Total(), None, ""
     entries = await run.log.entries(guarded=False)
     for entry in entries:

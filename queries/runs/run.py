@@ -16,7 +16,7 @@ from queries.records.action import Answer, Outcomes, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import BULK, REDRIVE, Member, RunCommands, Runs, RunSummary, WatchedMember, commands_of
-from queries.runs.cohorts import RedriveSettings
+from queries.runs.cohorts import Redrive, RedriveSettings
 from queries.runs.steps import Changed, Ended, Event, Extended, Judged
 from queries.workspace import Workspace
 from queries.write import audit_log, run_file, run_log, undo_rights
@@ -65,6 +65,10 @@ class RunPlan(Record):
     def is_redrive(self) -> bool:
         """Return True if it is done in cohorts."""
         return self.beginning.settings is not None
+
+    def redrive(self) -> Redrive:
+        """Return the policy of a redrive, before its first event."""
+        return Redrive(self.ids, self.cohorts)
 
     @property
     def watched(self) -> list[WatchedMember]:
