@@ -45,7 +45,7 @@ async def test_settings_of_a_redrive_survive(own_server: PostgresServer, tmp_pat
         await tui.press("enter")
         await tui.wait_for("Will change 2 tasks")
         await lost_and_found(tui, own_server, "S")
-        await tui.wait_for("Reason, for the audit log", "No dead letter was revived.")
+        await tui.wait_for("Reason, for the audit log", "Nothing was changed.")
         assert value(tui, "reason") == "fix deployed"
         assert [value(tui, f"argument-redrive_{name}") for name in ("cohorts", "budget")] == ["2,3", "77%"]
         own_server.start()

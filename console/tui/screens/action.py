@@ -1,13 +1,14 @@
-"""Dialogs of an action: input, dry run, confirmation, progress and result."""
+"""Dialogs of a change: input, dry run, confirmation, progress and result."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from console.model.filter import Filter
+from console.model.run_work import RunWork
 from console.model.selection import select
 from console.model.session import Session
-from console.tui.screens.ask import AskScreen
+from console.tui.screens.ask import AskScreen, WrongFieldError
 from console.tui.screens.base import MainScreen
 from console.tui.screens.dry_run import Back, DryRunScreen
 from console.tui.screens.edited import edited_plan
@@ -15,7 +16,7 @@ from console.tui.screens.refused import OfferScreen
 from console.tui.screens.result import Again, ResultScreen
 from queries.actions.plan import ActionInput, Plan, plan_selection
 from queries.actions.undo import plan_entry
-from queries.db.errors import DatabaseError
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome
 from queries.records.finding import OPEN
@@ -77,32 +78,79 @@ async def _of_jobs(screen: MainScreen, reader: Reader, targets: Sequence[Node], 
     return plan if isinstance(plan, Plan) else None
 
 
-async def perform(screen: MainScreen, plan: Plan) -> None:
-    """Lead the operator from the plan to the result. Runs in a worker of the app.
+class Course:
+    """Plain change, as the dialogs lead through it."""
+
+    def __init__(self, session: Session, asked: Plan, plan: Plan | None = None) -> None:
+        """``asked``: what the input is about. ``plan``: what the result is about."""
+        self.session, self.asked, self.plan = session, asked, plan
+
+    async def planned(self, entered: ActionInput) -> tuple[Plan, ActionInput]:
+        """Return what is dry-run. Raises DatabaseError, WrongFieldError."""
+        return self.asked, entered
+
+    async def begin(self, dry_run: DryRun) -> RunWork:
+        """Begin what was confirmed. Raises DatabaseError."""
+        return self.session.carry_out(dry_run)
+
+    def summary(self, work: RunWork) -> tuple[str, str]:
+        """Return a line about what was done, and its style."""
+        return f"{self.asked.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn"
+
+
+async def carry_out(screen: MainScreen, course: Course, entered: ActionInput | None = None) -> str | None:
+    """Lead the operator from the input to the result.
 
     If the connection is lost before the commit, one key repeats the dry run with what the operator has entered.
+    ``entered``: the input to begin with. Return the id of the entry or the run to undo, or None. Raises DatabaseError
+    if the change is not possible at all.
     """
-    session = screen.session
-    prepared = plan if plan.action.document is None else await edited_plan(screen, plan)
-    entered, asks = _suggested(session, plan), True
-    while True:
-        dry_run = None if prepared is None else await _confirmed(screen, prepared, entered, asks=asks)
-        if dry_run is None:
-            screen.say("Nothing was changed.", "faint")
-            return
-        entered = ActionInput(reason=dry_run.reason, arguments=dry_run.arguments)
-        try:
-            work = session.carry_out(dry_run)
-        except DatabaseError as error:
-            screen.say(str(error), "bad")
-            continue
-        undone = await screen.app.push_screen_wait(ResultScreen(work, plan))
+    asks = True
+    while (begun := await _begun(screen, course, entered, asks=asks)) is not None:
+        work, entered = begun
+        undone = await screen.app.push_screen_wait(ResultScreen(work, course.plan))
         if not isinstance(undone, Again):
-            break
+            screen.say(*course.summary(work))
+            screen.acted()
+            screen.session.refresh()
+            return undone
         asks = False
-    screen.say(f"{plan.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn")
-    screen.acted()
-    session.refresh()
+    screen.say("Nothing was changed.", "faint")
+    return None
+
+
+async def _begun(
+    screen: MainScreen, course: Course, entered: ActionInput | None, *, asks: bool
+) -> tuple[RunWork, ActionInput] | None:
+    """Ask for input and confirmation until the change has begun.
+
+    ``entered`` is the input to begin with; it is taken as it is if ``asks`` is False. Return None if cancelled.
+    """
+    app, wrong = screen.app, None
+    while True:
+        if asks or entered is None:
+            entered = await app.push_screen_wait(AskScreen(course.asked, entered, wrong))
+        if entered is None:
+            return None
+        asks, wrong = True, None
+        try:
+            answer = await app.push_screen_wait(DryRunScreen(*await course.planned(entered)))
+            if not isinstance(answer, Back):
+                return None if answer is None else (await course.begin(answer), entered)
+        except WrongFieldError as error:
+            wrong = error
+        except NO_CONNECTION as error:
+            wrong = WrongFieldError("", f"Nothing was changed. {error.line}")
+
+
+async def perform(screen: MainScreen, plan: Plan) -> None:
+    """Lead the operator from the plan to the result. Runs in a worker of the app."""
+    prepared = plan if plan.action.document is None else await edited_plan(screen, plan)
+    if prepared is None:
+        screen.say("Nothing was changed.", "faint")
+        return
+    course = Course(screen.session, prepared, plan)
+    undone = await carry_out(screen, course, _suggested(screen.session, plan))
     if undone is not None:
         await undo(screen, undone)
 
@@ -118,23 +166,6 @@ async def undo(screen: MainScreen, name: str) -> None:
         screen.host.refuse(str(error))
     else:
         await perform(screen, plan)
-
-
-async def _confirmed(screen: MainScreen, plan: Plan, before: ActionInput | None, *, asks: bool) -> DryRun | None:
-    """Ask for input and confirmation until the operator confirms or cancels.
-
-    ``before`` is the input to begin with; it is taken as it is if ``asks`` is False. Return None if cancelled.
-    """
-    app = screen.app
-    entered = before
-    if asks or entered is None:
-        entered = await app.push_screen_wait(AskScreen(plan, before))
-    while entered is not None:
-        answer = await app.push_screen_wait(DryRunScreen(plan, entered))
-        if not isinstance(answer, Back):
-            return answer
-        entered = await app.push_screen_wait(AskScreen(plan, entered))
-    return None
 
 
 def _suggested(session: Session, plan: Plan) -> ActionInput | None:

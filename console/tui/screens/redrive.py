@@ -1,4 +1,4 @@
-"""Dialogs of a redrive: settings, and the dry run of the first cohort."""
+"""Redrive of dead letters: its settings, and its first cohort."""
 
 from __future__ import annotations
 
@@ -6,16 +6,18 @@ from collections.abc import Sequence
 
 import msgspec
 
+from console.model.run_work import RunWork
+from console.model.session import Session
 from console.text.views import redrive as views
 from console.tui import keymap
-from console.tui.screens.ask import AskScreen, WrongFieldError
+from console.tui.screens.action import Course, carry_out
+from console.tui.screens.ask import WrongFieldError
 from console.tui.screens.base import MainScreen
-from console.tui.screens.dry_run import Back, DryRunScreen
-from console.tui.screens.result import ResultScreen
 from queries.actions.plan import ActionInput, Plan, count_nodes
 from queries.contract.spec import Action, Argument
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
+from queries.records.action import DryRun
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
 from queries.runs import redrive_plan
@@ -38,87 +40,63 @@ SETTINGS = (
 
 async def redrive(screen: MainScreen, dead_letters: Sequence[DeadLetter], selection: str) -> None:
     """Lead the operator from the selection to the end. Runs in a worker of the app."""
-    workspace = screen.session.workspace
-    if workspace is None:
+    if screen.session.workspace is None:
         return
     try:
+        await carry_out(screen, Revival(screen.session, screen.session.workspace, dead_letters, selection))
+    except DatabaseError as error:
+        screen.host.refuse(error.line)
+
+
+class Revival(Course):
+    """Redrive. Its dry run is that of the first cohort."""
+
+    def __init__(
+        self, session: Session, workspace: Workspace, dead_letters: Sequence[DeadLetter], selection: str
+    ) -> None:
+        """Raises DatabaseError if no redrive of these dead letters is possible."""
         label = dead_letters[0].node.engine
         if any(each.node.engine != label for each in dead_letters):
             raise DatabaseError("The dead letters belong to several engines. Redrive those of one engine.")
         if workspace.no_runs:
             raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.")
-        reader = workspace.named(label)
-        action = redrive_plan.action_of(reader, dead_letters)
-        run, entered, wrong = None, None, None
-        while run is None:
-            confirmed = await _confirmed(screen, workspace, reader, action, dead_letters, selection, entered, wrong)
-            if confirmed is None:
-                screen.say("Nothing was changed.", "faint")
-                return
-            plan, entered = confirmed
-            try:
-                run = await runs.begin(workspace, plan)
-            except NO_CONNECTION as error:
-                wrong = _not_begun(error)
-    except DatabaseError as error:
-        screen.host.refuse(error.line)
-        return
-    work = screen.session.carry_out(run=run)
-    await screen.app.push_screen_wait(ResultScreen(work))
-    state = "open" if work.report.open else work.report.state
-    said = f"Redrive {run.log.id}: {views.STATES[state]}. {views.answers(work.report.answers)}"
-    screen.say(f"{said} {work.error_text}".rstrip(), "good" if state == Reason.DONE else "warn")
-    screen.acted()
-    screen.session.refresh()
+        self._workspace, self._reader = workspace, workspace.named(label)
+        self._dead_letters, self._selection = dead_letters, selection
+        self._nodes = {each.node.id: each.node for each in dead_letters}
+        self._action = action = redrive_plan.action_of(self._reader, dead_letters)
+        self._run: RunPlan | None = None
+        asked = msgspec.structs.replace(action, arguments=(*action.arguments, *SETTINGS))
+        super().__init__(session, _plan(self._reader, asked, list(self._nodes.values())))
 
+    async def planned(self, entered: ActionInput) -> tuple[Plan, ActionInput]:
+        """Return the first cohort with its arguments.
 
-async def _confirmed(
-    screen: MainScreen,
-    workspace: Workspace,
-    reader: Reader,
-    action: Action,
-    dead_letters: Sequence[DeadLetter],
-    selection: str,
-    before: ActionInput | None,
-    wrong: WrongFieldError | None,
-) -> tuple[RunPlan, ActionInput] | None:
-    """Ask for settings and confirmation until the operator confirms or cancels.
-
-    ``before`` is the input to begin with, ``wrong`` why it was not taken. Return the plan with the input, or None if
-    cancelled. Raises DatabaseError.
-    """
-    app = screen.app
-    asked = msgspec.structs.replace(action, arguments=(*action.arguments, *SETTINGS))
-    nodes = {each.node.id: each.node for each in dead_letters}
-    while True:
-        entered = await app.push_screen_wait(AskScreen(_plan(reader, asked, list(nodes.values())), before, wrong))
-        if entered is None:
-            return None
-        before, wrong = entered, None
+        Raises DatabaseError, WrongFieldError.
+        """
         texts = {name: str(entered.arguments.get(name, "")) for name in (each.name for each in SETTINGS)}
         arguments = {name: value for name, value in entered.arguments.items() if not name.startswith(PREFIX)}
         try:
             settings = parse_settings(*(texts[f"{PREFIX}{name}"] for name in ("cohorts", "pace", "budget", "wait")))
         except SettingError as error:
-            wrong = WrongFieldError(f"{PREFIX}{error.name}", str(error))
-            continue
-        try:
-            plan = await redrive_plan.plan_redrive(
-                workspace, reader.label, dead_letters, selection, settings, entered.reason, arguments
-            )
-        except NO_CONNECTION as error:
-            wrong = _not_begun(error)
-            continue
-        first = plan.ids[: sizes(len(plan.members), settings.cohorts)[0]]
-        total = count_nodes(len(plan.members), plan.ids)
-        shown = _plan(reader, action, [nodes[i] for i in first], f", cohort 1 of {total}")
-        answer = await app.push_screen_wait(DryRunScreen(shown, ActionInput(reason=plan.reason, arguments=arguments)))
-        if not isinstance(answer, Back):
-            return (plan, entered) if answer is not None else None
+            raise WrongFieldError(f"{PREFIX}{error.name}", str(error)) from None
+        reader, dead_letters, reason = self._reader, self._dead_letters, entered.reason
+        self._run = plan = await redrive_plan.plan_redrive(
+            self._workspace, reader.label, dead_letters, self._selection, settings, reason, arguments
+        )
+        first = [self._nodes[i] for i in plan.ids[: sizes(len(plan.members), settings.cohorts)[0]]]
+        more = f", cohort 1 of {count_nodes(len(plan.members), plan.ids)}"
+        return _plan(reader, self._action, first, more), ActionInput(reason=reason, arguments=arguments)
 
+    async def begin(self, dry_run: DryRun) -> RunWork:
+        """Begin the run. Raises DatabaseError."""
+        assert self._run is not None
+        return self.session.carry_out(run=await runs.begin(self._workspace, self._run))
 
-def _not_begun(error: DatabaseError) -> WrongFieldError:
-    return WrongFieldError("", f"No dead letter was revived. {error.line}")
+    def summary(self, work: RunWork) -> tuple[str, str]:
+        """Return how it ended, and the answers."""
+        state = "open" if work.report.open else work.report.state
+        said = f"Redrive {work.run_id}: {views.STATES[state]}. {views.answers(work.report.answers)}"
+        return f"{said} {work.error_text}".rstrip(), "good" if state == Reason.DONE else "warn"
 
 
 def _plan(reader: Reader, action: Action, nodes: Sequence[Node], more: str = "") -> Plan:
