@@ -8,17 +8,17 @@ from itertools import islice
 from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
-from console.model.dead_letter_board import DEAD_LETTERS_AT_ONCE
+from console.model.dead_letter_board import EngineDeadLetters
 from console.model.fields.dead_letter import NAMED, Item, number
 from console.model.fields.field import Context
 from console.target import Target
 from console.text import formatting
 from console.text.severity import band, named
 from console.text.spans import Spans
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import attempted
 from queries.read import dead_letters
 from queries.read.reader import Reader
-from queries.records.dead_letter import DeadLetter, DeadLetterReport, Group
+from queries.records.dead_letter import DeadLetterReport, Group
 from queries.records.record import Record
 
 COLUMNS = tuple(NAMED[name] for name in ("id", "status", "since"))
@@ -50,30 +50,21 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
 async def read(reader: Reader, limit: int) -> DeadLetterReport:
     """Read at most ``limit`` dead letters of an engine, grouped."""
     meaning = reader.engine.spec.dead
-    found: list[DeadLetter] = []
-    cursor, at, scan_required, scope = None, None, None, ""
-    try:
-        while True:
-            page = await reader.dead(cursor, min(DEAD_LETTERS_AT_ONCE, limit + 1 - len(found)))
-            found += page.dead_letters
-            cursor, at, scan_required, scope = page.cursor, page.at, page.scan_required, page.scope
-            if cursor is None or len(found) > limit:
-                break
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        return DeadLetterReport(engine=reader.label, meaning=meaning, unreadable=error.line)
-    capped = len(found) > limit or bool(scope)
-    groups = dead_letters.grouped(found[:limit], capped=capped)
+    part = EngineDeadLetters(limit + 1)  # one more says that there are more
+    while part.due:
+        if (error := await attempted(part.step(reader))) is not None:
+            return DeadLetterReport(engine=reader.label, meaning=meaning, unreadable=error.line)
+    capped = len(part.dead_letters) > limit or bool(part.scope)
+    groups = dead_letters.grouped(islice(part.dead_letters.values(), limit), capped=capped)
     return DeadLetterReport(
         engine=reader.label,
         meaning=meaning,
-        at=at,
+        at=part.at,
         dead_letters=tuple(dead_letter for dead_letters_of in groups.values() for dead_letter in dead_letters_of),
         groups=tuple(groups),
         capped=capped,
-        scope=scope,
-        scan_required=scan_required,
+        scope=part.scope,
+        scan_required=part.scan_required,
     )
 
 

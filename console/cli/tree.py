@@ -23,7 +23,7 @@ from console.model.selection import (
     select,
     with_findings,
 )
-from console.model.walk import TreeRow, Walk, attention_first, in_order, unfinished
+from console.model.walk import TreeRow, Walk, all_pages, attention_first, in_order
 from console.target import Target
 from console.text import formatting
 from console.text.not_checked import scan_offer
@@ -218,7 +218,7 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, part: Tr
 
 async def _flat(reader: Reader, limit: int, part: TreePart) -> AsyncGenerator[list[TreeRow]]:
     room = limit
-    async for page in unfinished(reader, min(limit, PAGE_NODES)):
+    async for page in all_pages(reader.live, min(limit, PAGE_NODES)):
         part.note(page)
         yield [TreeRow(node, 0) for node in page.nodes[:room]]
         room -= len(page.nodes)

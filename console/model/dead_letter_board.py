@@ -22,9 +22,12 @@ FIRST_PAGES = 15  # statements per poll until all engines were read once
 
 
 class EngineDeadLetters:
-    """One engine's dead letters and the pass that reads them."""
+    """One engine's dead letters and the pass that reads them.
 
-    def __init__(self) -> None:
+    ``cap``: most dead letters of a pass.
+    """
+
+    def __init__(self, cap: int) -> None:
         self.dead_letters: dict[str, DeadLetter] = {}
         self.at = 0.0  # server time of the last read
         self.scan_required: ScanRequired | None = None
@@ -33,7 +36,7 @@ class EngineDeadLetters:
         self.due = True  # True if a pass should start soon
         self.end: str | None = None  # cursor of the dead letters beyond the cap
         self.scope = ""  # the part that was read, if not all
-        self._cap = DEAD_LETTERS_READ
+        self._cap = cap
         self._cursor: str | None = None
         self._met: set[str] = set()
         self._groups: dict[Group, list[DeadLetter]] | None = None
@@ -55,7 +58,7 @@ class EngineDeadLetters:
 
         At the end of a pass remove dead letters that it did not contain. Raise DatabaseError.
         """
-        page = await reader.dead(self._cursor, DEAD_LETTERS_AT_ONCE)
+        page = await reader.dead(self._cursor, min(DEAD_LETTERS_AT_ONCE, self._cap - len(self._met)))
         self.at, self.scan_required, self._cursor, self.error_text = page.at, page.scan_required, page.cursor, ""
         self.scope = page.scope
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
@@ -104,7 +107,7 @@ class DeadLetterBoard:
         ``changed`` is called after each page. An engine that cannot be read stores the error in its part. Raise
         DatabaseError if the connection is lost.
         """
-        self.parts = {label: self.parts.get(label) or EngineDeadLetters() for label in readers}
+        self.parts = {label: self.parts.get(label) or EngineDeadLetters(DEAD_LETTERS_READ) for label in readers}
         ids = list(seen)
         for label, part in self.parts.items():
             await _collect_error(part, part.renew(readers[label], (i for i in ids if i.startswith(f"{label}/"))))

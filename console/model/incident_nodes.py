@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from console.model.walk import dead_letters, unfinished
+from console.model.walk import all_pages, dead_letters
 from queries.read.reader import NODES_AT_ONCE, Reader
 from queries.records.finding import Finding, Incident
 from queries.records.record import Record
@@ -66,7 +66,7 @@ async def _pages(reader: Reader, why: list[str]) -> AsyncIterator[list[str]]:
 
     Adds why some are missing.
     """
-    async for live in unfinished(reader, NODES_AT_ONCE):
+    async for live in all_pages(reader.live, NODES_AT_ONCE):
         yield [node.id for node in live.nodes]
         why += [f"only {live.scope} were read"] if live.scope else []
         why += [live.scan_required.why] if live.scan_required else []

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -17,7 +18,7 @@ from console.model.conditions import COMPARED, compares_more, conditions
 from console.model.fields.field import Context
 from console.model.fields.payload import documents_of, is_whole
 from console.model.filter import ANY, NODES, Filter, Term, Value, allows, uses_payloads
-from console.model.walk import Walk, dead_letters, unfinished
+from console.model.walk import Walk, all_pages, dead_letters
 from queries.db.errors import DatabaseError, attempted
 from queries.read.reader import NODES_AT_ONCE, Reader
 from queries.records.finding import Finding, Findings
@@ -203,7 +204,7 @@ async def _live(reader: Reader, filter: Filter, missing: list[str]) -> AsyncIter
     They are at most half of `COMPARED_NODES`.
     """
     looked = 0
-    async for live in unfinished(reader, NODES_AT_ONCE):
+    async for live in all_pages(reader.live, NODES_AT_ONCE):
         page = msgspec.structs.replace(live, scope="", scan_required=None)  # the tree has them all
         yield await _complete(reader, filter, missing, page)
         looked += len(live.nodes)
@@ -224,13 +225,13 @@ async def _by_conditions(
     named = [term for term in filter.terms if term.field == "kind"]
     rest = SELECTION_PAGES
     for kind in reader.engine.spec.kinds:
-        cursor: str | None = None
-        reading = all(allows(term, kind.name) for term in named)
-        while reading and rest:
-            page = await reader.matching(kind.name, conditions(filter), cursor, NODES_AT_ONCE)
+        if not rest or not all(allows(term, kind.name) for term in named):
+            continue
+        async for page in all_pages(partial(reader.matching, kind.name, conditions(filter)), NODES_AT_ONCE):
             yield await _complete(reader, filter, missing, page)
-            cursor, rest = page.cursor, rest - 1
-            reading = cursor is not None
+            rest -= 1
+            if not rest:
+                break
     if not rest:
         missing.append(
             f"the tables of {reader.label} have more rows than {SELECTION_PAGES} pages look at: "

@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from math import inf
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from console.model.attention import line, rank, with_ancestors
 from queries.read.reader import PAGE_NODES, Reader
+from queries.records.dead_letter import DeadLetters
 from queries.records.node import Node, Page
 
 STEP_NODES = 10_000  # nodes that are read at once; of others the children are not read
 PARENTS_AT_ONCE = 100  # whose children are read in one transaction
 
 
-async def unfinished(reader: Reader, at_once: int) -> AsyncGenerator[Page]:
-    """Yield the pages of unfinished nodes, the most urgent first.
+P = TypeVar("P", Page, DeadLetters)
 
-    Raises DatabaseError.
-    """
+
+async def all_pages(read: Callable[[str | None, int], Awaitable[P]], at_once: int) -> AsyncGenerator[P]:
+    """Yield pages from the first to the last. Raises DatabaseError."""
     cursor: str | None = None
     while True:
-        page = await reader.live(cursor, at_once)
+        page = await read(cursor, at_once)
         yield page
         cursor = page.cursor
         if cursor is None:
@@ -33,14 +34,9 @@ async def dead_letters(reader: Reader, at_once: int) -> AsyncGenerator[Page]:
 
     Raises DatabaseError.
     """
-    cursor: str | None = None
-    while True:
-        dead = await reader.dead(cursor, at_once)
+    async for dead in all_pages(reader.dead, at_once):
         nodes = tuple(each.node for each in dead.dead_letters)
         yield Page(nodes=nodes, at=dead.at, cursor=dead.cursor, scope=dead.scope, scan_required=dead.scan_required)
-        cursor = dead.cursor
-        if cursor is None:
-            return
 
 
 class TreeRow(NamedTuple):
