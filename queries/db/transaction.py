@@ -252,6 +252,7 @@ class Transaction(Reads):
         ``take`` is called for each answer before it.
         """
         limit, apart, before = 0.0, False, self._now
+        bounded = True  # each statement before has a limit of its own
         await self._open()
         steps = self._first()
         if self._aborted:
@@ -261,12 +262,14 @@ class Transaction(Reads):
             if (query.apart or self._apart) and not (apart or self._reads):
                 apart, before = True, self._now
                 steps.append(Execute(APART))
-            settings = self._settings(query)
-            changed = settings.commands(self._now)
-            self._now = settings
-            if query is not queries[0] and query.limit is None and self._lasts is not None:
-                changed.append(time_left(self._lasts))
+            settings, now = self._settings(query), self._now
+            if bounded or self._lasts is None:
+                changed, self._now = settings.commands(now), settings
+            else:
                 self._now = msgspec.structs.replace(settings, limit=0.0)  # so that the next statement gets its own
+                others = self._now.commands(now and msgspec.structs.replace(now, limit=0.0))
+                changed = [*others, time_left(settings.limit, self._lasts)]
+            bounded = bounded and query.limit is not None
             if changed:
                 steps.append(Execute("; ".join(changed)))
             limit = max(limit, settings.limit)
@@ -364,7 +367,7 @@ class Transaction(Reads):
             seconds = self._until - time.monotonic()
             if seconds <= 0:
                 raise SlowError("The transaction held row locks for too long, so it was rolled back.", code="57014")
-            now = self._now.limit if self._now else limit
+            now = (self._now and self._now.limit) or limit
             if seconds < limit - SHRINK_SECONDS:
                 limit = now if now <= limit and seconds >= now - SHRINK_SECONDS else seconds
         if query is None:
@@ -440,12 +443,13 @@ class Transaction(Reads):
         self.unreplicated |= message.server_source_function == "SyncRepWaitForLSN"
 
 
-def time_left(seconds: float) -> str:
+def time_left(limit: float, lasts: float) -> str:
     """Return the command that limits the next statement.
 
-    It may run until the transaction has lasted ``seconds``.
+    It may take ``limit`` seconds, and run until the transaction has lasted ``lasts``.
     """
-    return with_parts(statement("time_left").text, {"limit": str(round(seconds * 1000))})
+    milliseconds = {"limit": str(round(limit * 1000) or 1), "lasts": str(round(lasts * 1000))}
+    return with_parts(statement("time_left").text, milliseconds)
 
 
 def search_path(*schemas: str) -> str:

@@ -107,9 +107,18 @@ class Measurement:
         self._acted = tuple(acted)
         self._before, self._ids_before = await self._read(transaction, related)
 
-    async def after(self, transaction: Transaction, related: Rows | DatabaseError) -> Measured:
-        """Read them after the change, and nodes that are related since."""
-        after, ids = await self._read(transaction, related)
+    def again(self) -> list[Question[Any]]:
+        """Ask for the same nodes again, as much as is asked at once."""
+        return [each for _, each in _questions(self._reader, self._ids_before)[:ASKED_AT_ONCE]]
+
+    async def after(
+        self, transaction: Transaction, spent: float, related: Rows | DatabaseError, *again: Any
+    ) -> Measured:
+        """Read them after the change, and nodes that are related since.
+
+        ``spent``: seconds that the answers to `related` and `again` took.
+        """
+        after, ids = await self._read(transaction, related, again, spent)
         return Measured(
             acted=tuple(self._acted),
             ids=ids,
@@ -122,9 +131,13 @@ class Measurement:
         )
 
     async def _read(
-        self, transaction: Transaction, related: Rows | DatabaseError
+        self,
+        transaction: Transaction,
+        related: Rows | DatabaseError,
+        again: Sequence[Any] = (),
+        spent: float = 0.0,
     ) -> tuple[NodeStates, tuple[str, ...]]:
-        began = time.monotonic()
+        began = time.monotonic() - spent
         if isinstance(related, DatabaseError):
             self._unknown |= dict.fromkeys(RELATIONS, related.line)
         for row in [] if isinstance(related, DatabaseError) else related:
@@ -134,7 +147,8 @@ class Measurement:
                 self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
         related_ids = (i for nodes in self._related.values() for i in nodes)
         ids = tuple(dict.fromkeys([*self._acted[:NODES_MEASURED], *related_ids]))
-        state = await _state(transaction, self._reader, ids, began + MEASURE_SECONDS)
+        answers = again if ids == self._ids_before else ()
+        state = await _state(transaction, self._reader, ids, began + MEASURE_SECONDS, answers)
         self._seconds += time.monotonic() - began
         return state, ids
 
@@ -146,16 +160,27 @@ def _apart(question: Question[R]) -> Question[R]:
     )
 
 
-async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> NodeStates:
-    """Read phases and findings. A failure costs one of them."""
+def _questions(reader: Reader, ids: Sequence[str]) -> list[tuple[str, Question[Any]]]:
+    """Return the questions for phases and for findings, by code; "" is for the phases."""
+    specs = [spec for spec in reader.engine.spec.findings if not spec.sample]
+    findings = ((spec.code, _apart(reader.finding_of(spec, ids))) for spec in specs)
+    return [("", _apart(reader.existing_of(ids))), *findings]
+
+
+async def _state(
+    transaction: Reads, reader: Reader, ids: Sequence[str], until: float, answers: Sequence[Any] = ()
+) -> NodeStates:
+    """Read phases and findings. A failure costs one of them.
+
+    ``answers``: those to the first questions, if they were asked before.
+    """
     state = NodeStates()
-    questions: list[tuple[str, Question[Any]]] = [("", reader.existing_of(ids))]
-    questions += [(spec.code, reader.finding_of(spec, ids)) for spec in reader.engine.spec.findings if not spec.sample]
+    questions = _questions(reader, ids)
     begun = False
     while questions and not (begun and time.monotonic() > until):
-        some, begun = questions[:ASKED_AT_ONCE], True
-        answers = await answered(transaction, [_apart(each) for _, each in some])
-        questions = questions[len(answers) :]
+        if begun or not answers:
+            answers = await answered(transaction, [each for _, each in questions[:ASKED_AT_ONCE]])
+        begun, some, questions = True, questions, questions[len(answers) :]
         for (code, _), answer in zip(some, answers, strict=False):
             if isinstance(answer, DatabaseError):
                 state.unread[code] = answer.line

@@ -103,15 +103,25 @@ async def change(
         return Effect(counted=written.counted)
     changed, answers = await script.change(
         transaction,
-        lambda: [_FIRED, copies.question_after(), gate.written(detected.schema, detected.relations), *related()],
+        lambda: [
+            _FIRED,
+            copies.question_after(),
+            gate.written(detected.schema, detected.relations),
+            *related(),
+            *(measurement.again() if measurement else ()),
+        ],
     )
+    elapsed = time.monotonic() - began
     missed = [i for i in nodes.live if i not in changed]
     if missed:
         raise GuardMissedError(missed)
     _check_fired(answers[0])
     after, now = value_of(answers[1]), value_of(answers[2])
     effect = await copies.after(transaction, after, now.since(written) if written.counted else None)
-    measured = await measurement.after(transaction, *answers[3:]) if measurement else None
+    measured = None
+    if measurement:
+        spent = max(elapsed - (now.at - written.at), 0.0)  # in the same message, after the server's counts
+        measured = await measurement.after(transaction, spent, *answers[3:])
     held = time.monotonic() - began - (measured.seconds if measured else 0.0)
     return msgspec.structs.replace(
         effect,

@@ -51,12 +51,13 @@ class WrittenRows(Record):
     """Rows that the session has written so far, by table.
 
     ``counted``: False if the server does not count them. ``policies``: tables of the engine whose row-level security
-    restricts this role now.
+    restricts this role now. ``at``: the server's clock.
     """
 
     tables: Mapping[TableName, Counts] = {}
     counted: bool = True
     policies: tuple[str, ...] = ()
+    at: float = 0.0
 
     def since(self, before: WrittenRows) -> dict[TableName, Counts]:
         """Return what was written since ``before``."""
@@ -98,6 +99,7 @@ def _written(answers: Sequence[Rows]) -> WrittenRows:
         },
         counted=rows[0]["counted"],
         policies=tuple(rows[0]["policies"]),
+        at=rows[0]["at"],
     )
 
 

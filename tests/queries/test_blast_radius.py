@@ -178,13 +178,13 @@ async def test_what_others_change_meanwhile_is_not_counted(
     job = await eternaltwin_db.job()
     acted = await eternaltwin_db.task(job, status="Blocked", timer=60)
     other = await eternaltwin_db.task(job, status="Blocked", timer=60)
-    real = Measurement.after
+    real = Measurement.before
 
-    async def after(self: Measurement, transaction: Transaction, related: Any) -> Any:
+    async def before(self: Measurement, transaction: Transaction, *more: Any) -> Any:
+        await real(self, transaction, *more)
         await eternaltwin_db.sql("UPDATE task SET status = 'Available' WHERE task_id = $1", other)
-        return await real(self, transaction, related)
 
-    monkeypatch.setattr(Measurement, "after", after)
+    monkeypatch.setattr(Measurement, "before", before)
     found = reached(await measured(workspace, "wake", [eternaltwin_db.id(acted)]))
     assert found["becomes", "ready"].ids == (eternaltwin_db.id(acted),)
     assert found["becomes", "ready"].precision is Precision.CAPPED

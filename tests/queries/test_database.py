@@ -22,6 +22,7 @@ from queries.db.errors import (
     SlowError,
     UnreachableError,
 )
+from queries.db.query import Query
 from queries.db.server_load import DURATIONS_KEPT, STATEMENTS_KEPT, ServerLoad
 from queries.files.statement import Statement
 from queries.records.action import Outcome
@@ -139,6 +140,20 @@ async def test_the_statements_of_a_writing_transaction_share_one_limit(db: Datab
         await transaction.control("SELECT pg_sleep(0.8)")
         with pytest.raises(SlowError):
             await transaction.control("SELECT pg_sleep(0.8)")
+
+
+@both_versions
+async def test_so_do_those_that_travel_together(db: Database) -> None:
+    """A limit of their own makes it shorter only."""
+    nap = sql("SELECT pg_sleep(0.8)")
+    for limit in (None, 5.0):
+        async with db.writing(limit=1.2) as transaction:
+            *_, late = await transaction.each([Query(nap), Query(nap, limit=limit)])
+            assert isinstance(late, SlowError)
+    async with db.writing(limit=5.0) as transaction:
+        rows, late = await transaction.each([Query(nap), Query(nap, limit=0.1)])
+        assert not isinstance(rows, SlowError)
+        assert isinstance(late, SlowError)
 
 
 async def test_a_slow_statement_is_broken_off_and_the_connection_goes_on(db: Database) -> None:
