@@ -2,5 +2,5 @@
 wanted AS (SELECT unnest(ARRAY['blocked_by_failures']) AS to_state),
 \ir open_tasks.sql
 ,
-resting AS (SELECT o.task_uuid FROM open_tasks o),
+given_up AS (SELECT o.task_uuid, o.at AS created_at, false AS by_hand FROM open_tasks o), -- by hand ends in error
 \ir decided_tasks.sql

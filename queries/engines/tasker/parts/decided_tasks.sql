@@ -1,13 +1,9 @@
--- Tasks of `resting(task_uuid)`, in error or blocked by failures, on which an operator has decided: given up manually, or
--- with a dead letter resolved after they entered this state, and without a pending dead letter.
--- Indexes: the unique index on current task transitions, idx_dlq_task.
-given_up AS MATERIALIZED (
-  SELECT x.task_uuid, x.created_at, x.to_state = 'error' AND x.transition_metadata ->> 'operator' IS NOT NULL AS by_hand
-    FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT r.task_uuid FROM resting r))
-),
+-- Tasks of `given_up(task_uuid, created_at, by_hand)`, in error or blocked by failures, on which an operator has decided: given
+-- up manually, or with a dead letter resolved after they entered this state, and without a pending dead letter.
+-- Index: idx_dlq_task.
 verdicts AS MATERIALIZED (
   SELECT d.task_uuid, bool_or(d.resolution_status = 'pending') AS open, max(d.resolution_timestamp) AS at
-    FROM :"schema".tasks_dlq d WHERE d.task_uuid = ANY (ARRAY(SELECT r.task_uuid FROM resting r))
+    FROM :"schema".tasks_dlq d WHERE d.task_uuid = ANY (ARRAY(SELECT g.task_uuid FROM given_up g))
    GROUP BY d.task_uuid
 ),
 decided_tasks AS MATERIALIZED (
