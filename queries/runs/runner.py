@@ -255,10 +255,12 @@ class Runner:
         changed = None if error is not None else task.result()
         if changed is not None:
             self._apply(changed)
-        else:
-            self._current = False
-            self._doubtful |= set(step.ids)
-        return None if isinstance(error, OvertakenError) else error
+            return error
+        self._current = False
+        if isinstance(error, OvertakenError):
+            return None  # and nothing was sent
+        self._doubtful |= set(step.ids)
+        return error
 
     async def _read(self) -> None:
         """Read the events, and begin again from them."""

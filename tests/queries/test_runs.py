@@ -154,6 +154,9 @@ async def ends_a_bulk(
         await anext(step async for step in mine if step.done == PARTS * PART)
     changed = await eternaltwin_db.value(woken)
     assert changed <= await stopping + 6 * PART, "what was under way, and what began before it could ask"
+    assert {each.outcome for each in progress.runner.unfinished()} == {Outcome.REFUSED}, (
+        "the end of each COMMIT is known"
+    )
     shown = (await launch.look(bert, await runs.load(bert, progress.run.log.id))).run
     assert (shown.state, shown.changed) == ("stopped", changed)
     await anna.close()
