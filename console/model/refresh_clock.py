@@ -15,7 +15,7 @@ class RefreshClock:
 
     Each cost is spread over POLLS intervals: one read that is made once, such as the first of a page, makes the next
     polls a little later, and a cost that remains makes them as late as it requires. The first poll is not counted: it
-    reads and plans what later ones keep. ``now`` returns seconds. What clocks ``beside`` this one leave of their shares
+    reads what later ones keep. ``now`` returns seconds. What clocks ``beside`` this one leave of their shares
     is divided among those that need more.
     """
 

@@ -94,7 +94,8 @@ class Pipeline:
     """Pipeline over a connection, with the statements that are prepared there.
 
     ``keeps``: later transactions know them, too; None before `meet`. Behind some poolers they have another backend, so
-    there the server parses a statement at each run.
+    there the server parses a statement at each run. A read gets a name when it is run again: a command runs most of its
+    reads once, and to keep them cost the server 8 % of its time.
     """
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
@@ -116,7 +117,7 @@ class Pipeline:
         self.keeps = facts["pid"] == self.connection.get_server_pid() or not facts["named"]
         if not self.keeps:
             self.send_last(f"DEALLOCATE {name}")
-        self.forget()  # until now they had no names
+            self.forget()
 
     @property
     def may_be_in_transaction(self) -> bool:
@@ -213,15 +214,17 @@ class Pipeline:
             start = self._query(step.text)
             return _Command(self._written(start, _ENDED), lambda answer: self._driven(start, answer)[1]), False
         state = self._states.get((step.settings, step.text))
-        if state is not None:
+        if state is not None and (state.name or not self.keeps):
             start = self._execution(state, step.arguments)
             return _Command(self._written(start, _BOUND + _ENDED), lambda answer: self._driven(start, answer)[1]), False
-        types = types_of(step.text)
-        return (self._parsed(step), True) if types is None else (self._guessed(step, types, reads), False)
+        types = types_of(step.text) if state is None else tuple(each.oid for each in state._get_parameters())
+        if types is None:
+            return self._parsed(step), True
+        return self._guessed(step, types, reads, named=state is not None or not reads), False
 
     def _parsed(self, step: Fetch) -> _Command:
         """Return the command that only prepares a statement."""
-        start = self._preparation(step)
+        start = self._preparation(step, named=True)
 
         def read(answer: bytes) -> Any:
             state, rest = self._described(start, answer)
@@ -232,12 +235,12 @@ class Pipeline:
 
         return _Command(self._written(start, _PARSED + _NO_ROWS) + _SYNC, read)
 
-    def _guessed(self, step: Fetch, types: tuple[int, ...], reads: bool) -> _Command:
+    def _guessed(self, step: Fetch, types: tuple[int, ...], reads: bool, *, named: bool) -> _Command:
         """Return the command that prepares a statement and runs it with these types.
 
         What was written with wrong types may not be written again, so that ends the transaction.
         """
-        start = self._preparation(step)
+        start = self._preparation(step, named=named)
         content = struct.pack(f">h{len(types)}I", len(types), *types)
         parameters = b"t" + struct.pack(">i", len(content) + 4) + content
         written, guess = self._driven(start, _PARSED + parameters + _NO_ROWS)
@@ -274,8 +277,7 @@ class Pipeline:
         state._init_codecs()
         if not state.name:
             state.mark_unprepared()
-        if state.name or not self.keeps:
-            self._states[step.settings, step.text] = state
+        self._states[step.settings, step.text] = state
 
     def _unread(self, state: State) -> _Unread | None:
         missing = state._init_types()
@@ -291,8 +293,8 @@ class Pipeline:
     def _query(self, text: str) -> Start:
         return lambda: self._protocol.query(text, None)
 
-    def _preparation(self, step: Fetch) -> Start:
-        name = step.name or (self.new_name() if self.keeps else "")
+    def _preparation(self, step: Fetch, *, named: bool) -> Start:
+        name = step.name or (self.new_name() if self.keeps and named else "")
         return lambda: self._protocol.prepare(name, step.text, None, record_class=asyncpg.Record)
 
     def _execution(self, state: State, arguments: Sequence[Any]) -> Start:
