@@ -433,10 +433,10 @@ class Session:
 
     async def _poll_screen(self, errors: ErrorCollector) -> None:
         if self.workspace is not None:
-            await self.workspace.database.renew()
-            await self._check(self.workspace)
+            database = self.workspace.database
             counts = (self._count(label, errors) for label in self.engines)
-            await self.workspace.database.together(self._read_front(errors), *counts)
+            await database.together(database.renew(), self._read_front(errors), *counts)
+            await self._check(self.workspace)
         # A screen that reads nothing itself is as fresh as the counts.
         if self._server_time is not None and not errors.error_text:
             self.read(self._server_time + self._now() - self._read_at)
