@@ -14,13 +14,11 @@ from console.cli.output import say
 from console.cli.target import missing
 from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
-from queries.db.errors import DatabaseError
+from queries.db.errors import UNCHANGED, DatabaseError
 from queries.read import documents
 from queries.read.reader import Reader
 from queries.records.node import Node, a_kind
 from queries.workspace import Workspace
-
-UNCHANGED = "Nothing was changed."
 
 
 async def edited_plan(

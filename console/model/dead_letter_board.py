@@ -85,8 +85,11 @@ class EngineDeadLetters:
         self._cursor, self._met, self.due = None, set(), True
 
     def go_on(self) -> None:
-        """Raise the cap, and read up to it soon, from where the last pass has ended."""
-        self._cap += DEAD_LETTERS_READ
+        """Raise the cap, and read up to it soon, from where the last pass has ended.
+
+        In the middle of a pass there may be more dead letters than the cap: of the pass before, too.
+        """
+        self._cap = max(self._cap, len(self.dead_letters)) + DEAD_LETTERS_READ
         self._cursor, self._met, self.due = self.end, set(self.dead_letters), True
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries.actions.plan import Plan, plan_versions
-from queries.db.errors import DatabaseError
+from queries.db.errors import UNCHANGED, DatabaseError
 from queries.read import documents, guard_token
 from queries.read.documents import Document
 from queries.read.reader import Reader
@@ -29,7 +29,6 @@ from queries.workspace import Workspace
 PLACES_LEARNED = 20_000  # places of the successes that are learned
 MARKS_SHOWN = 200
 DIFF_LINES = 1000  # lines of the difference that are shown
-UNCHANGED = "Nothing was changed."
 
 
 class TextError(DatabaseError):

@@ -29,7 +29,6 @@ from queries.write.script import GuardMissedError
 from queries.write.server_copies import IrregularError
 
 CHUNK_SECONDS = 10.0  # for a chunk, including the halving that finds the nodes that make it fail
-UNCHANGED = "Nothing was changed."
 _FULL = "53"  # class of SQLSTATE: the server has no disk space, memory or connection left
 
 
@@ -68,16 +67,11 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
             return await _halved(workspace, request, error, until)
         if request.seen is None and not (denied or narrows or error.code.startswith(_FULL)):
             raise
-        why = _denial(attempt, error) if denied else _why(error)
+        why = _denial(attempt, error) if denied else error.unchanged_line
         failed = unchanged(request, outcome_of(error, request.reader.engine.spec.stale_by), why)
         failed.lost = why if lost else ""
         return [failed]
     return [attempt]
-
-
-def _why(error: DatabaseError) -> str:
-    """Return an error's text, which says once that nothing was changed."""
-    return error.line if UNCHANGED in error.line else f"{error.line} {UNCHANGED}"
 
 
 async def _halved(workspace: Workspace, request: Request, error: DatabaseError, until: float) -> list[Attempt]:
@@ -88,7 +82,8 @@ async def _halved(workspace: Workspace, request: Request, error: DatabaseError, 
         if time.monotonic() < until:
             transactions += await attempts(workspace, half, until)
         else:
-            transactions.append(unchanged(half, outcome_of(error, request.reader.engine.spec.stale_by), _why(error)))
+            outcome = outcome_of(error, request.reader.engine.spec.stale_by)
+            transactions.append(unchanged(half, outcome, error.unchanged_line))
     return transactions
 
 
@@ -120,4 +115,4 @@ def _missed(attempt: Attempt, error: GuardMissedError) -> dict[str, tuple[Outcom
 def _unshown(request: Request, error: UnshownError) -> dict[str, tuple[Outcome, str]]:
     """Return why nodes are not changed: the transaction did what was not shown."""
     stopped = (i for i in request.versions if i in error.nodes or not error.nodes)
-    return {i: (Outcome.CONFLICT, error.nodes.get(i, _why(error))) for i in stopped}
+    return {i: (Outcome.CONFLICT, error.nodes.get(i, error.unchanged_line)) for i in stopped}

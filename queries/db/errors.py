@@ -15,6 +15,9 @@ import msgspec
 T = TypeVar("T")
 
 
+UNCHANGED = "Nothing was changed."
+
+
 class DatabaseError(Exception):
     """A database error. str() is one or two lines for the operator.
 
@@ -32,6 +35,11 @@ class DatabaseError(Exception):
     def line(self) -> str:
         """The message in one line."""
         return str(self).replace("\n", " ")
+
+    @property
+    def unchanged_line(self) -> str:
+        """The message in one line, which says once that nothing was changed."""
+        return self.line if UNCHANGED in self.line else f"{self.line} {UNCHANGED}"
 
 
 class UnreachableError(DatabaseError):

@@ -101,6 +101,7 @@ async def change(
             await measurement.before(transaction, nodes.live, *reach)
     if not nodes.live:
         return Effect(counted=written.counted)
+    sent = time.monotonic()
     changed, answers = await script.change(
         transaction,
         lambda: [
@@ -111,7 +112,7 @@ async def change(
             *(measurement.again() if measurement else ()),
         ],
     )
-    elapsed = time.monotonic() - began
+    ended = time.monotonic()
     missed = [i for i in nodes.live if i not in changed]
     if missed:
         raise GuardMissedError(missed)
@@ -120,7 +121,8 @@ async def change(
     effect = await copies.after(transaction, after, now.since(written) if written.counted else None)
     measured = None
     if measurement:
-        spent = max(elapsed - (now.at - written.at), 0.0)  # in the same message, after the server's counts
+        # In the same message, after the server's counts. A clock that was set meanwhile says little.
+        spent = min(max(ended - began - (now.at - written.at), 0.0), ended - sent)
         measured = await measurement.after(transaction, spent, *answers[3:])
     held = time.monotonic() - began - (measured.seconds if measured else 0.0)
     return msgspec.structs.replace(

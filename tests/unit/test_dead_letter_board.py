@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import pytest
 
+from console.model.dead_letter_board import DEAD_LETTERS_AT_ONCE, DEAD_LETTERS_READ, EngineDeadLetters
 from queries.read.dead_letters import digest, fold, grouped
-from queries.records.dead_letter import DeadLetter, Fate
+from queries.read.reader import Reader
+from queries.records.dead_letter import DeadLetter, DeadLetters, Fate
 from queries.records.node import Node, Phase
 
 
@@ -65,3 +69,34 @@ def test_groups_come_worst_then_oldest_and_so_do_their_dead_letters() -> None:
     (timeout,) = [g for g in groups if g.n == 3]
     assert [x.node.id[-2:] for x in groups[timeout]] == ["a2", "a1", "b2"]
     assert timeout.fates == (Fate(was="waiting", is_now="a", n=2), Fate(was="waiting", is_now="b", n=1))
+
+
+class Shrinking:
+    """Engine whose dead letters a colleague revives."""
+
+    def __init__(self, keys: list[int]) -> None:
+        self.keys = keys
+        self.limits: list[int] = []
+
+    async def dead(self, cursor: str | None, limit: int) -> DeadLetters:
+        self.limits.append(limit)
+        page = [key for key in self.keys if key > int(cursor or -1)][:limit]
+        more = bool(page) and page[-1] < self.keys[-1]
+        read_now = tuple(dead_letter(str(key), "timeout", None) for key in page)
+        return DeadLetters(dead_letters=read_now, at=1.0, cursor=str(page[-1]) if more else None)
+
+
+async def test_more_dead_letters_are_asked_for_in_the_middle_of_a_pass() -> None:
+    engine = Shrinking(list(range(4 * DEAD_LETTERS_READ)))
+    reader = cast(Reader, engine)
+    part = EngineDeadLetters(DEAD_LETTERS_READ)
+    while not part.read:
+        await part.step(reader)
+    engine.keys = engine.keys[DEAD_LETTERS_READ:]  # the loaded ones are gone
+    while len(part.dead_letters) < 2 * DEAD_LETTERS_READ - DEAD_LETTERS_AT_ONCE:
+        await part.step(reader)
+    part.go_on()
+    while part.due:
+        await part.step(reader)
+    assert min(engine.limits) > 0
+    assert len(part.dead_letters) > 2 * DEAD_LETTERS_READ

@@ -140,7 +140,7 @@ async def _begun(
         except WrongFieldError as error:
             wrong = error
         except NO_CONNECTION as error:
-            wrong = WrongFieldError("", f"Nothing was changed. {error.line}")
+            wrong = WrongFieldError("", error.unchanged_line)
 
 
 async def perform(screen: MainScreen, plan: Plan) -> None:
