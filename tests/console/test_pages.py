@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -14,7 +16,7 @@ from console.text.spans import Spans, wrap
 from console.text.views import action, audit_entry, detail, lines, row_diff
 from console.tui import keymap
 from console.tui.widgets.footer import REFUSED, Hint, footer_lines
-from console.tui.widgets.header import Header, header_line
+from console.tui.widgets.header import Header, header_line, is_late, old
 from console.tui.widgets.tabs import tabs_line
 from console.tui.widgets.text_bar import aligned, spread, squeeze, widths
 from queries.actions import signals
@@ -186,20 +188,30 @@ def test_the_footer_begins_with_the_suggested_action_and_offers_what_is_possible
     assert [len(lines) for lines in without] == [1, 2], "the list above does not move"
 
 
+def of_age(age: float, *, link: str = "live", interval: float = 2.0, **rest: Any) -> Header:
+    """Return the header of a screen whose data is ``age`` seconds old."""
+    late = is_late(age, interval)
+    shown = old(age, exact=late or link != "live")
+    return Header(link=link, age=shown, late=late, interval=interval, **rest)
+
+
 @pytest.mark.parametrize(
     ("header", "wanted"),
     [
         (Header(), "connecting…"),
         (Header(retry=4.0), "no connection, again in 4s"),
-        (Header(link="live", age=0.5), "● live"),
-        (Header(link="live", age=3.9, interval=2.0), "● live <5s old"),
-        (Header(link="live", age=4.1, interval=2.0, pace=9.0), "read every 9s  data 4s old"),
-        (Header(link="live", age=9.0, interval=5.0), "● live 9s old"),
-        (Header(link="live", age=60.0), "data 1m old"),
-        (Header(link="live", age=90.0, paused=True), "paused, 1m old"),
-        (Header(link="lost", age=10.0, retry=3.0), "no connection, 10s old, again in 3s"),
-        (Header(link="live", age=0.1, interval=2.0, pace=20.0), "read every 20s  ● live"),
-        (Header(link="live", age=0.1, interval=2.0, critical=3), "3 critical incidents  ● live <5s old"),
+        (of_age(0.5), "● live"),
+        (of_age(3.9), "● live <5s old"),
+        (of_age(4.1, pace=9.0), "read every 9s  data 4s old"),
+        (of_age(9.0, interval=5.0), "● live 9s old"),
+        (of_age(60.0), "data 1m old"),
+        (of_age(2.0, paused=True), "paused, <5s old"),
+        (of_age(19.0, paused=True), "paused, 15s old"),
+        (of_age(90.0, paused=True), "paused, 1m old"),
+        (of_age(3.0, link="lost"), "no connection, 3s old, reconnecting"),
+        (of_age(10.0, link="lost", retry=3.0), "no connection, 10s old, again in 3s"),
+        (of_age(0.1, pace=20.0), "read every 20s  ● live"),
+        (of_age(0.1, critical=3), "3 critical incidents  ● live <5s old"),
         (Header(server="h", standby=True, lag=3.5), "standby, 3.50s behind"),
         (Header(context="prod", production=True), "prod · PRODUCTION"),
         (Header(server="h", read_only="read-only: server default"), "read-only: server default"),
@@ -212,16 +224,23 @@ def test_the_header_shows_the_state(header: Header, wanted: str) -> None:
     assert header_line(40, header).cell_length <= 40
 
 
+def test_data_is_at_least_as_old_as_the_header_says() -> None:
+    for age in map(float, range(3600)):
+        shown = old(age, exact=True).removesuffix(" old")
+        least, step = (int(shown[:-1]) * 60, 60) if shown.endswith("m") else (int(shown[:-1]), 1 if age < 10 else 5)
+        assert least <= age < least + step, shown
+
+
 @pytest.mark.parametrize("width", [60, 71, 72, 80, 120])
 def test_a_lost_connection_is_said_in_every_width(width: int) -> None:
-    lost = Header(server="x" * 40, link="lost", age=5400.0, retry=60.0, critical=120)
+    lost = of_age(5400.0, link="lost", server="x" * 40, retry=60.0, critical=120)
     assert "no connection, 1h old, again in 60s" in header_line(width, lost).plain
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
 @pytest.mark.parametrize("production", [True, False])
 def test_a_narrow_header_keeps_what_changes_an_action(width: int, production: bool) -> None:
-    said = Header(context="db", production=production, server="x" * 200, link="live", age=0.1)
+    said = of_age(0.1, context="db", production=production, server="x" * 200)
     line = header_line(width, replace(said, superuser=True, unencrypted=True)).plain
     assert "superuser" in line
     assert width < 80 or "not encrypted" in line

@@ -23,7 +23,7 @@ from console.tui.textual_compat import lay_out, text_of
 from console.tui.view import View
 from console.tui.widgets.engines_bar import TREND, EngineLine, EngineLines, engine_lines
 from console.tui.widgets.footer import Hint, footer_lines
-from console.tui.widgets.header import Header, header_line
+from console.tui.widgets.header import Header, header_line, is_late, old
 from console.tui.widgets.messages import status_line
 from console.tui.widgets.tabs import tabs_line
 from console.tui.widgets.text_bar import TextBar
@@ -384,6 +384,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         workspace = session.workspace
         server = workspace.server if workspace else None
         production = bool(context and context.production)
+        live, age = session.link is ConnectionState.LIVE, self.data_age
+        late = is_late(age, session.interval)
         return Header(
             context=context.name if context else "",
             color=theme.context_color(context.color, production=production) if context else "",
@@ -396,11 +398,12 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             engines=_engines(self.engine, workspace) if workspace else "",
             read_only=_read_only(workspace) if workspace else "",
             link=session.link,
-            retry=session.retry_in if session.link is not ConnectionState.LIVE else 0.0,
+            retry=0.0 if live else session.retry_in,
             paused=session.paused,
             screen_failed=bool(session.screen_trouble),
             critical=self._critical(),
-            age=self.data_age,
+            age=old(age, exact=late or not live),
+            late=late,
             interval=session.interval,
             pace=session.pace,
         )

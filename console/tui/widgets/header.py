@@ -14,11 +14,15 @@ LEAST_STALE_S = 2.0  # of age; with short intervals the header would change seve
 WIDE = 90  # cells from which numbers have more words
 TIGHT = 72  # cells below which a lost connection takes the place of the number of critical incidents
 NARROW = 60  # cells below which the age of fresh data is omitted
-FRESH = 5.0  # seconds of age that are not counted while the data is live, so that a header changes seldom
+FRESH_S = 5.0  # of age that is not counted while the data is live, so that the header changes seldom
+COARSE_S, STEP_S = 10.0, 5.0  # age from which on it is counted in steps
 
 
 class Header(Record):
-    """Content of the header. Durations are in seconds."""
+    """Content of the header. Durations are in seconds.
+
+    An age is as it is shown, so that a header differs only if it looks different.
+    """
 
     context: str = ""
     color: str = ""  # #rrggbb of the context
@@ -34,10 +38,28 @@ class Header(Record):
     retry: float = 0.0  # until the next attempt to connect
     paused: bool = False
     screen_failed: bool = False  # the last read of the front screen failed
-    age: float | None = None
+    age: str = ""  # of the data, see `old`; "" before the first read
+    late: bool = False  # see `is_late`
     interval: float = 2.0
     pace: float = 2.0
     critical: int | None = None  # number of critical incidents; None: not read yet
+
+
+def is_late(age: float | None, interval: float) -> bool:
+    """Return True if the data is older than two intervals."""
+    return age is not None and age > max(STALE * interval, LEAST_STALE_S)
+
+
+def old(age: float | None, *, exact: bool) -> str:
+    """Return the age of the data, rounded down to a second, a step or a unit.
+
+    ``exact``: also while it is fresh.
+    """
+    if age is None:
+        return ""
+    if age < FRESH_S and not exact:
+        return f"<{FRESH_S:g}s old"
+    return f"{formatting.age(age if age < COARSE_S else age // STEP_S * STEP_S, 1)} old"
 
 
 def header_line(width: int, header: Header) -> Content:
@@ -84,23 +106,21 @@ def _state(header: Header, width: int) -> list[Part]:
     parts: list[Part] = [_critical(header, width)]
     if width >= WIDE and header.link == "live" and header.pace > header.interval * 1.5:
         parts.append((f"read every {_seconds(header.pace)}  ", "" if plain else "$faint"))
-    old = f"{formatting.age(header.age, 1)} old" if header.age is not None else ""
     if header.link == "live" and header.paused:
-        parts.append((f"paused, {old}" if old else "paused", "bold" if plain else "bold $warning"))
+        parts.append((f"paused, {header.age}" if header.age else "paused", "bold" if plain else "bold $warning"))
     elif header.link == "live" and header.screen_failed:
         parts.append(("screen not read", "bold" if plain else "bold $warning"))
-    elif header.link == "live" and header.age is not None and header.age > max(STALE * header.interval, LEAST_STALE_S):
-        parts.append((f"data {old}", "bold" if plain else "bold $warning"))
+    elif header.link == "live" and header.late:
+        parts.append((f"data {header.age}", "bold" if plain else "bold $warning"))
     elif header.link == "live":
         parts.append(("● live", "" if plain else "$success"))
-        old = f"<{FRESH:g}s old" if header.age is not None and header.age < FRESH else old
-        parts.append((f" {old}" if old and width >= NARROW else "", "" if plain else "$faint"))
-    elif header.age is None:
+        parts.append((f" {header.age}" if header.age and width >= NARROW else "", "" if plain else "$faint"))
+    elif not header.age:
         again = f"no connection, again in {header.retry:.0f}s" if header.retry >= 1 else "connecting…"
         parts.append((again, "bold" if plain else "$warning"))
     else:
         again = f", again in {header.retry:.0f}s" if header.retry >= 1 else ", reconnecting"
-        parts.append((f"no connection, {old}{again}", "bold" if plain else "bold $error"))
+        parts.append((f"no connection, {header.age}{again}", "bold" if plain else "bold $error"))
     return parts
 
 
