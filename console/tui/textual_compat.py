@@ -7,10 +7,10 @@ is another minor release, or when one of these parts is gone. Check each functio
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from itertools import chain, groupby
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 from weakref import WeakKeyDictionary
 
 from rich.color import ColorSystem
@@ -175,22 +175,37 @@ async def lay_out(screen: Screen[Any]) -> None:
         screen._layout_required = False
 
 
-def _get_renders(compositor: Compositor, crop: Region | None = None) -> Iterable[tuple[Region, Region, list[Strip]]]:
-    for widget, (region, clip) in compositor.visible_widgets.items():
+def _render_chops(
+    compositor: Compositor, crop: Region, is_rendered_line: Callable[[int], bool]
+) -> Sequence[Mapping[int, Strip]]:
+    chops: list[dict[int, Strip | None]] = [dict.fromkeys(cuts[:-1]) for cuts in compositor.cuts]
+    painted = [y for y in crop.line_range if is_rendered_line(y)]
+    for widget, (region, clip) in compositor.visible_widgets.items():  # from front to back
         shown = region.intersection(clip)
-        if crop is not None:  # whole lines: the compositor cuts them
-            shown = shown.intersection(Region(shown.x, crop.y, shown.width * crop.overlaps(shown), crop.height))
-        if shown:
-            yield shown, shown, widget.render_lines(shown.translate(-region.offset))
+        cuts: dict[int, list[int]] = {}  # of the lines of which a part is not covered
+        for y in painted:
+            if shown.y <= y < shown.bottom:
+                of_line = [cut for cut in compositor.cuts[y] if shown.x <= cut <= shown.right]
+                if any(chops[y][cut] is None for cut in of_line[:-1]):
+                    cuts[y] = of_line
+        for _, group in groupby(enumerate(cuts), lambda each: each[1] - each[0]):
+            lines = [y for _, y in group]
+            part = Region(shown.x, lines[0], shown.width, len(lines))
+            for y, strip in zip(lines, widget.render_lines(part.translate(-region.offset)), strict=False):
+                cells = [cut - shown.x for cut in cuts[y][1:]]
+                for cut, piece in zip(cuts[y], strip.divide(cells), strict=False):
+                    if chops[y][cut] is None:
+                        chops[y][cut] = piece
+    return cast(Sequence[Mapping[int, Strip]], chops)  # as Textual has it: what is not painted is None
 
 
 def render_changed_only() -> None:
-    """Render only the lines in the part of the screen to paint.
+    """Render only lines that are painted, and of each only what is in front.
 
-    Calling it again has no effect. ``Compositor._get_renders`` renders whole widgets, and all in a container of which a
-    part is to be painted: a number in the header costs every line of the screen.
+    Calling it again has no effect. ``Compositor._render_chops`` renders whole widgets, those behind others, and all
+    lines between two that are painted: a number in the header costs every line of the screen.
     """
-    Compositor._get_renders = _get_renders  # type: ignore[method-assign, assignment]
+    Compositor._render_chops = _render_chops  # type: ignore[method-assign, assignment]
 
 
 def paint_now(screen: Screen[Any]) -> None:

@@ -31,7 +31,7 @@ def test_the_private_parts_are_still_there() -> None:
     assert {"_layout_required", "_repaint_required", "_scroll_required"} <= vars(Screen[None]()).keys()
     assert callable(App._close_messages_no_wait)
     assert callable(App._fatal_error)
-    assert callable(Compositor._get_renders)
+    assert callable(Compositor._render_chops)
     assert {"_exception", "_screen_stacks", "_batch_count"} <= vars(App[None]()).keys()
     assert inspect.iscoroutinefunction(Screen._on_message)
     assert active_app.name == "active_app"
@@ -59,20 +59,35 @@ class Counted(Static):
         return super().render_lines(crop)
 
 
-class TwoLines(App[None]):
+class CountedScreen(Screen[None]):
+    rendered = 0
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        self.rendered += 1
+        return super().render_lines(crop)
+
     def compose(self) -> ComposeResult:
         yield Counted("above")
         yield Counted("below")
+        yield Counted("last")
 
 
-async def test_only_widgets_in_the_part_that_changed_are_rendered() -> None:
+class ThreeLines(App[None]):
+    def get_default_screen(self) -> Screen[None]:
+        return CountedScreen()
+
+
+async def test_only_lines_that_are_painted_and_widgets_in_front_are_rendered() -> None:
     textual_compat.render_changed_only()
-    app = TwoLines()
+    app = ThreeLines()
     async with app.run_test(size=(20, 4)) as pilot:
         await pilot.pause()
-        above, below = app.query(Counted)
-        before = above.rendered, below.rendered
+        above, below, last = app.screen.query(Counted)
+        assert isinstance(app.screen, CountedScreen)
+        before = [each.rendered for each in (above, below, last, app.screen)]
         above.update("other")
+        last.update("end")
         await pilot.pause()
-        assert (above.rendered > before[0], below.rendered) == (True, before[1])
-        assert textual_compat.text_of(app.screen).split() == ["other", "below"]
+        after = [each.rendered for each in (above, below, last, app.screen)]
+        assert [new > old for new, old in zip(after, before, strict=True)] == [True, False, True, False]
+        assert textual_compat.text_of(app.screen).split() == ["other", "below", "end"]
