@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice
+from operator import itemgetter
 
 from rich.cells import split_graphemes
 from rich.color import ColorSystem
@@ -22,6 +23,7 @@ DRAWN = frozenset(("4", "5", "7", "9", "21", "51", "52", "53"))  # attributes th
 GAP = 6  # equal cells that take fewer bytes than to move over them
 
 Cell = tuple[str, str]  # text and codes of its style; a wide character is followed by empty texts
+_text_of = itemgetter(0)
 UNKNOWN: Cell = ("", "unknown")
 
 
@@ -73,11 +75,11 @@ def differing(old: Sequence[Cell], new: Sequence[Cell]) -> Iterator[tuple[int, i
     otherwise what follows would be where such a terminal has something else.
     """
     places = [place for place, cell in enumerate(new) if cell != old[place]] if old != new else []
-    joined = (
-        place for place, pair in enumerate(zip(old, new, strict=True)) if max(len(pair[0][0]), len(pair[1][0])) > 1
-    )
-    if places and (first := next(joined, None)) is not None:
-        yield _whole(min(first, places[0]), len(new), old, new)
+    if places and max(map(len, map(_text_of, chain(old, new)))) > 1:
+        joined = next(
+            at for at, cells in enumerate(zip(old, new, strict=True)) if max(map(len, map(_text_of, cells))) > 1
+        )
+        yield _whole(min(joined, places[0]), len(new), old, new)
         return
     start = stop = -1
     for place in places:

@@ -15,6 +15,7 @@ from typing import Any, TextIO, cast
 
 from textual.constants import ESCAPE_DELAY
 from textual.drivers.linux_driver import LinuxDriver
+from textual.message import Message
 
 from console.tui.textual_compat import SYNC_END, SYNC_START, XTermParser
 
@@ -46,6 +47,13 @@ class Terminal(LinuxDriver):
         if data == SYNC_END:
             whole, self._update = "".join(self._update), []
             super().write(whole)
+
+    def send_message(self, message: Message) -> None:
+        """Send a message to the app.
+
+        Textual makes a task for each, which takes a turn of the event loop.
+        """
+        self._app.post_message(message)
 
     def run_input_thread(self) -> None:
         """Read keys, and sleep while there are none.

@@ -17,7 +17,7 @@ from typing import Any
 from textual.app import App, ScreenStackError
 from textual.dom import DOMNode
 from textual.errors import NoWidget
-from textual.events import Key, MouseDown, MouseUp, Paste
+from textual.events import Callback, Key, MouseDown, MouseUp, Paste
 from textual.message_pump import MessagePump
 from textual.screen import Screen
 
@@ -120,5 +120,5 @@ class Keyboard:
 async def _emptied(pump: MessagePump) -> None:
     """Wait until all messages that are in the queue of ``pump`` now have been handled."""
     reached = asyncio.Event()
-    if pump.call_later(reached.set):
+    if pump.post_message(Callback(reached.set)):  # `call_later` wraps it, and inspects the signature each time
         await reached.wait()

@@ -217,11 +217,13 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 
         Text typed after them must not run as commands.
         """
-        if event.key in self.active_bindings:
+        upper = (event.character or "").isupper()
+        opens = upper or event.key in self.host.keys.names(keymap.BY_ID["rows.filter"])
+        if not opens or event.key in self.active_bindings:  # these take long to find
             return
-        if (event.character or "").isupper():
+        if upper:
             self.host.refuse(f"{event.character} does nothing here. ? lists the keys.")
-        elif event.key in self.host.keys.names(keymap.BY_ID["rows.filter"]):
+        else:
             self.host.refuse(f"{keymap.shown(event.key)} works in the lists only. 1 opens the tree.")
 
     def on_paste(self, event: events.Paste) -> None:
