@@ -30,6 +30,7 @@ from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.style import Style
+from textual.widget import Widget
 
 from console.tui.canvas import Canvas
 
@@ -211,6 +212,18 @@ def render_changed_only() -> None:
 def paint_now(screen: Screen[Any]) -> None:
     """Paint pending changes now. The screen's timer would do it up to 1/60 s later."""
     screen._on_timer_update()
+
+
+def paint_first(widget: Widget) -> None:
+    """Paint what has changed in a widget now, before other messages are handled.
+
+    Textual would paint three messages and a timer later.
+    """
+    screen = widget.screen
+    if screen.is_current and not widget.app._batch_count:
+        widget._repaint_required = False
+        screen._dirty_widgets.add(widget)
+        screen._on_timer_update()
 
 
 def repaint(app: App[Any]) -> None:

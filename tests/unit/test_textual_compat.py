@@ -28,7 +28,8 @@ def test_the_private_parts_are_still_there() -> None:
     assert callable(Screen._on_timer_update)
     assert callable(Screen._refresh_layout)
     assert callable(Screen._compositor_refresh)
-    assert {"_layout_required", "_repaint_required", "_scroll_required"} <= vars(Screen[None]()).keys()
+    screen = vars(Screen[None]()).keys()
+    assert {"_layout_required", "_repaint_required", "_scroll_required", "_dirty_widgets"} <= screen
     assert callable(App._close_messages_no_wait)
     assert callable(App._fatal_error)
     assert callable(Compositor._render_chops)
@@ -91,3 +92,23 @@ async def test_only_lines_that_are_painted_and_widgets_in_front_are_rendered() -
         after = [each.rendered for each in (above, below, last, app.screen)]
         assert [new > old for new, old in zip(after, before, strict=True)] == [True, False, True, False]
         assert textual_compat.text_of(app.screen).split() == ["other", "below", "end"]
+
+
+async def test_a_widget_is_painted_before_other_messages_are_handled() -> None:
+    textual_compat.render_changed_only()
+    app = ThreeLines()
+    async with app.run_test(size=(20, 4)) as pilot:
+        await pilot.pause()
+        above = app.screen.query(Counted).first()
+        before = above.rendered
+        with app.batch_update():
+            above.refresh()
+            textual_compat.paint_first(above)
+            assert above.rendered == before, "what is in a batch is painted after it"
+        await pilot.pause()
+        before = above.rendered
+        above.refresh()
+        textual_compat.paint_first(above)
+        assert above.rendered == before + 1
+        await pilot.pause()
+        assert above.rendered == before + 1, "it is painted once"
