@@ -27,7 +27,7 @@ from console.tui.view import View
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
 from console.tui.widgets.messages import notice
-from console.tui.widgets.text_bar import TextBar
+from console.tui.widgets.text_bar import TextBar, joined
 from queries.records.node import Node
 
 
@@ -167,7 +167,7 @@ class ListScreen(MainScreen):
         """
         lines = list(make(width)) if make is not None else []
         height = max(self._preview_bar.content_size.height, 1)
-        return Content("\n").join(Content.assemble(*drawn(line)) for line in lines[:height])
+        return joined("\n", [Content.assemble(*drawn(line)) for line in lines[:height]])
 
     @on(ListTable.Cursor)
     def _moved(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import lru_cache
 
 from textual.content import Content
@@ -9,7 +10,7 @@ from textual.content import Content
 from console.model.flow import Rates
 from console.text import formatting
 from console.text.severity import BANDS, band, sums
-from console.tui.widgets.text_bar import aligned, clickable, fitting, spread, widths
+from console.tui.widgets.text_bar import aligned, clickable, fitting, joined, spread, widths
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
@@ -32,6 +33,7 @@ TREND = 10  # bars of a trend
 WIDE = 110  # cells from which the stuck nodes are shown by severity, and more if it fits
 EXTRAS = (("rates", "trend", "oldest"), ("trend", "oldest"), ("trend",), ())  # as many as leave room for all counts
 MAX_LINES = 6
+LINES_KEPT = 64
 ROWS = 6  # of the screen, for which the bar has one line
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
@@ -70,14 +72,14 @@ class EngineLines(Record):
         if cut := len(self.lines) > most:
             here = f" {number + 1}/{len(self.lines)} "
         room = min(max((formatting.width(line.label) for line in self.lines), default=0), 20)
-        ends = _ends(EngineNumbers(lines=self.lines, ascii=self.ascii), width, len(here) + room + 2)
+        columns = _columns(EngineNumbers(lines=self.lines, ascii=self.ascii), width, len(here) + room + 2)
         whole = []
         for place in range(len(self.lines))[start : start + most]:
             marked = place == self.front or (cut and place == number)
             head = self._head(place, here if marked else " " * len(here), room)
-            text, end = ends[place]
+            text, end = _ends(self.lines[place], columns)
             whole.append(clickable(spread([head, text], [end], width), f"app.show_engine({place})"))
-        return Content("\n").join(whole)
+        return joined("\n", whole)
 
     def _head(self, place: int, mark: str, room: int) -> Content:
         label = formatting.engine_label(safe_text(self.lines[place].label), room)
@@ -88,76 +90,112 @@ class EngineLines(Record):
         )
 
 
+class Columns(Record):
+    """Columns of the bar, each with its cells."""
+
+    width: int  # of the bar
+    ascii: bool
+    phases: tuple[tuple[Phase, int, int], ...]  # also with the digits of its numbers
+    numbers: tuple[tuple[str, int], ...]
+
+
 class EngineNumbers(Record):
     """Numbers of the engines, the same for each engine in front."""
 
     lines: tuple[EngineLine, ...]
     ascii: bool
 
-    def ends(self, width: int, head: int) -> list[tuple[Content, Content]]:
-        """Return the left and right ends of each line, after its first ``head`` cells."""
-        counts = self._counts(words_too=width >= WORDS)
-        phases = widths(counts, ORDER)
-        options = EXTRAS if width >= WIDE else ((),)
-        numbers = [{n: self._extra(n, line) for n in options[0]} | self._stuck(line, width) for line in self.lines]
-        for extras in options:
+    def columns(self, width: int, head: int) -> Columns:
+        """Return the columns of all lines, after the first ``head`` cells."""
+        shown = [count for line in self.lines for count in line.counts or () if _shown(count)]
+        digits: dict[Phase, int] = {}
+        for count in shown:
+            digits[count.phase] = max(digits.get(count.phase, 0), formatting.width(formatting.count(count)))
+        phases = {
+            phase: _count(phase, " " * digits[phase], width >= WORDS).cell_length for phase in ORDER if phase in digits
+        }
+        numbers = [_numbers(line, width, self.ascii) for line in self.lines]
+        for extras in EXTRAS if width >= WIDE else ((),):
             columns = widths(numbers, (*extras, *(of.word for of in BANDS), "stuck"))
-            ends = max((aligned(of, columns, right=True).cell_length for of in numbers[:1]), default=0)  # all are alike
+            ends = sum(columns.values()) + 2 * max(len(columns) - 1, 0)
             taken = max((head + len(_warnings(line)) for line in self.lines), default=0)
             kept = fitting([(RANK[phase], cells) for phase, cells in phases.items()], width - taken - ends - 2)
             if len(kept) == len(phases):
                 break
-        phases = {phase: cells for place, (phase, cells) in enumerate(phases.items()) if place in kept}
-        return [
-            (
-                self._instead(line) or aligned(count, phases),
-                Content.assemble((_warnings(line), "bold $warning"), aligned(of, columns, right=True), " "),
-            )
-            for line, count, of in zip(self.lines, counts, numbers, strict=True)
-        ]
+        return Columns(
+            width=width,
+            ascii=self.ascii,
+            phases=tuple((p, cells, digits[p]) for place, (p, cells) in enumerate(phases.items()) if place in kept),
+            numbers=tuple(columns.items()),
+        )
 
-    def _extra(self, name: str, line: EngineLine) -> Content:
-        text = ""
-        if name == "oldest" and line.stuck and line.oldest:
-            text = f"oldest {line.oldest}"
-        elif name == "rates" and line.rates is not None:
-            inflow, outflow = (formatting.rate(number) for number in (line.rates.inflow, line.rates.outflow))
-            text = f"in {inflow} out {outflow} /min"
-        elif name == "trend":
-            text = line.trend
-        return Content.styled(text, "$faint")
 
-    def _stuck(self, line: EngineLine, width: int) -> dict[str, Content]:
-        """Return the number of stuck nodes, and from `WIDE` cells also by severity."""
-        if line.stuck is None:
-            return {}
-        if not line.stuck and not line.stale and not line.more_stuck:
-            return {"stuck": Content.styled("nothing stuck" if width >= NARROW else "0 stuck", "$faint")}
-        number = f"{len(line.stuck)}{'+' * line.more_stuck} stuck"
-        levels = zip(sums(line.stuck), BANDS, strict=True) if width >= WIDE else ()
-        return {
-            of.word: Content.styled(f"{of.plain if self.ascii else of.sign}{n}", of.ink) for n, of in levels if n
-        } | {"stuck": Content.styled(number, f"bold {band(max(line.stuck, default=0)).ink}")}
+@lru_cache(2)
+def _columns(numbers: EngineNumbers, width: int, head: int) -> Columns:
+    """Return the columns.
 
-    def _instead(self, line: EngineLine) -> Content | None:
-        """Return the text of a line without counts."""
-        if line.counts is None:
-            return Content.styled("" if line.stale else "counting…", "$faint")
-        if any(map(_shown, line.counts)):
-            return None
-        return Content.styled("none shown" if line.policies else "empty", "$faint")
+    They are kept, because each move of the cursor may come to another engine.
+    """
+    return numbers.columns(width, head)
 
-    def _counts(self, *, words_too: bool) -> list[dict[Phase, Content]]:
-        """Return the counts of each line; numbers of a phase are as wide as the widest."""
-        by_phase = [{count.phase: count for count in line.counts or () if _shown(count)} for line in self.lines]
-        numbers = [{phase: formatting.count(count) for phase, count in counts.items()} for counts in by_phase]
-        cells = {
-            phase: max((formatting.width(of[phase]) for of in numbers if phase in of), default=0) for phase in ORDER
-        }
-        return [
-            {phase: _count(phase, of[phase].rjust(cells[phase]), words_too) for phase in ORDER if phase in of}
-            for of in numbers
-        ]
+
+@lru_cache(LINES_KEPT)
+def _ends(line: EngineLine, columns: Columns) -> tuple[Content, Content]:
+    """Return the left and right ends of a line.
+
+    They are kept, because half of the lines are as before.
+    """
+    shown = {count.phase: count for count in line.counts or () if _shown(count)}
+    counts = {
+        phase: _count(phase, formatting.count(shown[phase]).rjust(digits), columns.width >= WORDS)
+        for phase, _, digits in columns.phases
+        if phase in shown
+    }
+    numbers = aligned(_numbers(line, columns.width, columns.ascii), dict(columns.numbers), right=True)
+    return (
+        _instead(line) or aligned(counts, {phase: cells for phase, cells, _ in columns.phases}),
+        Content.assemble((_warnings(line), "bold $warning"), numbers, " "),
+    )
+
+
+@lru_cache(LINES_KEPT)
+def _numbers(line: EngineLine, width: int, ascii: bool) -> Mapping[str, Content]:
+    """Return the numbers of a line that are not counts, by the names of their columns."""
+    return {name: _extra(name, line) for name in EXTRAS[0]} | _stuck(line, width, ascii)
+
+
+def _extra(name: str, line: EngineLine) -> Content:
+    text = ""
+    if name == "oldest" and line.stuck and line.oldest:
+        text = f"oldest {line.oldest}"
+    elif name == "rates" and line.rates is not None:
+        inflow, outflow = (formatting.rate(number) for number in (line.rates.inflow, line.rates.outflow))
+        text = f"in {inflow} out {outflow} /min"
+    elif name == "trend":
+        text = line.trend
+    return Content.styled(text, "$faint")
+
+
+def _stuck(line: EngineLine, width: int, ascii: bool) -> dict[str, Content]:
+    """Return the number of stuck nodes, and from `WIDE` cells also by severity."""
+    if line.stuck is None:
+        return {}
+    if not line.stuck and not line.stale and not line.more_stuck:
+        return {"stuck": Content.styled("nothing stuck" if width >= NARROW else "0 stuck", "$faint")}
+    number = f"{len(line.stuck)}{'+' * line.more_stuck} stuck"
+    levels = zip(sums(line.stuck), BANDS, strict=True) if width >= WIDE else ()
+    return {of.word: Content.styled(f"{of.plain if ascii else of.sign}{n}", of.ink) for n, of in levels if n} | {
+        "stuck": Content.styled(number, f"bold {band(max(line.stuck, default=0)).ink}")
+    }
+
+
+def _instead(line: EngineLine) -> Content | None:
+    """Return the text of a line without counts."""
+    if line.counts is None:
+        return Content.styled("" if line.stale else "counting…", "$faint")
+    if any(map(_shown, line.counts)):
+        return None
+    return Content.styled("none shown" if line.policies else "empty", "$faint")
 
 
 @lru_cache(512)
@@ -177,15 +215,6 @@ def _warnings(line: EngineLine) -> str:
 
 def _shown(count: Count) -> bool:
     return bool(count.n) or count.precision is not Precision.EXACT
-
-
-@lru_cache(2)
-def _ends(numbers: EngineNumbers, width: int, head: int) -> list[tuple[Content, Content]]:
-    """Return the ends of the lines.
-
-    They are kept, because each move of the cursor may come to another engine.
-    """
-    return numbers.ends(width, head)
 
 
 def engine_lines(width: int, engines: EngineLines) -> Content:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from textual.content import Content
 
 from console.text import formatting
-from console.tui.widgets.text_bar import clickable, squeeze
+from console.tui.widgets.text_bar import clickable, joined, squeeze
 from queries.records.record import Record
 
 REFUSED = "no action is possible in this row: ? says why"
@@ -38,7 +38,7 @@ def footer_lines(
     """
     above = [Content.styled(formatting.crop(guide, width - 2), "bold $accent")] if guide else []
     lines = [*above, *_keys(width, actions, reads, low=low, acts=acts)]
-    return Content("\n").join([Content.assemble(" ", line) for line in lines])
+    return joined("\n", [Content.assemble(" ", line) for line in lines])
 
 
 def _keys(width: int, actions: Sequence[Hint], reads: Sequence[Hint], *, low: bool, acts: bool) -> list[Content]:
