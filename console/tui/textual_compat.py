@@ -184,7 +184,7 @@ def _render_chops(
     for widget, (region, clip) in compositor.visible_widgets.items():  # from front to back
         shown = region.intersection(clip)
         cuts: dict[int, list[int]] = {}  # of the lines of which a part is not covered
-        for y in painted:
+        for y in painted if crop.overlaps(shown) else ():
             if shown.y <= y < shown.bottom:
                 of_line = [cut for cut in compositor.cuts[y] if shown.x <= cut <= shown.right]
                 if any(chops[y][cut] is None for cut in of_line[:-1]):
@@ -203,8 +203,8 @@ def _render_chops(
 def render_changed_only() -> None:
     """Render only lines that are painted, and of each only what is in front.
 
-    Calling it again has no effect. ``Compositor._render_chops`` renders whole widgets, those behind others, and all
-    lines between two that are painted: a number in the header costs every line of the screen.
+    Calling it again has no effect. ``Compositor._render_chops`` renders whole widgets, those behind others and beside
+    what is painted, and all lines between two that are: a number in the header costs every line of the screen.
     """
     Compositor._render_chops = _render_chops  # type: ignore[method-assign, assignment]
 
