@@ -30,6 +30,8 @@ from console.tui.widgets.messages import notice
 from console.tui.widgets.text_bar import TextBar, joined
 from queries.records.node import Node
 
+AROUND_DELAY_S = 0.003  # from a move of the cursor; the event loop sleeps, so that the writer thread gets to run
+
 
 class ListScreen(MainScreen):
     """Screen with a list that can be filtered, sorted, folded, marked, copied.
@@ -171,10 +173,14 @@ class ListScreen(MainScreen):
 
     @on(ListTable.Cursor)
     def _moved(self) -> None:
-        """Paint the row first: what is around the list takes longer."""
+        """Paint the row first: what is around the list takes longer.
+
+        The writer thread needs the interpreter's lock to send the row. On a busy machine it would get the lock only
+        after what is around the list.
+        """
         if not self._around_due:
             self._around_due = True
-            self.call_after_refresh(self._show_around)
+            self.set_timer(AROUND_DELAY_S, self._show_around)
 
     @on(ListTable.Renewed)
     def _show_around(self) -> None:
