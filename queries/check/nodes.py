@@ -240,7 +240,7 @@ async def _check_children(
 
 
 async def _check_lookups(reader: Reader, nodes: dict[str, Node], notes: Notebook) -> None:
-    """Find one node of each kind by its id, and read its page and its rows."""
+    """Find one node of each kind by its id, and read its detail and its rows."""
     by_kind: dict[str, Node] = {}
     for node in nodes.values():
         by_kind.setdefault(node.kind, node)

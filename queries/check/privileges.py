@@ -1,4 +1,4 @@
-"""Exactly the printed privileges suffice for every screen and every action."""
+"""Exactly the printed privileges suffice for every read and every action."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sections of a node's screen from the rows of ``detail/*.sql``."""
+"""Sections of a node's detail from the rows of ``detail/*.sql``."""
 
 from __future__ import annotations
 

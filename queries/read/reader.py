@@ -60,7 +60,7 @@ HITS_READ = 50  # of a search
 SEARCHED_BYTES, ANY_BYTES = 65_536, 2**31 - 1  # of a value that a search reads; usually, and if it is asked to
 RELATIONS = ("parent", "descendant", "waiter", "sibling")
 NO_RELATED = "unstick does not know what else depends on nodes of this engine"
-CHILDREN_READ = 20  # children on a node's screen
+CHILDREN_READ = 20  # children in a node's detail
 TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 RANKS = {matched: rank for rank, matched in enumerate(Match)}
 REFUSALS_ASKED = 20  # nodes of each cause that its suggested action is asked about
@@ -112,7 +112,7 @@ class Reader:
         """The engine with the option values of its variant."""
         return self.variant.engine
 
-    # Screens of nodes
+    # Pages of nodes
 
     async def roots(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
         """Read nodes at the top of the tree, after ``cursor``.
@@ -902,7 +902,7 @@ class Reader:
         return msgspec.structs.replace(finding, action=action.name, arguments=arguments, guard=guard)
 
     async def _sections(self, transaction: Reads, keys: Sequence[str], local: str, size: int) -> list[Section | None]:
-        """Read sections of a node's screen. One that cannot be read says why."""
+        """Read sections of a node's detail. One that cannot be read says why."""
         titles = [self.engine.statements[key][0].title for key in keys]
         questions = [self._section(key, title, local, size) for key, title in zip(keys, titles, strict=True)]
         return [

@@ -19,7 +19,7 @@ from queries.records.detail import Section
 from queries.records.record import Record
 
 SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
-TIMES_IN_SENTENCE = 3  # of the last changes; a node's screen draws those that are kept
+TIMES_IN_SENTENCE = 3  # of the last changes; a node's detail has those that are kept
 SAMPLES_MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows
 
 SampleRows = Iterable[tuple[str, Mapping[str, Any]]]

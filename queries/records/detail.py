@@ -1,4 +1,4 @@
-"""A node's detail screen."""
+"""A node's detail."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class Payload(Record):
 
 
 class Section(Record):
-    """One part of a node's detail screen: a table of values, or a payload.
+    """One part of a node's detail: a table of values, or a payload.
 
     ``drawn`` names the drawing that shows the table best, one of `DRAWN`, which lists its columns.
     """

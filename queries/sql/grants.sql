@@ -7,7 +7,7 @@
 --   called: functions that statements of all roles call; executed: functions that only operators' statements call;
 --   viewers and operators: names of roles; without operators, there are no statements for them: NULL roles make the
 --   text NULL
--- Actions that delete a row, and detail pages, read the rows that refer to it. So viewers and operators may read every
+-- Actions that delete a row, and details of nodes, read the rows that refer to it. So viewers and operators may read every
 -- foreign key to such a table, and the given columns.
 -- Indexes: pg_class_relname_nsp_index, pg_depend_reference_index, pg_namespace_nspname_index.
 WITH asked AS (

@@ -1,4 +1,4 @@
-"""Read tasker: detection, tree, lists, findings, dead letters and detail pages."""
+"""Read tasker: detection, tree, lists, findings, dead letters and details."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Parts of screens that command line and screen both show, as lines of spans."""
+"""Views: records as lines of spans, for the screen and the command line."""

@@ -1,4 +1,4 @@
-"""Building blocks of all screens. They escape text from the database."""
+"""Building blocks of all views. They escape text from the database."""
 
 from __future__ import annotations
 
