@@ -584,8 +584,8 @@ class Session:
 
     # changing
 
-    def carry_out(self, dry_run: DryRun | None = None, *, run: Run | None = None) -> RunWork:
-        """Commit a dry run, or carry out a redrive, in its own task.
+    def start_work(self, dry_run: DryRun | None = None, *, run: Run | None = None) -> RunWork:
+        """Start to commit a dry run, or to do a redrive, in a task of its own.
 
         It continues when the screen is closed. Raises LostError.
         """

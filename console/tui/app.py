@@ -393,10 +393,10 @@ class UnstickApp(App[None]):
             screen.reveal(node)
 
     def action_find(self, text: str = "") -> None:
-        from console.tui.screens.prompt import PromptScreen
+        from console.tui.screens.prompt import PromptDialog
 
         question = "An id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload."
-        self.push_screen(PromptScreen("Find in all engines", question, text), self.search)
+        self.push_screen(PromptDialog("Find in all engines", question, text), self.search)
 
     def search(self, text: str | None) -> None:
         from console.tui.screens.find import FindScreen
@@ -470,7 +470,7 @@ class UnstickApp(App[None]):
             self.run_worker(self._hand_over(self.front), group="shift", exclusive=True)
 
     async def _hand_over(self, screen: MainScreen) -> None:
-        from console.tui.screens.copy import CopyScreen, shift_choices
+        from console.tui.screens.copy import CopyDialog, shift_choices
 
         try:
             choices = await shift_choices(self.session)
@@ -479,7 +479,7 @@ class UnstickApp(App[None]):
             self.refuse(f"The audit log could not be read. {error}")
             return
         if screen is self.front:
-            self.push_screen(CopyScreen(choices))
+            self.push_screen(CopyDialog(choices))
 
     def action_command_palette(self) -> None:
         from console.tui.palette import Palette
@@ -548,6 +548,6 @@ class UnstickApp(App[None]):
         ``commands`` do it outside of unstick, by the place where they are run. Text typed after the key must not be
         taken for keys.
         """
-        from console.tui.screens.refused import RefusedScreen
+        from console.tui.screens.refused import RefusedDialog
 
-        self.push_screen(RefusedScreen("Not possible", why, commands))
+        self.push_screen(RefusedDialog("Not possible", why, commands))

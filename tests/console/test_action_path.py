@@ -17,7 +17,7 @@ from textual.containers import Horizontal
 from textual.widgets import Button, Input
 
 from console.config import Context
-from console.tui.screens.result import ResultScreen
+from console.tui.screens.result import ResultDialog
 from console.tui.widgets.footer import REFUSED
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -79,7 +79,7 @@ async def test_a_result_is_renewed_before_its_buttons_are_there(
 
     class Late(Horizontal):
         async def _compose(self) -> None:
-            assert isinstance(self.screen, ResultScreen)
+            assert isinstance(self.screen, ResultDialog)
             self.screen.renew()
             renewed.append(True)
             await super()._compose()

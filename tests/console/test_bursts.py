@@ -27,15 +27,15 @@ from textual.widgets import Input
 from console.model.session import STEPS
 from console.tui import clipboard, keymap
 from console.tui.app import UnstickApp
-from console.tui.screens.ask import AskScreen
+from console.tui.screens.ask import AskDialog
 from console.tui.screens.audit_entry import AuditEntryScreen
-from console.tui.screens.confirm_scan import ConfirmScanScreen, confirm_scan
-from console.tui.screens.dry_run import DryRunScreen
+from console.tui.screens.confirm_scan import ConfirmScanDialog, confirm_scan
+from console.tui.screens.dry_run import DryRunDialog
 from console.tui.screens.help import HelpScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.screens.prompt import PromptScreen
-from console.tui.screens.refused import RefusedScreen
-from console.tui.screens.result import ResultScreen
+from console.tui.screens.prompt import PromptDialog
+from console.tui.screens.refused import RefusedDialog
+from console.tui.screens.result import ResultDialog
 from console.tui.screens.tree import TreeScreen
 from queries.records.node import ScanRequired
 from queries.write import audit_log
@@ -259,10 +259,10 @@ async def test_text_after_a_key_that_opens_never_runs_as_commands(
                 filtering = opener == "/" and page != "detail"
                 assert state == before._replace(filter=text.replace("\r", "") if filtering else ""), (opener, text)
                 assert it.taking
-                if isinstance(it.app.screen, AskScreen | PromptScreen):
+                if isinstance(it.app.screen, AskDialog | PromptDialog):
                     assert it.field is not None
                     assert it.field.value == text.replace("\r", "")
-                if "\r" in text and isinstance(it.app.screen, RefusedScreen | AskScreen):
+                if "\r" in text and isinstance(it.app.screen, RefusedDialog | AskDialog):
                     state = await it.burst(opener, *("enter" if each == "\r" else each for each in text))
                     assert state == before, (opener, text)
         print(f"{page}: {it.bursts} bursts")
@@ -327,7 +327,7 @@ def random_events(chosen: random.Random, tui: TuiDriver) -> list[events.Event]:
     """Return events of keys, clicks, pasted text, and a change of the size."""
     keys = [*LOOKING, *sorted(tui.app.keys.actions), "enter", "escape", "tab", "backspace", "q", "9", "ä"]
     found: list[events.Event] = []
-    if isinstance(tui.app.screen, DryRunScreen):
+    if isinstance(tui.app.screen, DryRunDialog):
         found += typed(chosen.choice("CWRD"))  # commits
     for _ in range(chosen.randint(1, 4)):
         kind = chosen.random()
@@ -389,12 +389,12 @@ async def in_front(tui: TuiDriver, name: str) -> None:
     if name == "scan":
         scan_required = ScanRequired(need="n", why="It has no index", blocks=10**6, ddl="CREATE INDEX ON task (kind)")
         confirm_scan(tui.app, [scan_required], tui.app.bell)
-        await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanScreen))
+        await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanDialog))
         return
     await tui.live_list()
     await tui.press("W")
     await confirmed(tui, "W")
-    await tui.wait_for(lambda: isinstance(tui.app.screen, ResultScreen), "unstick undo")
+    await tui.wait_for(lambda: isinstance(tui.app.screen, ResultDialog), "unstick undo")
     if name == "entry":
         await tui.press("escape", "4")
         await tui.wait_for("undo", "wake")

@@ -10,7 +10,7 @@ from console.model.fields.change import key
 from console.model.newest import Newest
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.changed import ChangedScreen
-from console.tui.screens.confirm_scan import ConfirmScanScreen
+from console.tui.screens.confirm_scan import ConfirmScanDialog
 from console.tui.screens.detail import DetailScreen
 from queries.contract import detect
 from queries.records.change import Change
@@ -98,11 +98,11 @@ async def test_a_scan_is_offered_with_its_cost_and_runs_only_if_confirmed(
         await tui.wait_for("No change was recorded in what was searched", "agent_jobs: not searched.", "w scan")
         await tui.wait_for("w reads it with a scan of about ", "jobs__updated_at__idx ON jobs")
         await tui.press("w")
-        await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanScreen), "A scan would read about")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanDialog), "A scan would read about")
         await tui.press("escape", "r")
         await tui.wait_for("No change was recorded in what was searched")
         await tui.press("w")
-        await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanScreen))
+        await tui.wait_for(lambda: isinstance(tui.app.screen, ConfirmScanDialog))
         await tui.press("tab", "enter")
         await tui.wait_for("Last scan at", "agent_jobs: not searched.")
         page = tui.app.screen

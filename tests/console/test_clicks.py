@@ -9,9 +9,9 @@ from textual.widget import Widget
 from textual.widgets import Button
 
 from console.model.session import STEPS
-from console.tui.screens.ask import AskScreen
+from console.tui.screens.ask import AskDialog
 from console.tui.screens.detail import DetailScreen
-from console.tui.screens.dry_run import DryRunScreen
+from console.tui.screens.dry_run import DryRunDialog
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import clicked, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -47,7 +47,7 @@ async def test_a_double_click_on_dry_run_never_commits(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("0/1")
         await tui.press("C")
-        await tui.wait_for(lambda: isinstance(tui.app.screen, AskScreen), "Reason")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, AskDialog), "Reason")
         await tui.type("x")
         place = middle(tui.app.screen.query_one("#go"))
         first, second = clicked(*place), clicked(*place)
@@ -55,7 +55,7 @@ async def test_a_double_click_on_dry_run_never_commits(
             event.time = first[-1].time + 0.3
         for event in first:
             tui.app.post_message(event)
-        await tui.wait_for(lambda: isinstance(tui.app.screen, DryRunScreen), "Will change 1")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, DryRunDialog), "Will change 1")
         go = tui.app.screen.query_one("#go", Button)
         await tui.wait_for(lambda: not go.disabled)
         at = middle(go)  # of another dialog, so that it is not where the mouse is
@@ -65,7 +65,7 @@ async def test_a_double_click_on_dry_run_never_commits(
             tui.app.post_message(event)
         await tui.handled()
         await tui.pilot.pause()
-        assert isinstance(tui.app.screen, DryRunScreen)
+        assert isinstance(tui.app.screen, DryRunDialog)
         assert not tui.app.session.works
         await tui.click((place[0] + 1, place[1]))
         await tui.wait_for(lambda: tui.app.session.works, "1 changed")
@@ -98,6 +98,6 @@ async def test_a_page_that_is_shown_closes_the_dialog_of_an_action(
         await tui.wait_for("0/1")
         for _ in range(2):
             await tui.press("C")
-            await tui.wait_for(lambda: isinstance(tui.app.screen, AskScreen), "Reason")
+            await tui.wait_for(lambda: isinstance(tui.app.screen, AskDialog), "Reason")
             tui.app.action_show_mode("tree")
             await tui.wait_for("Nothing was changed.", lambda: isinstance(tui.app.screen, TreeScreen))

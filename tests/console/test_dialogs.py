@@ -11,7 +11,7 @@ import pytest
 from textual.widgets import Button, Input
 
 from console.config import Context
-from console.tui.screens.result import ResultScreen
+from console.tui.screens.result import ResultDialog
 from tests.console.test_action_path import on_task
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -129,7 +129,7 @@ async def test_what_happens_after_a_commit_is_watched(
         await connection.close()
         assert runner.polls == 1
         await tui.wait_for(lambda: re.search(r"Next: (done after \d+m?\d*s|now done)", tui.text))
-        assert isinstance(tui.app.screen, ResultScreen)
+        assert isinstance(tui.app.screen, ResultDialog)
         await tui.press("enter")
         await tui.wait_for(lambda: tui.app.screen is tui.app.front)
 

@@ -10,7 +10,7 @@ import pytest
 from console.tui.screens.blockers import BlockersScreen
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.find import FindScreen
-from console.tui.screens.prompt import PromptScreen
+from console.tui.screens.prompt import PromptDialog
 from console.tui.screens.stuck import StuckScreen
 from console.tui.screens.tree import TreeScreen
 from console.tui.widgets.line_view import LineView
@@ -62,7 +62,7 @@ async def test_a_pasted_id_and_enter_open_the_node_from_every_mode(
         await tui.press(mode)
         before = tui.app.screen
         await tui.paste(f"ERROR https://ops.example/tasks/{task}?tab=log timed out\n")
-        assert isinstance(tui.app.screen, PromptScreen)
+        assert isinstance(tui.app.screen, PromptDialog)
         await tui.press("enter")
         await tui.wait_for(lambda: shown(tui) == eternaltwin_db.id(task), "Recorded")
         await tui.press("escape")

@@ -13,15 +13,15 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from console.tui.palette import Palette
-from console.tui.screens.ask import AskScreen
+from console.tui.screens.ask import AskDialog
 from console.tui.screens.blockers import BlockersScreen
-from console.tui.screens.copy import CopyChoice, CopyScreen
+from console.tui.screens.copy import CopyChoice, CopyDialog
 from console.tui.screens.detail import DetailScreen
-from console.tui.screens.dry_run import DryRunScreen
-from console.tui.screens.edited import WrongTextScreen
+from console.tui.screens.dry_run import DryRunDialog
+from console.tui.screens.edited import WrongTextDialog
 from console.tui.screens.find import FindScreen
-from console.tui.screens.prompt import PromptScreen
-from console.tui.screens.refused import RefusedScreen
+from console.tui.screens.prompt import PromptDialog
+from console.tui.screens.refused import RefusedDialog
 from console.tui.screens.tree import TreeScreen
 from queries.actions.plan import ActionInput, Plan, plan_selection
 from queries.records.node import Node
@@ -49,14 +49,14 @@ def found(tui: TuiDriver) -> Node:
 
 SCREENS: dict[str, Callable[[TuiDriver], Screen[Any]]] = {
     "find": lambda tui: FindScreen("abc", "tree"),
-    "refused": lambda tui: RefusedScreen("Not possible", "It does nothing."),
-    "dry run": lambda tui: DryRunScreen(planned(tui), ActionInput(reason="test")),
-    "ask": lambda tui: AskScreen(planned(tui)),
-    "prompt": lambda tui: PromptScreen("Find", "What?"),
-    "copy": lambda tui: CopyScreen([CopyChoice(title="id", text="1")]),
+    "refused": lambda tui: RefusedDialog("Not possible", "It does nothing."),
+    "dry run": lambda tui: DryRunDialog(planned(tui), ActionInput(reason="test")),
+    "ask": lambda tui: AskDialog(planned(tui)),
+    "prompt": lambda tui: PromptDialog("Find", "What?"),
+    "copy": lambda tui: CopyDialog([CopyChoice(title="id", text="1")]),
     "detail": lambda tui: DetailScreen(found(tui), "tree"),
     "blockers": lambda tui: BlockersScreen(found(tui), "tree"),
-    "wrong text": lambda tui: WrongTextScreen("Edit", "It is no JSON."),
+    "wrong text": lambda tui: WrongTextDialog("Edit", "It is no JSON."),
     "palette": lambda tui: Palette(),
 }
 MODES = ("stuck", "dead", "audit", "changed", "help")

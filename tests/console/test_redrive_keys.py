@@ -10,8 +10,8 @@ import pytest
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console.tui.screens.ask import AskScreen
-from console.tui.screens.result import ResultScreen
+from console.tui.screens.ask import AskDialog
+from console.tui.screens.result import ResultDialog
 from queries.write import audit_log
 from tests.command import fetch
 from tests.console.test_redrive_kills import CASES, executing, fill_tasker
@@ -45,7 +45,7 @@ async def begin(tui: TuiDriver, **settings: str) -> None:
     await tui.press("enter")
     await tui.wait_for("Will change 1 task", "cohort 1 of 14 tasks")
     await tui.press("S")
-    await tui.wait_for(lambda: isinstance(tui.app.screen, ResultScreen))
+    await tui.wait_for(lambda: isinstance(tui.app.screen, ResultDialog))
 
 
 async def test_s_revives_a_group_in_cohorts(dsn: str, tmp_path: Path) -> None:
@@ -69,7 +69,7 @@ async def test_the_form_scrolls_on_a_small_screen(dsn: str, tmp_path: Path, size
     async with run_tui(dsn, tmp_path, start="dead", size=size) as tui:
         await tui.wait_for("permanently failed")
         await tui.press("down", "S")
-        await tui.wait_for(lambda: isinstance(tui.app.screen, AskScreen) and tui.app.screen.query("#optional"))
+        await tui.wait_for(lambda: isinstance(tui.app.screen, AskDialog) and tui.app.screen.query("#optional"))
         screen = tui.app.screen
         fields = screen.query_one("#fields")
         assert not _in_view(screen.query_one("#argument-redrive_cohorts"), screen)
@@ -119,7 +119,7 @@ async def test_a_redrive_that_is_left_stays_open_and_excludes_another(dsn: str, 
         await tui.wait_for("1 no answer")
         await tui.press("escape")
         await tui.wait_for(
-            "Redrive 1: not ended", "13 dead letters", lambda: not isinstance(tui.app.screen, ResultScreen)
+            "Redrive 1: not ended", "13 dead letters", lambda: not isinstance(tui.app.screen, ResultDialog)
         )
         await tui.press("S")
         await tui.wait_for("Reason, for the audit log")

@@ -8,12 +8,12 @@ from console.model.filter import Filter
 from console.model.run_work import RunWork
 from console.model.selection import select
 from console.model.session import Session
-from console.tui.screens.ask import AskScreen, WrongFieldError
+from console.tui.screens.ask import AskDialog, WrongFieldError
 from console.tui.screens.base import MainScreen
-from console.tui.screens.dry_run import Back, DryRunScreen
+from console.tui.screens.dry_run import Back, DryRunDialog
 from console.tui.screens.edited import edited_plan
-from console.tui.screens.refused import OfferScreen
-from console.tui.screens.result import Again, ResultScreen
+from console.tui.screens.refused import OfferDialog
+from console.tui.screens.result import Again, ResultDialog
 from queries.actions.plan import ActionInput, Plan, plan_selection
 from queries.actions.undo import plan_entry
 from queries.db.errors import NO_CONNECTION, DatabaseError
@@ -54,7 +54,7 @@ async def _perform_on(screen: MainScreen, key: str, targets: Sequence[Node]) -> 
         await perform(screen, plan)
     elif of_jobs is None:
         screen.host.refuse(plan.why, plan.commands)
-    elif await screen.app.push_screen_wait(OfferScreen(plan.why, of_jobs)):
+    elif await screen.app.push_screen_wait(OfferDialog(plan.why, of_jobs)):
         await perform(screen, of_jobs)
 
 
@@ -78,8 +78,8 @@ async def _of_jobs(screen: MainScreen, reader: Reader, targets: Sequence[Node], 
     return plan if isinstance(plan, Plan) else None
 
 
-class Course:
-    """Plain change, as the dialogs lead through it."""
+class ChangeDialogs:
+    """Content of the dialogs of a plain change."""
 
     def __init__(self, session: Session, asked: Plan, plan: Plan | None = None) -> None:
         """``asked``: what the input is about. ``plan``: what the result is about."""
@@ -91,14 +91,14 @@ class Course:
 
     async def begin(self, dry_run: DryRun) -> RunWork:
         """Begin what was confirmed. Raises DatabaseError."""
-        return self.session.carry_out(dry_run)
+        return self.session.start_work(dry_run)
 
     def summary(self, work: RunWork) -> tuple[str, str]:
         """Return a line about what was done, and its style."""
         return f"{self.asked.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn"
 
 
-async def carry_out(screen: MainScreen, course: Course, entered: ActionInput | None = None) -> str | None:
+async def show_dialogs(screen: MainScreen, dialogs: ChangeDialogs, entered: ActionInput | None = None) -> str | None:
     """Lead the operator from the input to the result.
 
     If the connection is lost before the commit, one key repeats the dry run with what the operator has entered.
@@ -106,11 +106,11 @@ async def carry_out(screen: MainScreen, course: Course, entered: ActionInput | N
     if the change is not possible at all.
     """
     asks = True
-    while (begun := await _begun(screen, course, entered, asks=asks)) is not None:
+    while (begun := await _begun(screen, dialogs, entered, asks=asks)) is not None:
         work, entered = begun
-        undone = await screen.app.push_screen_wait(ResultScreen(work, course.plan))
+        undone = await screen.app.push_screen_wait(ResultDialog(work, dialogs.plan))
         if not isinstance(undone, Again):
-            screen.say(*course.summary(work))
+            screen.say(*dialogs.summary(work))
             screen.acted()
             screen.session.refresh()
             return undone
@@ -120,7 +120,7 @@ async def carry_out(screen: MainScreen, course: Course, entered: ActionInput | N
 
 
 async def _begun(
-    screen: MainScreen, course: Course, entered: ActionInput | None, *, asks: bool
+    screen: MainScreen, dialogs: ChangeDialogs, entered: ActionInput | None, *, asks: bool
 ) -> tuple[RunWork, ActionInput] | None:
     """Ask for input and confirmation until the change has begun.
 
@@ -129,14 +129,14 @@ async def _begun(
     app, wrong = screen.app, None
     while True:
         if asks or entered is None:
-            entered = await app.push_screen_wait(AskScreen(course.asked, entered, wrong))
+            entered = await app.push_screen_wait(AskDialog(dialogs.asked, entered, wrong))
         if entered is None:
             return None
         asks, wrong = True, None
         try:
-            answer = await app.push_screen_wait(DryRunScreen(*await course.planned(entered)))
+            answer = await app.push_screen_wait(DryRunDialog(*await dialogs.planned(entered)))
             if not isinstance(answer, Back):
-                return None if answer is None else (await course.begin(answer), entered)
+                return None if answer is None else (await dialogs.begin(answer), entered)
         except WrongFieldError as error:
             wrong = error
         except NO_CONNECTION as error:
@@ -149,8 +149,8 @@ async def perform(screen: MainScreen, plan: Plan) -> None:
     if prepared is None:
         screen.say("Nothing was changed.", "faint")
         return
-    course = Course(screen.session, prepared, plan)
-    undone = await carry_out(screen, course, _suggested(screen.session, plan))
+    dialogs = ChangeDialogs(screen.session, prepared, plan)
+    undone = await show_dialogs(screen, dialogs, _suggested(screen.session, plan))
     if undone is not None:
         await undo(screen, undone)
 

@@ -23,7 +23,7 @@ from queries.contract.spec import Argument
 from queries.text.counted import counted
 
 
-class AskScreen(Dialog[ActionInput]):
+class AskDialog(Dialog[ActionInput]):
     """Returns the operator's input. There is no dry run without a reason."""
 
     KEYS = keymap.INPUT

@@ -345,11 +345,11 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 
     def action_copy(self) -> None:
         """Offer what can be copied of the marked nodes, or of the node under the cursor."""
-        from console.tui.screens.copy import CopyScreen
+        from console.tui.screens.copy import CopyDialog
 
         choices = self.copies()
         if choices:
-            self.app.push_screen(CopyScreen(choices))
+            self.app.push_screen(CopyDialog(choices))
         else:
             self.say("There is nothing here to copy from.", "warn")
 

@@ -13,11 +13,11 @@ from textual.widgets import Button
 from console.text.views import detail
 from console.tui import keymap
 from console.tui.screens.copy import CopyChoice
-from console.tui.screens.refused import TextScreen
+from console.tui.screens.refused import TextDialog
 from queries.records.node import ScanRequired
 
 
-class ConfirmScanScreen(TextScreen):
+class ConfirmScanDialog(TextDialog):
     """Returns True if the operator confirms the scan."""
 
     KEYS = keymap.SCAN
@@ -51,4 +51,4 @@ def confirm_scan(app: App[Any], scans: Sequence[ScanRequired], read: Callable[[]
         if confirmed:
             read()
 
-    app.push_screen(ConfirmScanScreen(scans), answered)
+    app.push_screen(ConfirmScanDialog(scans), answered)

@@ -104,7 +104,7 @@ def _json(record: Record) -> str:
     return safe_json(msgspec.json.format(msgspec.json.encode(record), indent=2).decode())
 
 
-class CopyScreen(Dialog[None]):
+class CopyDialog(Dialog[None]):
     """Copies one of several texts, and says so in the status line."""
 
     KEYS = keymap.COPY

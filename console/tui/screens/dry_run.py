@@ -62,7 +62,7 @@ class Back(NamedTuple):
     """Result of the dialog if the operator goes back to the input."""
 
 
-class DryRunScreen(Dialog[DryRun | Back]):
+class DryRunDialog(Dialog[DryRun | Back]):
     """Returns the dry run to commit; None if the operator cancels."""
 
     KEYS = keymap.CONFIRM

@@ -8,7 +8,7 @@ from textual.app import SuspendNotSupported
 from console import editor
 from console.tui import keymap
 from console.tui.screens.base import MainScreen
-from console.tui.screens.refused import RefusedScreen, TextScreen, reason
+from console.tui.screens.refused import RefusedDialog, TextDialog, reason
 from queries.actions.edit import TextError, checked, planned, shown
 from queries.actions.plan import Plan
 from queries.db.errors import NO_CONNECTION, DatabaseError
@@ -39,10 +39,10 @@ async def edited_plan(screen: MainScreen, plan: Plan) -> Plan | None:
                 return msgspec.structs.replace(made, key=plan.key)
             except (TextError, *NO_CONNECTION) as error:
                 again = not isinstance(error, TextError) or error.again
-                if not again or not await screen.app.push_screen_wait(WrongTextScreen(plan.title, str(error))):
+                if not again or not await screen.app.push_screen_wait(WrongTextDialog(plan.title, str(error))):
                     raise
     except (DatabaseError, editor.EditorError) as error:
-        await screen.app.push_screen_wait(RefusedScreen(plan.title, str(error)))
+        await screen.app.push_screen_wait(RefusedDialog(plan.title, str(error)))
         return None
 
 
@@ -65,7 +65,7 @@ def _edited(screen: MainScreen, given: str) -> str:
     return given
 
 
-class WrongTextScreen(TextScreen):
+class WrongTextDialog(TextDialog):
     """Says why a text cannot be stored. Returns True to edit it again."""
 
     KEYS = keymap.EDITED

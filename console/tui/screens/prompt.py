@@ -10,7 +10,7 @@ from console.tui import keymap
 from console.tui.screens.dialog import Dialog, line, text
 
 
-class PromptScreen(Dialog[str]):
+class PromptDialog(Dialog[str]):
     """Returns the typed text; None if it is empty."""
 
     KEYS = keymap.PROMPT

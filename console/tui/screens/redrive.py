@@ -10,7 +10,7 @@ from console.model.run_work import RunWork
 from console.model.session import Session
 from console.text.views import redrive as views
 from console.tui import keymap
-from console.tui.screens.action import Course, carry_out
+from console.tui.screens.action import ChangeDialogs, show_dialogs
 from console.tui.screens.ask import WrongFieldError
 from console.tui.screens.base import MainScreen
 from queries.actions.plan import ActionInput, Plan, count_nodes
@@ -43,13 +43,13 @@ async def redrive(screen: MainScreen, dead_letters: Sequence[DeadLetter], select
     if screen.session.workspace is None:
         return
     try:
-        await carry_out(screen, Revival(screen.session, screen.session.workspace, dead_letters, selection))
+        await show_dialogs(screen, RedriveDialogs(screen.session, screen.session.workspace, dead_letters, selection))
     except DatabaseError as error:
         screen.host.refuse(error.line)
 
 
-class Revival(Course):
-    """Redrive. Its dry run is that of the first cohort."""
+class RedriveDialogs(ChangeDialogs):
+    """Content of the dialogs of a redrive. The dry run is that of the first cohort."""
 
     def __init__(
         self, session: Session, workspace: Workspace, dead_letters: Sequence[DeadLetter], selection: str
@@ -90,7 +90,7 @@ class Revival(Course):
     async def begin(self, dry_run: DryRun) -> RunWork:
         """Begin the run. Raises DatabaseError."""
         assert self._run is not None
-        return self.session.carry_out(run=await runs.begin(self._workspace, self._run))
+        return self.session.start_work(run=await runs.begin(self._workspace, self._run))
 
     def summary(self, work: RunWork) -> tuple[str, str]:
         """Return how it ended, and the answers."""

@@ -11,13 +11,13 @@ from console.text.spans import Make, Spans
 from console.text.views.change_summary import titles
 from console.text.views.lines import BLANK, command_lines, wrapped
 from console.tui import keymap
-from console.tui.screens.copy import CopyChoice, CopyScreen, command_choices
+from console.tui.screens.copy import CopyChoice, CopyDialog, command_choices
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.line_view import LineView
 from queries.actions.plan import Plan
 
 
-class TextScreen(Dialog[bool]):
+class TextDialog(Dialog[bool]):
     """Shows a text, of which parts can be copied.
 
     Returns True if the operator takes its offer.
@@ -36,13 +36,13 @@ class TextScreen(Dialog[bool]):
 
     def action_copy(self) -> None:
         if self._copies:
-            self.app.push_screen(CopyScreen(self._copies))
+            self.app.push_screen(CopyDialog(self._copies))
 
     def action_accept(self) -> None:
         self.dismiss(True)
 
 
-class RefusedScreen(TextScreen):
+class RefusedDialog(TextDialog):
     """Says why a key does nothing. Only escape closes it; its commands can be copied.
 
     It takes the keys typed for the dialog that did not open: a reason typed too early ends with enter and must not run
@@ -62,7 +62,7 @@ class RefusedScreen(TextScreen):
         return f"{keys}esc closes; other keys do nothing here"
 
 
-class OfferScreen(TextScreen):
+class OfferDialog(TextDialog):
     """Offers an action on the jobs of the selected nodes, which the nodes do not have.
 
     The operator takes it with the key of the action.

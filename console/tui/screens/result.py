@@ -36,7 +36,7 @@ class Again(NamedTuple):
     """Result of the dialog if the operator repeats the dry run."""
 
 
-class ResultScreen(Dialog[str | Again]):
+class ResultDialog(Dialog[str | Again]):
     """Follows a change or a redrive.
 
     The operator can stop it while it runs, answer its questions, and close the dialog once it has ended. A redrive can
