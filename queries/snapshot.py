@@ -83,14 +83,14 @@ async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
 
 async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
     if not counts:
-        return await _found(reader, limit, sampled, kept)
-    reads = counted(reader), _found(reader, limit, sampled, kept)
+        return await _part_of_findings(reader, limit, sampled, kept)
+    reads = counted(reader), _part_of_findings(reader, limit, sampled, kept)
     (numbers, uncounted), part = await reader.database.together(*reads)
     result: Part = msgspec.structs.replace(part, counts=numbers, uncounted=uncounted)
     return result
 
 
-async def _found(reader: Reader, limit: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
+async def _part_of_findings(reader: Reader, limit: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
     unsampled = () if sampled else tuple(_unsampled(reader))
     findings = await attempted(reader.findings(limit=limit, offer=False))
     if isinstance(findings, DatabaseError):
@@ -102,7 +102,7 @@ async def _found(reader: Reader, limit: int, sampled: bool, kept: Mapping[str, P
 def with_samples(reader: Reader, part: Part) -> Part:
     """Return an engine's part with the findings that its samples show by now."""
     read = (finding for finding in part.findings.findings if not reader.finding_specs[finding.code].sample)
-    findings = msgspec.structs.replace(part.findings, findings=(*read, *reader.watched()))
+    findings = msgspec.structs.replace(part.findings, findings=(*read, *reader.sampled_findings()))
     return msgspec.structs.replace(part, findings=findings)
 
 

@@ -165,7 +165,7 @@ async def _of_findings(reader: Reader, filter: Filter, missing: list[str]) -> As
     values = finding_terms(filter)[0].values
     read = await reader.findings(limit=SELECTED_FINDING_NODES)
     codes: dict[str, list[str]] = {}
-    _note(codes, (*read.findings, *reader.watched()))
+    _note(codes, (*read.findings, *reader.sampled_findings()))
     named = [value.text.casefold() for value in values if value.text.casefold() != "any"]
 
     def concerns(code: str) -> bool:

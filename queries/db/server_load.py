@@ -11,7 +11,7 @@ DURATIONS_KEPT = 8  # durations kept of the same statements
 STATEMENTS_KEPT = 500
 
 
-class Measurement:
+class TimedStatements:
     """Duration of statements that travelled together.
 
     ``statements``: the reads that ran to their end, with the values of their parameters; None for anything else.
@@ -53,15 +53,15 @@ class ServerLoad:
         return self.worked + self._own_cpu()
 
     @contextlib.contextmanager
-    def measured(self) -> Iterator[Measurement]:
+    def measured(self) -> Iterator[TimedStatements]:
         """Count the duration of the body, which runs statements, as work of the server."""
-        measurement, start = Measurement(), self._now()
+        timed, start = TimedStatements(), self._now()
         try:
-            yield measurement
+            yield timed
         finally:
             end = self._now()
             self.round_trip = min(self.round_trip, end - start)
-            work = max(end - start - self._wait(measurement.statements, end - start) - self.round_trip, 0.0)
+            work = max(end - start - self._wait(timed.statements, end - start) - self.round_trip, 0.0)
             self._spans.append((end - work, end))
             self.worked += work
 

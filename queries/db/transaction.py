@@ -332,13 +332,13 @@ class Transaction(Reads):
                 take(answer)
 
         try:
-            with driver_errors(), self._load.measured() as measurement:
+            with driver_errors(), self._load.measured() as timed:
                 pipeline.connection.add_log_listener(self._on_log)  # fails if the connection is closed
                 answers = await pipeline.run(steps, limit + GRACE_SECONDS, reads=self._reads, take=note)
                 if self._reads and not isinstance(answers[-1], Exception):
                     values = (repr(each.arguments) if isinstance(each, Fetch) else "" for each in steps)
                     # A text keeps its hash. To print 100 statements took 2 ms of a refresh.
-                    measurement.statements = hash((*(each.text for each in steps), *values))
+                    timed.statements = hash((*(each.text for each in steps), *values))
             await asyncio.sleep(0)  # the driver passes on notices a moment later
         finally:
             pipeline.connection.remove_log_listener(self._on_log)

@@ -74,7 +74,7 @@ class Names(Record, forbid_unknown_fields=True):
     questions: dict[str, str]
 
 
-class Question(Record):
+class AuthorQuestion(Record):
     """A question about the engine that only its authors can answer."""
 
     code: str
@@ -125,7 +125,7 @@ class Proposal(Record):
     guessed: tuple[str, ...] = ()
     states: tuple[ProposedStatus, ...] = ()
     sampled: bool = False
-    questions: tuple[Question, ...] = ()
+    questions: tuple[AuthorQuestion, ...] = ()
     actions: tuple[ProposedAction, ...] = ()
 
     def of(self, *phases: Phase) -> tuple[ProposedStatus, ...]:
@@ -285,7 +285,7 @@ def proposal_of(table: Table, name: str, words: Sequence[str], *, sampled: bool 
     )
     base = msgspec.structs.replace(base, states=tuple(map(state_of, words)) or tuple(_derived(base)))
     base = msgspec.structs.replace(base, actions=tuple(_actions(base)))
-    asked = (Question(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
+    asked = (AuthorQuestion(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
     return msgspec.structs.replace(base, questions=tuple(asked))
 
 

@@ -31,7 +31,7 @@ from queries.read.ctid_cache import CtidCache
 from queries.read.findings import finding_of, rank
 from queries.read.incidents import REFUSED, Cause, cause_of
 from queries.read.question import NOW, Question, answered, together, value_of
-from queries.read.samples import History, Renewals, Watcher, timeline
+from queries.read.samples import FindingSamples, Renewals, SampledValues, timeline
 from queries.records.change import ChangeSource
 from queries.records.dead_letter import DeadLetters
 from queries.records.detail import Detail, Payload, Section
@@ -91,11 +91,11 @@ class Reader:
         self._places = CtidCache()
         spec = self.engine.spec
         self._phases = phases_of(spec.statuses)
-        self._watchers = {f.code: Watcher(f) for f in spec.findings if f.sample}
+        self._finding_samples = {f.code: FindingSamples(f) for f in spec.findings if f.sample}
         self._renewals = {f.code: Renewals(f.renewed) for f in spec.findings if f.renewed}
         self.finding_specs = {f.code: f for f in spec.findings}
         samples = {f.sample: self.engine.statements[f"samples/{f.sample}"][0] for f in spec.findings if f.sample}
-        self._histories = [History(name, s.title, s.kinds) for name, s in samples.items() if s.title]
+        self._sampled_values = [SampledValues(name, s.title, s.kinds) for name, s in samples.items() if s.title]
 
     @property
     def label(self) -> str:
@@ -371,8 +371,8 @@ class Reader:
 
     async def sample(self) -> None:
         """Take one sample for the findings that compare several samples."""
-        stores: tuple[Watcher | Renewals | History, ...]
-        stores = (*self._watchers.values(), *self._renewals.values(), *self._histories)
+        stores: tuple[FindingSamples | Renewals | SampledValues, ...]
+        stores = (*self._finding_samples.values(), *self._renewals.values(), *self._sampled_values)
         if not stores:
             return
         async with self._reading() as transaction:
@@ -398,14 +398,14 @@ class Reader:
     @property
     def is_developing(self) -> bool:
         """True if more samples may soon show a finding."""
-        return any(watcher.is_developing(self.engine.settings) for watcher in self._watchers.values())
+        return any(each.is_developing(self.engine.settings) for each in self._finding_samples.values())
 
-    def watched(self) -> tuple[Finding, ...]:
+    def sampled_findings(self) -> tuple[Finding, ...]:
         """Return the findings that the samples so far show."""
         findings = []
-        for code, watcher in self._watchers.items():
-            for node_id, watch in watcher.shown(self.engine.settings):
-                findings.append(self._finding(self.finding_specs[code], node_id, watch.since, watch.evidence))
+        for code, samples in self._finding_samples.items():
+            for node_id, node in samples.shown(self.engine.settings):
+                findings.append(self._finding(self.finding_specs[code], node_id, node.since, node.evidence))
         return tuple(findings)
 
     # One node whole
@@ -427,13 +427,13 @@ class Reader:
             node_id = page.nodes[0].id
             local = self.local(node_id)
             sections = await self._sections(transaction, keys, local, size)
-        sections.append(timeline(self._watchers.values(), node_id, self.engine.settings))
-        sections += [h.section(node_id) for h in self._histories if kind in h.kinds]
+        sections.append(timeline(self._finding_samples.values(), node_id, self.engine.settings))
+        sections += [each.section(node_id) for each in self._sampled_values if kind in each.kinds]
         children = await self._few_children(page.nodes[0])
         below = [self.local(child.id) for child in children.nodes] if children else []
         async with self._reading() as transaction:
             read = await self._findings(transaction, [local, *below], FINDING_NODES)
-            there = (*await self._offered(transaction, read.findings), *self.watched())
+            there = (*await self._offered(transaction, read.findings), *self.sampled_findings())
         codes: dict[str, list[str]] = {}
         for finding in there:
             codes.setdefault(finding.node_id, []).append(finding.code)
@@ -845,9 +845,9 @@ class Reader:
             skipped.append(SkippedFinding(engine=self.label, code=spec.code, why=why))
             return nothing
         query = Query(chosen, self.variant.parameters(ids=ids, limit=limit + 1), custom=ids is not None)
-        return Question([query], lambda answers: self._found(spec, chosen, answers[0], limit, skipped, capped))
+        return Question([query], lambda answers: self._findings_in(spec, chosen, answers[0], limit, skipped, capped))
 
-    def _found(
+    def _findings_in(
         self,
         spec: FindingSpec,
         chosen: Statement,

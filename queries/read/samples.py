@@ -25,7 +25,7 @@ SAMPLES_MISSED = 1  # samples in a row that may lack a node: it was in transit, 
 SampleRows = Iterable[tuple[str, Mapping[str, Any]]]
 
 
-class Watch(Record):
+class NodeSamples(Record):
     """Samples of one node since ``since``, during which ``constant`` did not change.
 
     ``changes`` counts changes of the other fields; ``changed_at`` are the samples that showed the last of them. Times
@@ -65,31 +65,31 @@ class Watch(Record):
         }
 
 
-class Watcher:
+class FindingSamples:
     """Samples of all nodes for one finding."""
 
     def __init__(self, spec: FindingSpec) -> None:
         self.spec = spec
         self.sample = spec.sample or ""
-        self._watches: dict[str, Watch] = {}
+        self._nodes: dict[str, NodeSamples] = {}
 
     def add(self, at: float, rows: SampleRows) -> None:
         """Add a sample.
 
         Forgets nodes that more than `SAMPLES_MISSED` samples in a row lack.
         """
-        now = _missed(self._watches)
+        now = _missed(self._nodes)
         for node_id, seen in rows:
             constant = tuple(seen.get(field) for field in self.spec.constant)
-            before = self._watches.get(node_id)
+            before = self._nodes.get(node_id)
             if before is None or before.constant != constant:
                 grown = 0 if self.spec.grows else None
-                now[node_id] = Watch(
+                now[node_id] = NodeSamples(
                     constant=constant, since=at, until=at, changes=0, changed_at=(), seen=seen, grown=grown
                 )
                 continue
             changed = self._changed(before, at, seen)
-            now[node_id] = Watch(
+            now[node_id] = NodeSamples(
                 constant=constant,
                 since=before.since,
                 until=at,
@@ -98,9 +98,9 @@ class Watcher:
                 seen=seen,
                 grown=self._grown(before, seen),
             )
-        self._watches = now
+        self._nodes = now
 
-    def _grown(self, before: Watch, seen: Mapping[str, Any]) -> int | None:
+    def _grown(self, before: NodeSamples, seen: Mapping[str, Any]) -> int | None:
         """Return how much the counted number has grown.
 
         A decrease counts as 0.
@@ -109,7 +109,7 @@ class Watcher:
             return None
         return (before.grown or 0) + max(0, int(seen[self.spec.grows]) - int(before.seen[self.spec.grows]))
 
-    def _changed(self, before: Watch, at: float, seen: Mapping[str, Any]) -> bool:
+    def _changed(self, before: NodeSamples, at: float, seen: Mapping[str, Any]) -> bool:
         """Return True if the sample shows one more change.
 
         A step counts only if the samples are less than half its length apart: several smaller steps look the same.
@@ -119,24 +119,24 @@ class Watcher:
         min_increase = seen[self.spec.min_increase] if self.spec.min_increase else 0
         return bool(seen[self.spec.counter] - before.seen[self.spec.counter] >= min_increase > 2 * (at - before.until))
 
-    def shown(self, settings: Mapping[str, Any]) -> Iterable[tuple[str, Watch]]:
+    def shown(self, settings: Mapping[str, Any]) -> Iterable[tuple[str, NodeSamples]]:
         """Yield the nodes that have the finding.
 
         ``settings`` are thresholds, by name or by kind (``seen["kind"]``) and name.
         """
-        for node_id, watch in self._watches.items():
+        for node_id, node in self._nodes.items():
             min_changes, seconds, per_minute = (
-                _threshold(name, watch, settings)
+                _threshold(name, node, settings)
                 for name in (self.spec.min_changes, self.spec.seconds, self.spec.per_minute)
             )
-            lasted = watch.until - watch.since
-            if watch.changes >= min_changes and lasted >= seconds and watch.per_minute >= per_minute and lasted > 0:
-                yield node_id, watch
+            lasted = node.until - node.since
+            if node.changes >= min_changes and lasted >= seconds and node.per_minute >= per_minute and lasted > 0:
+                yield node_id, node
 
     def is_developing(self, settings: Mapping[str, Any]) -> bool:
         """Return True if a node has changed, but not often enough for the finding."""
         return any(
-            0 < watch.changes < _threshold(self.spec.min_changes, watch, settings) for watch in self._watches.values()
+            0 < node.changes < _threshold(self.spec.min_changes, node, settings) for node in self._nodes.values()
         )
 
 
@@ -154,7 +154,7 @@ class Renewal(Record):
     missed: int = 0
 
 
-W = TypeVar("W", Watch, Renewal)
+S = TypeVar("S", NodeSamples, Renewal)
 
 
 class Renewals:
@@ -192,7 +192,7 @@ class Renewals:
         return lives == self.spec.confirms
 
 
-def _missed(before: Mapping[str, W]) -> dict[str, W]:
+def _missed(before: Mapping[str, S]) -> dict[str, S]:
     """Return what is known of each node, as if one more sample lacked all of them."""
     return {
         node_id: msgspec.structs.replace(each, missed=each.missed + 1)
@@ -201,22 +201,22 @@ def _missed(before: Mapping[str, W]) -> dict[str, W]:
     }
 
 
-def _threshold(name: str | None, watch: Watch, settings: Mapping[str, Any]) -> float:
+def _threshold(name: str | None, node: NodeSamples, settings: Mapping[str, Any]) -> float:
     """Return a threshold, which may be that of the node's kind."""
-    setting = settings.get(str(watch.seen.get("kind")))
+    setting = settings.get(str(node.seen.get("kind")))
     own = setting if isinstance(setting, Mapping) else {}
     return float(own.get(name, settings[name])) if name else 0.0
 
 
-def timeline(watchers: Iterable[Watcher], node_id: str, settings: Mapping[str, Any]) -> Section | None:
+def timeline(findings: Iterable[FindingSamples], node_id: str, settings: Mapping[str, Any]) -> Section | None:
     """Return the changes behind a node's findings as a timeline section."""
     rows = []
-    for watcher in (w for w in watchers if w.spec.min_changes):
-        for watch in (w for key, w in watcher.shown(settings) if key == node_id):
-            unseen = watch.changes - len(watch.changed_at)
-            for number, (before, at) in enumerate(pairwise((watch.since, *watch.changed_at)), unseen + 1):
+    for finding in (each for each in findings if each.spec.min_changes):
+        for node in (each for key, each in finding.shown(settings) if key == node_id):
+            unseen = node.changes - len(node.changed_at)
+            for number, (before, at) in enumerate(pairwise((node.since, *node.changed_at)), unseen + 1):
                 waited = None if number == 1 + unseen else at - before
-                rows.append((at, watcher.spec.title, f"no. {number}", None, waited, None, None))
+                rows.append((at, finding.spec.title, f"no. {number}", None, waited, None, None))
     if not rows:
         return None
     columns = ("at", "lane", "state", "phase", "waited", "waited_for", "note")
@@ -224,7 +224,7 @@ def timeline(watchers: Iterable[Watcher], node_id: str, settings: Mapping[str, A
     return Section(name="seen", title="Seen by this console", drawn="timeline", columns=columns, rows=tuple(rows))
 
 
-class History:
+class SampledValues:
     """Distinct values of each node in one kind of sample."""
 
     def __init__(self, sample: str, title: str, kinds: tuple[str, ...]) -> None:

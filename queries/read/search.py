@@ -65,7 +65,7 @@ def sought(text: str, readers: Iterable[Reader]) -> Sought:
         if any(reader.owns(full) for reader in readers):
             ids.append(full)
             rest = rest.replace(full, " ")
-    ids += [_found(match) for match in _KEY.finditer(rest)]
+    ids += [_id_of(match) for match in _KEY.finditer(rest)]
     ids = list(dict.fromkeys(ids))
     whole = not ids or ids == [text]
     long = len(text) > SEARCH_CHARACTERS
@@ -78,7 +78,7 @@ def sought(text: str, readers: Iterable[Reader]) -> Sought:
     )
 
 
-def _found(match: re.Match[str]) -> str:
+def _id_of(match: re.Match[str]) -> str:
     """Return an id as in the text; a number gets the kind named before it."""
     if match["number"] is None:
         return match[0]

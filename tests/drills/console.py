@@ -35,7 +35,7 @@ async def shown(workspace: Workspace, watch: float = 0.0, *, twice: bool = True)
     found, capped, unread, failed = [], [], {}, False
     for reader in readers:
         part = await reader.findings()
-        found += [*part.findings, *reader.watched()]
+        found += [*part.findings, *reader.sampled_findings()]
         failed |= any(check.failed for check in part.skipped_findings)
         unread |= {reader.label: part.unread} if part.unread else {}
         capped += [(reader.label, code) for code in part.capped]

@@ -16,7 +16,7 @@ async def incidents_of(workspace: Workspace, label: str) -> dict[str, list[Incid
     specs = {label: {spec.code: spec for spec in engine.engine.spec.findings}}
     capped = {(label, code) for code in findings.capped}
     shown: dict[str, list[Incident]] = {}
-    for incident in incidents([*findings.findings, *engine.watched()], specs, capped):
+    for incident in incidents([*findings.findings, *engine.sampled_findings()], specs, capped):
         assert "?" not in incident.sentence, incident.sentence
         shown.setdefault(incident.code, []).append(incident)
     return shown

@@ -330,9 +330,9 @@ async def test_a_statement_counts_as_the_shortest_of_its_last_runs() -> None:
         """Return what a run of ``seconds`` counts."""
         nonlocal now
         before = load.cost
-        with load.measured() as measurement:
+        with load.measured() as timed:
             now += seconds
-            measurement.statements = statements
+            timed.statements = statements
         return round(load.cost - before, 6)
 
     run("SELECT", 0.0)  # the round trip
@@ -353,9 +353,9 @@ async def test_the_load_keeps_the_last_statements_only() -> None:
     load = ServerLoad(lambda: now)
     for n, seconds in ((0, 0.0), *((n, 0.1) for n in range(1, STATEMENTS_KEPT + 1)), (0, 0.1)):
         before = load.worked
-        with load.measured() as measurement:
+        with load.measured() as timed:
             now += seconds
-            measurement.statements = n
+            timed.statements = n
     assert load.worked - before == pytest.approx(0.1), "the first one is new again"
 
 

@@ -296,11 +296,11 @@ async def test_spinning_is_polled_again_and_again_with_the_same_state(
     spinning = await eternaltwin_db.task(state=b"same")
     working = await eternaltwin_db.task(state=b"moves", kind="Working")
     for looks in range(6):
-        assert reader(workspace).watched() == (), f"after {looks} looks"
+        assert reader(workspace).sampled_findings() == (), f"after {looks} looks"
         await reader(workspace).sample()
         await polls(eternaltwin_db)
         await eternaltwin_db.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
-    (finding,) = reader(workspace).watched()
+    (finding,) = reader(workspace).sampled_findings()
     assert (finding.node_id, finding.code, finding.action) == (eternaltwin_db.id(spinning), "spinning", "cancel")
     assert finding.evidence["changes"] == 5
     assert finding.evidence["grown"] == 5
@@ -310,7 +310,7 @@ async def test_spinning_is_polled_again_and_again_with_the_same_state(
     assert "spinning" in detail.node.findings
     await eternaltwin_db.sql("UPDATE task SET state = 'on'")
     await reader(workspace).sample()
-    assert reader(workspace).watched() == ()
+    assert reader(workspace).sampled_findings() == ()
 
 
 async def test_spinning_has_a_threshold_by_kind(
@@ -321,7 +321,7 @@ async def test_spinning_has_a_threshold_by_kind(
     for _ in range(3):
         await reader(workspace).sample()
         await polls(eternaltwin_db)
-    assert [f.node_id for f in reader(workspace).watched()] == [eternaltwin_db.id(touchy)]
+    assert [f.node_id for f in reader(workspace).sampled_findings()] == [eternaltwin_db.id(touchy)]
     await workspace.close()
 
 
@@ -338,7 +338,7 @@ async def test_very_many_polls_are_a_rate_without_progress(
     look = reader(workspace)
 
     def there() -> dict[str, Finding]:
-        return {f.node_id: f for f in look.watched() if f.code == "busy_polling"}
+        return {f.node_id: f for f in look.sampled_findings() if f.code == "busy_polling"}
 
     assert {f.code for f in (await look.findings()).findings} == set(), "a total says nothing"
     await look.sample()
@@ -401,11 +401,11 @@ async def test_a_poll_in_the_future_does_not_stall_a_runner_that_goes_on(
     for write in ("polled_at = row(clock_timestamp(), 1)::job_tick", "revision = revision + 1"):
         for n in range(3):
             await look.sample()
-            assert n == 0 or "runner_stalled" not in {f.code for f in look.watched()}, write
+            assert n == 0 or "runner_stalled" not in {f.code for f in look.sampled_findings()}, write
             await eternaltwin_db.sql(f"UPDATE task SET {write} WHERE task_id = $1", going)
     await look.sample()
     await look.sample()
-    assert "runner_stalled" in {f.code for f in look.watched()}
+    assert "runner_stalled" in {f.code for f in look.sampled_findings()}
     await workspace.close()
 
 
@@ -426,7 +426,7 @@ async def test_a_stalled_runner_shows_after_its_time(
 
     async def stalled() -> list[str]:
         await looks.sample()
-        return [f.node_id for f in looks.watched() if f.code == "runner_stalled"]
+        return [f.node_id for f in looks.sampled_findings() if f.code == "runner_stalled"]
 
     await eternaltwin_db.task()
     broken = await eternaltwin_db.task(status="Complete")

@@ -97,7 +97,7 @@ async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str
         await reader(workspace).sample()
         await spinner.polled()
     await reader(workspace).sample()
-    return {f.node_id: f for f in reader(workspace).watched() if f.code == code}
+    return {f.node_id: f for f in reader(workspace).sampled_findings() if f.code == code}
 
 
 async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:

@@ -304,7 +304,7 @@ async def test_a_flapping_job_is_cancelled_despite_new_locks(
         if holder is None:
             await uni2work_db.sql("UPDATE queued_job SET lock_time = NULL")
     await reader(uni2work_workspace).sample()
-    (finding,) = [f for f in reader(uni2work_workspace).watched() if f.code == "flapping"]
+    (finding,) = [f for f in reader(uni2work_workspace).sampled_findings() if f.code == "flapping"]
     assert (finding.node_id, finding.action) == (uni2work_db.id(job), "cancel")
     dry_run = await dry_run_of(uni2work_workspace, "cancel", {uni2work_db.id(job): finding.guard}, label=LABEL)
     assert outcomes_of(dry_run) == {uni2work_db.id(job): Outcome.CHANGED}
@@ -406,7 +406,7 @@ async def test_flapping_is_found_by_repeated_samples(uni2work_db: Uni2workDb, un
     one = reader(uni2work_workspace)
     await one.sample()
     for turn in range(3):
-        assert one.watched() == (), turn
+        assert one.sampled_findings() == (), turn
         if turn % 2:
             await uni2work_db.sql(
                 "UPDATE queued_job SET lock_instance = NULL, lock_time = NULL WHERE id = $1", flapping
@@ -416,7 +416,7 @@ async def test_flapping_is_found_by_repeated_samples(uni2work_db: Uni2workDb, un
                 "UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", flapping, LIVE
             )
         await one.sample()
-    (finding,) = one.watched()
+    (finding,) = one.sampled_findings()
     assert finding.node_id == uni2work_db.id(flapping)
     assert finding.evidence["changes"] == 3
     assert len(finding.evidence["timeline"].split()) == 3

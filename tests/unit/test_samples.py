@@ -8,24 +8,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from queries.contract.spec import FindingSpec
-from queries.read.samples import SAMPLES_MISSED, Watcher
+from queries.read.samples import SAMPLES_MISSED, FindingSamples
 from queries.records.action import Proof
 
 SETTINGS = {"polls": 3, "silence": 10.0}
 
 
-def watcher(**columns: object) -> Watcher:
-    return Watcher(
+def samples(**columns: object) -> FindingSamples:
+    return FindingSamples(
         FindingSpec(code="c", title="t", severity=1, sentence="s", proof=Proof.ASSUMED, sample="x", **columns)  # type: ignore[arg-type]
     )
 
 
-def shown(watcher: Watcher, settings: dict[str, object] | None = None) -> list[str]:
-    return [node for node, _ in watcher.shown(settings or SETTINGS)]
+def shown(samples: FindingSamples, settings: dict[str, object] | None = None) -> list[str]:
+    return [node for node, _ in samples.shown(settings or SETTINGS)]
 
 
-def spinning() -> Watcher:
-    return watcher(constant=("state",), changes=("revision",), min_changes="polls")
+def spinning() -> FindingSamples:
+    return samples(constant=("state",), changes=("revision",), min_changes="polls")
 
 
 def test_many_changes_while_the_other_fields_stay_the_same() -> None:
@@ -34,12 +34,12 @@ def test_many_changes_while_the_other_fields_stay_the_same() -> None:
         assert shown(spins) == []
         spins.add(look, [("a", {"state": "x", "revision": look}), ("b", {"state": look, "revision": look})])
     assert shown(spins) == ["a"]
-    (watch,) = [watch for _, watch in spins.shown(SETTINGS)]
-    assert (watch.since, watch.until, watch.changes) == (0, 3, 3)
-    assert watch.evidence["timeline"] == "00:00:01 00:00:02 00:00:03"
+    (node,) = [node for _, node in spins.shown(SETTINGS)]
+    assert (node.since, node.until, node.changes) == (0, 3, 3)
+    assert node.evidence["timeline"] == "00:00:01 00:00:02 00:00:03"
     spins.add(4, [("a", {"state": "x", "revision": 4})])
-    ((_, watch),) = spins.shown(SETTINGS)
-    assert (watch.changes, watch.evidence["timeline"]) == (4, "… 00:00:02 00:00:03 00:00:04")
+    ((_, node),) = spins.shown(SETTINGS)
+    assert (node.changes, node.evidence["timeline"]) == (4, "… 00:00:02 00:00:03 00:00:04")
 
 
 def test_looks_without_a_change_count_for_nothing() -> None:
@@ -61,7 +61,7 @@ def test_one_sample_that_lacks_a_node_forgets_nothing() -> None:
     for look in range(45):
         spins.add(look, [("a", {"state": "x", "revision": look})] if look != 40 else [])
         assert shown(spins) == ["a"] * (look >= 3), look
-    assert [watch.changes for _, watch in spins.shown(SETTINGS)] == [43]
+    assert [node.changes for _, node in spins.shown(SETTINGS)] == [43]
 
 
 def test_a_node_that_every_other_sample_lacks_is_seen() -> None:
@@ -72,14 +72,14 @@ def test_a_node_that_every_other_sample_lacks_is_seen() -> None:
 
 
 def test_so_long_the_same() -> None:
-    stalled = watcher(constant=("newest",), seconds="silence")
+    stalled = samples(constant=("newest",), seconds="silence")
     for at, newest, found in ((0, 1, []), (9.9, 1, []), (10, 1, ["r"]), (11, 2, []), (20, 2, []), (21, 2, ["r"])):
         stalled.add(at, [("r", {"newest": newest})])
         assert shown(stalled) == found, at
 
 
 def test_one_sample_shows_nothing_at_any_threshold() -> None:
-    stalled = watcher(constant=("newest",), seconds="silence")
+    stalled = samples(constant=("newest",), seconds="silence")
     stalled.add(5, [("r", {"newest": None})])
     assert shown(stalled, {"silence": 0}) == []
 

@@ -50,8 +50,8 @@ async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[Estu
         await worker.tick()
         await r.sample()
     assert {f.code for f in (await r.findings()).findings} == found, "what is stuck stays stuck while executors work"
-    hot = next(w for w in r._watchers.values() if w.spec.code == "hot_loop")
-    assert max(watch.changes for watch in hot._watches.values()) >= 1
+    hot = next(w for w in r._finding_samples.values() if w.spec.code == "hot_loop")
+    assert max(node.changes for node in hot._nodes.values()) >= 1
 
 
 async def test_the_same_seed_makes_the_same(estuary_db: EstuaryDb) -> None:

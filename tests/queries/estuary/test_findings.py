@@ -195,7 +195,7 @@ async def test_findings_survive_any_json(estuary_db: EstuaryDb, workspace: Works
 async def looks(workspace: Workspace) -> tuple[Finding, ...]:
     r = reader(workspace, LABEL)
     await r.sample()
-    return r.watched()
+    return r.sampled_findings()
 
 
 async def retried(estuary_db: EstuaryDb, task: str, step: float) -> None:

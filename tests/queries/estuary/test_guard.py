@@ -89,7 +89,7 @@ async def watched(workspace: Workspace, loop: Loop, code: str) -> Finding:
         await reader(workspace, LABEL).sample()
         await loop.polled()
     await reader(workspace, LABEL).sample()
-    (finding,) = [f for f in reader(workspace, LABEL).watched() if f.code == code]
+    (finding,) = [f for f in reader(workspace, LABEL).sampled_findings() if f.code == code]
     return finding
 
 
