@@ -9,7 +9,7 @@ from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
 from console.model.dead_letter_board import EngineDeadLetters
-from console.model.fields.dead_letter import NAMED, Item, number
+from console.model.fields.dead_letter import NAMED, GroupedDeadLetter, number
 from console.model.fields.field import Context
 from console.target import Target
 from console.text import formatting
@@ -76,7 +76,9 @@ def _text(part: DeadLetterReport, ascii: bool) -> Iterator[str | Spans]:
         yield "  No dead letters."
     at = part.at or 0.0
     rest = iter(part.dead_letters)
-    items = [Item(dead_letter=each, group=group) for group in part.groups for each in islice(rest, group.n)]
+    items = [
+        GroupedDeadLetter(dead_letter=each, group=group) for group in part.groups for each in islice(rest, group.n)
+    ]
     rows = ([INDENT, *row] for row in tables.listed(COLUMNS, items, Context(now=at, ascii=ascii)))
     yield from islice(rows, 1)
     for group in part.groups:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
-from console.model.fields.dead_letter import Item
+from console.model.fields.dead_letter import GroupedDeadLetter
 from queries.db.errors import attempted
 from queries.read import dead_letters
 from queries.read.reader import Reader
@@ -134,10 +134,10 @@ class DeadLetterBoard:
         """True if each engine was read once, or failed."""
         return bool(self.parts) and all(part.read or part.error_text for part in self.parts.values())
 
-    def items(self) -> list[Item]:
+    def items(self) -> list[GroupedDeadLetter]:
         """Return the dead letters: the engine with the most severe and oldest ones first."""
         return [
-            Item(dead_letter=dead_letter, group=group)
+            GroupedDeadLetter(dead_letter=dead_letter, group=group)
             for label in self.labels()
             for group, dead_letters_of in self.parts[label].groups.items()
             for dead_letter in dead_letters_of

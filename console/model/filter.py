@@ -132,13 +132,13 @@ class Fields(Generic[T]):
     def matches(self, filter: Filter, item: T, context: Context) -> bool:
         """Return True if an item matches at the server time ``context.now``."""
         return all(
-            self._known(term, item, context) and self._matches(term, item, context) != term.negated
+            self._is_read(term, item, context) and self._matches(term, item, context) != term.negated
             for term in filter.terms
         )
 
-    def _known(self, term: Term, item: T, context: Context) -> bool:
+    def _is_read(self, term: Term, item: T, context: Context) -> bool:
         field = self.named(term.field)
-        return field is None or field.known is None or field.known(item, context)
+        return field is None or field.is_read is None or field.is_read(item, context)
 
     def values(self, name: str, items: Iterable[T], context: Context = NOTHING) -> list[str]:
         """Return the values of a word field that occur in these items, sorted."""

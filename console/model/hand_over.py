@@ -52,5 +52,5 @@ def shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since
 
 
 def _incident(of: Incident) -> str:
-    row = Bundle(id=of.key, records=tuple(incident.items([of])), group=of)
+    row = Bundle(id=of.key, records=tuple(incident.incident_findings([of])), group=of)
     return markdown(spans.text(field.shown_in(row, NOTHING)) for field in INCIDENTS)

@@ -21,7 +21,7 @@ class Trend(StrEnum):
     SHRINKING = "shrinking"
 
 
-class History:
+class IncidentHistory:
     """Number of nodes of each incident over the last 15 minutes of server time."""
 
     def __init__(self) -> None:

@@ -127,7 +127,7 @@ class Session:
         self._parts: dict[str, Part] = {}  # as last read, by label
         self.shown = Snapshot(at=0.0, parts=(), incidents=())  # another one if anything in it has changed
         self._findings: tuple[Finding, ...] = ()
-        self.history = incident_list.History()
+        self.incident_history = incident_list.IncidentHistory()
         self.load = incident_list.Load()
         self._flow = flow.Flow()
         self._by_node: dict[str, list[Finding]] = {}
@@ -270,7 +270,7 @@ class Session:
     def _watch(self) -> None:
         """Note how the incidents develop."""
         if not self.pending:  # a part of them shows no trend
-            self.history.add(self.at, self.incidents)
+            self.incident_history.add(self.at, self.incidents)
             self.load.add(self.at, {label: len(self.severities(label)) for label in self.engines})
 
     def _sum_up(self, parts: Iterable[Part]) -> None:

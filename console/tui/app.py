@@ -20,8 +20,8 @@ from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
 from console.config import ConfigError, Context
-from console.model.history import History, Place
 from console.model.session import ConnectionState, Session
+from console.model.visited_places import Place, VisitedPlaces
 from console.target import Target
 from console.text import formatting
 from console.text.ascii import takes_unicode
@@ -30,11 +30,11 @@ from console.tui import keymap, textual_compat, theme
 from console.tui.bindings import bindings
 from console.tui.driver import Terminal
 from console.tui.guide import Guide
+from console.tui.help_context import HelpContext
 from console.tui.key_queue import Keyboard, Typed
 from console.tui.keymap import Keys
 from console.tui.screens.base import MainScreen
 from console.tui.screens.console_screen import ConsoleScreen
-from console.tui.view import View
 from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.few_colors import filter_for
 from queries.db.errors import DatabaseError
@@ -133,8 +133,8 @@ class UnstickApp(App[None]):
         self._announced = (self.session.link, "")
         self._painted: tuple[MainScreen | None, Snapshot | None] = (None, None)  # the screen that was read, and of what
         self._acting = False
-        self._history = History()
-        self.viewed = View()  # what help explains first
+        self._visited = VisitedPlaces()
+        self.help_context = HelpContext()  # what help explains first
         self._seen: set[str] | None = None  # keys of the incidents that are not new; None before the first read
         self._bind_keys(target)
         self.keyboard = Keyboard(self, super().on_event, self._opening)
@@ -287,7 +287,7 @@ class UnstickApp(App[None]):
             return
         new = [] if self._seen is None else [each for each in session.incidents if each.key not in self._seen]
         # one that is found again within 15 minutes is not new
-        self._seen = {each.key for each in session.incidents} | set(session.history.resolved)
+        self._seen = {each.key for each in session.incidents} | set(session.incident_history.resolved)
         if not new:
             return
         if how == "bell":
@@ -351,7 +351,7 @@ class UnstickApp(App[None]):
         self._bind_keys(target)
         self.session = Session(lambda: target.open(later=True), old.interval, self._now)
         self._announced, self._seen = (self.session.link, ""), None
-        self._history = History()
+        self._visited = VisitedPlaces()
         self.add_mode(BETWEEN, Screen)
         await self.switch_mode(BETWEEN)
         for mode, make in self.MODES.items():
@@ -364,7 +364,7 @@ class UnstickApp(App[None]):
 
     def action_show_mode(self, mode: str) -> None:
         if mode == "help" and self.front is not None and self.current_mode != "help":
-            self.viewed = self.front.view()
+            self.help_context = self.front.help_context()
         if self.current_mode != mode:
             self.switch_mode(mode)
         else:
@@ -389,7 +389,7 @@ class UnstickApp(App[None]):
         self._close_screens()
         screen = self.screen
         if isinstance(screen, TreeScreen):
-            self._history.add(screen.place())
+            self._visited.add(screen.place())
             screen.reveal(node)
 
     def action_find(self, text: str = "") -> None:
@@ -427,10 +427,10 @@ class UnstickApp(App[None]):
             self.say(f"{text} was not found; searched in {', '.join(part.engine for part in answers)}.", "warn")
 
     def visited(self, place: Place) -> None:
-        self._history.visit(place)
+        self._visited.visit(place)
 
     def action_go(self, step: int) -> None:
-        place = self._history.go(step)
+        place = self._visited.go(step)
         if place is None:
             self.say("There is no earlier screen." if step < 0 else "There is no later screen.", "faint")
             return
@@ -441,7 +441,7 @@ class UnstickApp(App[None]):
 
     def open_place(self, screen: MainScreen) -> None:
         """Open a screen, or uncover it if it is open already below others."""
-        self._history.add(screen.place())
+        self._visited.add(screen.place())
         if not self._uncover(screen.place()):
             self.push_screen(screen)
 

@@ -24,7 +24,7 @@ GAP = 6  # equal cells that take fewer bytes than to move over them
 
 Cell = tuple[str, str]  # text and codes of its style; a wide character is followed by empty texts
 _text_of = itemgetter(0)
-UNKNOWN: Cell = ("", "unknown")
+UNPAINTED: Cell = ("", "unknown")
 
 
 class Canvas:
@@ -42,7 +42,7 @@ class Canvas:
         """
         row, new = self._rows.setdefault(y, []), self._cells(segments)
         end = x + len(new)
-        row += [UNKNOWN] * (end - len(row))
+        row += [UNPAINTED] * (end - len(row))
         old, row[x:end] = row[x:end], new
         parts = [(0, len(new))] if whole else differing(old, new)
         return "".join([self._part(x + start, y, new[start:stop]) for start, stop in parts])

@@ -6,12 +6,12 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 from console.config import Context
-from console.model.history import Place
 from console.model.session import Session
+from console.model.visited_places import Place
 from console.text.formatting import Times
 from console.tui.guide import Guide
+from console.tui.help_context import HelpContext
 from console.tui.keymap import Keys
-from console.tui.view import View
 from queries.records.node import Node
 
 
@@ -28,7 +28,7 @@ class Host(Protocol):
     """Form of the times in lists and screens."""
     guide: Guide
     """Names the next key of the first repair."""
-    viewed: View
+    help_context: HelpContext
     """The screen from which help was asked for."""
     starting: bool
     """True until the first frame is painted."""

@@ -225,7 +225,7 @@ async def test_n_goes_to_what_is_new(every_engine: str, tmp_path: Path) -> None:
 
         def news() -> bool:
             row = page.row
-            growth = session.history.growth(session.incidents)
+            growth = session.incident_history.growth(session.incidents)
             return row is not None and is_news(row.records[0].incident, session.at, growth)
 
         await tui.press("end")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from msgspec.structs import asdict
 
-from console.model.incident_list import History, Trend
+from console.model.incident_list import IncidentHistory, Trend
 from console.text.spans import text
 from console.text.views.news import news, unchanged
 from queries.records.action import Proof
@@ -61,7 +61,7 @@ def test_without_news_there_is_no_line() -> None:
 
 
 def test_a_cause_in_many_schemas_grows_with_any_of_them() -> None:
-    history = History()
+    history = IncidentHistory()
     keys = [f"oban@{name}/late" for name in "abc"]
 
     def seen(at: float, *numbers: int) -> None:

@@ -16,7 +16,7 @@ from queries.records.node import split_id
 from queries.records.record import Record
 
 
-class Item(Record):
+class GroupedDeadLetter(Record):
     """A dead letter and the group of its error."""
 
     dead_letter: DeadLetter
@@ -28,18 +28,18 @@ class Item(Record):
         return self.dead_letter.node.id
 
 
-class Section(Record):
+class EngineSection(Record):
     """The dead letters of an engine, in their groups."""
 
     engine: str
 
 
-def severity_of(row: Bundle[Item]) -> int:
+def severity_of(row: Bundle[GroupedDeadLetter]) -> int:
     """Return the severity of the worst dead letter of a row."""
     return max(item.dead_letter.severity for item in row.records)
 
 
-def error_of(row: Bundle[Item]) -> str:
+def error_of(row: Bundle[GroupedDeadLetter]) -> str:
     """Return the error of a row, or what else its dead letters are grouped by."""
     if isinstance(row.group, Group):
         return row.group.fingerprint
@@ -54,7 +54,7 @@ def number(group: Group) -> str:
     return f"{group.n}{'+' if group.capped else ''}"
 
 
-def _error(row: Bundle[Item], context: Context) -> Spans:
+def _error(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
     if row.group is None and row.record is not None:
         dead_letter = row.record.dead_letter
         _, _, key = split_id(dead_letter.node.id)
@@ -65,7 +65,7 @@ def _error(row: Bundle[Item], context: Context) -> Spans:
     return [(f"{sign(worst, context.ascii)} {error_of(row)}", f"bold {band(worst).ink}")]
 
 
-def _count(row: Bundle[Item], context: Context) -> Spans:
+def _count(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
     if row.group is None:
         return []
     if isinstance(row.group, Group) and len(row.records) >= row.group.n:
@@ -73,16 +73,16 @@ def _count(row: Bundle[Item], context: Context) -> Spans:
     return [(str(len(row.records)), "bold")]
 
 
-def _times(row: Bundle[Item]) -> list[float]:
+def _times(row: Bundle[GroupedDeadLetter]) -> list[float]:
     """Return when the dead letters of a row died, as far as that is known."""
     return [since for i in row.records if (since := i.dead_letter.since) is not None and math.isfinite(since)]
 
 
-def _first(row: Bundle[Item], context: Context) -> Spans:
+def _first(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
     return _time(min(_times(row), default=None), context) if row.group is not None or _times(row) else []
 
 
-def _last(row: Bundle[Item], context: Context) -> Spans:
+def _last(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
     return _time(max(_times(row), default=None), context) if row.group is not None else []
 
 
@@ -90,7 +90,7 @@ def _time(at: float | None, context: Context) -> Spans:
     return [(formatting.NONE if at is None else moment(at, context), "")]
 
 
-def _state(row: Bundle[Item], context: Context) -> Spans:
+def _state(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
     if row.record is not None:
         return _transition(row.record.dead_letter.was, row.record.dead_letter.is_now)
     if not isinstance(row.group, Group) or not row.group.fates:
@@ -107,11 +107,11 @@ def _transition(was: str | None, is_now: str | None) -> Spans:
     return [(was, "$faint"), (" → ", ""), (is_now or "", "bold")]
 
 
-def _of_node(name: str) -> Field[Item]:
+def _of_node(name: str) -> Field[GroupedDeadLetter]:
     return within(node.NAMED[name], "dead_letter.node", title="")
 
 
-FIELDS: Final[tuple[Field[Item], ...]] = (
+FIELDS: Final[tuple[Field[GroupedDeadLetter], ...]] = (
     Field(
         "error",
         lambda item, _: (item.dead_letter.error, item.dead_letter.fingerprint),
@@ -121,7 +121,7 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
         group=Grouping(
             "error",
             lambda item: (f"{item.group.engine}\n{item.group.fingerprint}", item.group),
-            lambda item: (item.group.engine, Section(engine=item.group.engine)),
+            lambda item: (item.group.engine, EngineSection(engine=item.group.engine)),
         ),
         title="error",
         row=_error,
@@ -190,4 +190,4 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
     _of_node("attempts"),
 )
 NAMED: Final = {field.name: field for field in FIELDS}
-DEAD_LETTERS: Final = RecordType[Item]("dead letter", lambda item: item.key, FIELDS, grouped=True)
+DEAD_LETTERS: Final = RecordType[GroupedDeadLetter]("dead letter", lambda item: item.key, FIELDS, grouped=True)

@@ -136,7 +136,7 @@ class Field(Generic[T]):
         order: what records are sorted by; default: the value.
         row_order: what rows of a list are sorted by; default: what their records have in common.
         fact_spans: its text on the screen of a record, if that is not the value; [] if the screen omits it.
-        known: False for a record that no filter by the field matches, because the value was not read.
+        is_read: False for a record that no filter by the field matches, because the value was not read.
     """
 
     name: str
@@ -165,7 +165,7 @@ class Field(Generic[T]):
     order: Callable[[T, Context], Any] | None = None
     row_order: Callable[[Bundle[T], Context], Any] | None = None
     fact_spans: Callable[[T, Context], Spans] | None = None
-    known: Callable[[T, Context], bool] | None = None
+    is_read: Callable[[T, Context], bool] | None = None
 
     def __post_init__(self) -> None:
         if self.json and not self.parts:

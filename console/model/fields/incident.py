@@ -21,7 +21,7 @@ from queries.text.safe_text import safe_text
 LABEL_CELLS, LABEL_CELLS_WIDE, WIDE = 12, 24, 160  # of an engine's label, and in a list of at least `WIDE` cells
 
 
-class Item(Record):
+class IncidentFinding(Record):
     """A finding in its incident; ``explained``: it is a symptom, not the cause."""
 
     incident: Incident
@@ -39,17 +39,17 @@ class Item(Record):
         return None if self.finding.node_id.startswith(f"{LABEL}/") else self.finding.node_id
 
 
-def items(incidents: Iterable[Incident]) -> list[Item]:
+def incident_findings(incidents: Iterable[Incident]) -> list[IncidentFinding]:
     """Return the findings of all incidents, in the order of the incidents."""
     return [
-        Item(incident=incident, finding=finding, explained=explained)
+        IncidentFinding(incident=incident, finding=finding, explained=explained)
         for incident in incidents
         for explained, findings in ((False, incident.findings), (True, incident.explained))
         for finding in findings
     ]
 
 
-def severity_of(row: Bundle[Item]) -> int:
+def severity_of(row: Bundle[IncidentFinding]) -> int:
     """Return the severity of a row.
 
     Of a finding below its incident that is its own, else that of the incident.
@@ -59,17 +59,17 @@ def severity_of(row: Bundle[Item]) -> int:
     return max(item.finding.severity if row.above else item.incident.severity for item in row.records)
 
 
-def engine_of(row: Bundle[Item]) -> str | None:
+def engine_of(row: Bundle[IncidentFinding]) -> str | None:
     """Return the label that the findings of a row have in common."""
     return row.group.engine if isinstance(row.group, Incident) else common(i.finding.engine for i in row.records)
 
 
-def action_of(row: Bundle[Item]) -> str | None:
+def action_of(row: Bundle[IncidentFinding]) -> str | None:
     """Return the suggested action that the findings of a row have in common."""
     return row.group.action if isinstance(row.group, Incident) else common(i.finding.action for i in row.records)
 
 
-def sentence_of(row: Bundle[Item]) -> str:
+def sentence_of(row: Bundle[IncidentFinding]) -> str:
     """Return why a row is stuck."""
     if isinstance(row.group, Incident):
         return row.group.sentence
@@ -78,30 +78,30 @@ def sentence_of(row: Bundle[Item]) -> str:
     return ", ".join(dict.fromkeys(item.incident.title for item in row.records))
 
 
-def _title(row: Bundle[Item]) -> str:
+def _title(row: Bundle[IncidentFinding]) -> str:
     if isinstance(row.group, Incident):
         return row.group.title
     return str(row.group) if row.group is not None else row.records[0].finding.title
 
 
-def _since(row: Bundle[Item]) -> float | None:
+def _since(row: Bundle[IncidentFinding]) -> float | None:
     if isinstance(row.group, Incident):
         return row.group.since
     return min((since for i in row.records if (since := i.finding.since) is not None), default=None)
 
 
-def _node_of(item: Item, context: Context) -> Node | None:
+def _node_of(item: IncidentFinding, context: Context) -> Node | None:
     return context.node(item.finding.node_id)
 
 
-def _incident(row: Bundle[Item], context: Context) -> Spans:
+def _incident(row: Bundle[IncidentFinding], context: Context) -> Spans:
     worst = severity_of(row)
     text, ink = f"{sign(worst, context.ascii)} {_title(row)}", band(worst).ink
     about = row.group.about if isinstance(row.group, Incident) else ""
     return [(text, ink if row.above else f"bold {ink}"), (f"  {about}" if about else "", "")]
 
 
-def _nodes(row: Bundle[Item], context: Context) -> Spans:
+def _nodes(row: Bundle[IncidentFinding], context: Context) -> Spans:
     one = row.record
     if one is None and isinstance(row.group, Incident) and len(row.group.node_ids) == 1:
         one = row.records[0]  # with its symptoms
@@ -114,7 +114,7 @@ def _nodes(row: Bundle[Item], context: Context) -> Spans:
     return [(f"{kind} {key}", "$faint")]
 
 
-def _number(row: Bundle[Item], context: Context) -> Spans:
+def _number(row: Bundle[IncidentFinding], context: Context) -> Spans:
     incident = row.group
     if not isinstance(incident, Incident):
         return [(count_nodes(len({item.finding.node_id for item in row.records}), ()), "bold")]
@@ -129,7 +129,7 @@ def _number(row: Bundle[Item], context: Context) -> Spans:
     ]
 
 
-def _phase(row: Bundle[Item], context: Context) -> Spans:
+def _phase(row: Bundle[IncidentFinding], context: Context) -> Spans:
     if row.record is None:
         return []
     named_node = _node_of(row.record, context)
@@ -138,12 +138,12 @@ def _phase(row: Bundle[Item], context: Context) -> Spans:
     return [("gone" if row.record.finding.node_id in context.gone else "", "$faint")]
 
 
-def _phase_name(row: Bundle[Item], context: Context) -> str:
+def _phase_name(row: Bundle[IncidentFinding], context: Context) -> str:
     named_node = None if row.record is None else _node_of(row.record, context)
     return "" if named_node is None else named_node.phase
 
 
-def _engine(row: Bundle[Item], context: Context) -> Spans:
+def _engine(row: Bundle[IncidentFinding], context: Context) -> Spans:
     label = safe_text(engine_of(row) or "")
     if not context.cells:
         return [(label, "$faint")]
@@ -151,7 +151,7 @@ def _engine(row: Bundle[Item], context: Context) -> Spans:
     return [(formatting.engine_label(label, cells), "$faint")]
 
 
-def _action(row: Bundle[Item], context: Context) -> Spans:
+def _action(row: Bundle[IncidentFinding], context: Context) -> Spans:
     if row.record is not None and row.record.explained:
         return []  # its cause is to be removed instead
     name = action_of(row)
@@ -160,16 +160,16 @@ def _action(row: Bundle[Item], context: Context) -> Spans:
     return [(context.key(name), "bold $accent"), (f" {name}", "")]
 
 
-def _since_cell(row: Bundle[Item], context: Context) -> Spans:
+def _since_cell(row: Bundle[IncidentFinding], context: Context) -> Spans:
     since = _since(row)
     return [(formatting.NONE if since is None else moment(since, context), "")]
 
 
-def _of_node(name: str, **other: Any) -> Field[Item]:
+def _of_node(name: str, **other: Any) -> Field[IncidentFinding]:
     return within(node.NAMED[name], "", _node_of, **{"title": "", "searched": False, **other})
 
 
-FIELDS: Final[tuple[Field[Item], ...]] = (
+FIELDS: Final[tuple[Field[IncidentFinding], ...]] = (
     Field(
         "cause",
         lambda item, _: (item.incident.title, item.incident.sentence),
@@ -276,6 +276,6 @@ FIELDS: Final[tuple[Field[Item], ...]] = (
     _of_node("revision"),
 )
 NAMED: Final = {field.name: field for field in FIELDS}
-INCIDENTS: Final = RecordType[Item](
+INCIDENTS: Final = RecordType[IncidentFinding](
     "incident", lambda item: item.key, FIELDS, row="node", grouped=True, acted_on=lambda item: not item.explained
 )

@@ -26,7 +26,7 @@ def payload_field(name: str) -> Field[Node] | None:
     def values(node: Node, context: Context) -> list[str]:
         return [text for document in context.documents.get(node.id, ()) for text in _at(document, path)]
 
-    return Field(name, values, Form.BEGINNING, known=lambda node, context: node.id in context.documents)
+    return Field(name, values, Form.BEGINNING, is_read=lambda node, context: node.id in context.documents)
 
 
 def is_whole(payload: Payload) -> bool:

@@ -14,6 +14,7 @@ from console.text.views.owners import owners
 from console.text.views.row_diff import ROWS_SHOWN, differences, outcomes, tally
 from queries.actions.plan import count_nodes, recorded
 from queries.contract.spec import Action
+from queries.db.database import WRITE_SECONDS
 from queries.records.action import (
     DryRun,
     Durability,
@@ -29,8 +30,6 @@ from queries.records.action import (
 )
 from queries.records.node import Node
 from queries.text.counted import counted
-
-WRITE_SECONDS = 5.0  # the limit of queries.db.database, which this page does not import
 
 RISKS = {Risk.LOW: ("·", "$success"), Risk.MEDIUM: ("!", "$warning"), Risk.HIGH: ("‼", "bold $error")}
 """Sign and colour of each risk, with the signs of the severities."""
@@ -195,7 +194,7 @@ def audit_log_place(place: str | None) -> str:
     return "the table in this database" if place == "table" else f"the file {place}"
 
 
-UNKNOWN = (
+UNKNOWN_ADVICE = (
     "The connection broke during COMMIT, and the server cannot say whether the transaction was committed. The console "
     "did not try again. Look at the nodes: if they are unchanged, nothing was committed and you can repeat the action; "
     "if they are changed, the commit succeeded. The audit log shows the outcome as unknown."
@@ -222,7 +221,7 @@ def result_lines(
     rows += wrapped(f"The audit log has the rows of {logged} more nodes.", cells, "$faint") if logged else []
     return stacked(
         outcomes(results, cells, limit=limit, below=below),
-        section("Unknown outcome: what to do", wrapped(UNKNOWN, cells))
+        section("Unknown outcome: what to do", wrapped(UNKNOWN_ADVICE, cells))
         if any(each.outcome is Outcome.UNKNOWN for each in results)
         else [],
         section("Rows before and after", rows),

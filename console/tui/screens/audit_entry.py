@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Sequence
 
-from console.model.history import Place
+from console.model.visited_places import Place
 from console.text import formatting
 from console.text.spans import Spans
 from console.text.views.audit_entry import entry_lines

@@ -11,16 +11,16 @@ from textual.app import ComposeResult
 from textual.events import ScreenResume
 from textual.screen import Screen
 
-from console.model.history import Place
 from console.model.session import ConnectionState
+from console.model.visited_places import Place
 from console.text import formatting, severity
 from console.text.formatting import Times
 from console.tui import keymap, theme
 from console.tui.guide import FIRST
+from console.tui.help_context import HelpContext
 from console.tui.keymap import Key
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.textual_compat import lay_out, text_of
-from console.tui.view import View
 from console.tui.widgets.engines_bar import TREND, EngineLine, EngineLines, engine_lines
 from console.tui.widgets.footer import Hint, footer_lines
 from console.tui.widgets.header import Header, header_line, is_late, old
@@ -331,12 +331,12 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         ordered = sorted(hints, key=lambda each: each[:2])
         return [msgspec.structs.replace(hint, rank=rank) for rank, (_, _, hint) in enumerate(ordered)]
 
-    def view(self) -> View:
+    def help_context(self) -> HelpContext:
         """Return what help explains first."""
         text = text_of(self)
         line = next((line for line in text.splitlines() if line.startswith(("▌", ">"))), "")
         refused = tuple((f"{hint.key} {hint.title}", hint.why) for hint in self.action_hints() if hint.why)
-        return View(text=text, line=line, engine=self.label() or "", refused=refused)
+        return HelpContext(text=text, line=line, engine=self.label() or "", refused=refused)
 
     def helps(self) -> Callable[[Finding], str]:
         """Return a function to name the action of a finding: ``W Wake``."""

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from textual import on
 
-from console.model.history import Place
+from console.model.visited_places import Place
 from console.text.spans import Spans
 from console.text.views import blockers as views
 from console.text.views.lines import BLANK, heading, reading

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual import on
 
 from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, fate
-from console.model.fields.dead_letter import DEAD_LETTERS, Item, Section, error_of, severity_of
+from console.model.fields.dead_letter import DEAD_LETTERS, EngineSection, GroupedDeadLetter, error_of, severity_of
 from console.model.fields.field import Bundle, Field
 from console.model.list_model import ON_ENTER, WITH_FILTER
 from console.model.row_list import Ends
@@ -26,7 +26,7 @@ from queries.text.safe_text import safe_text
 FATES_SHOWN = 3  # current states of a group shown in the preview
 
 
-class DeadScreen(RecordsScreen[Item]):
+class DeadScreen(RecordsScreen[GroupedDeadLetter]):
     """Engines, groups, and dead letters of unfolded groups.
 
     An action on a group applies to all its dead letters.
@@ -44,7 +44,7 @@ class DeadScreen(RecordsScreen[Item]):
 
     def label(self) -> str | None:
         group = self.row.group if self.row else None
-        return group.engine if isinstance(group, Section) else super().label()
+        return group.engine if isinstance(group, EngineSection) else super().label()
 
     def note(self) -> str:
         parts = self._board.parts.values()
@@ -58,15 +58,15 @@ class DeadScreen(RecordsScreen[Item]):
     def more(self) -> bool:
         return not all(part.whole for part in self._board.parts.values())
 
-    def node(self, record: Item) -> Node | None:
+    def node(self, record: GroupedDeadLetter) -> Node | None:
         return record.dead_letter.node
 
-    def records(self) -> Sequence[Item]:
+    def records(self) -> Sequence[GroupedDeadLetter]:
         return self._board.items()
 
-    def sections(self) -> Sequence[tuple[str, Section]]:
+    def sections(self) -> Sequence[tuple[str, EngineSection]]:
         """Return each engine: its row says also why it has no dead letters."""
-        return [(label, Section(engine=label)) for label in self._board.labels()]
+        return [(label, EngineSection(engine=label)) for label in self._board.labels()]
 
     def ends(self) -> Ends:
         note = WITH_FILTER if self.filter else ON_ENTER
@@ -110,12 +110,12 @@ class DeadScreen(RecordsScreen[Item]):
 
     # cells
 
-    def cell(self, field: Field[Item], row: Bundle[Item]) -> Spans:
+    def cell(self, field: Field[GroupedDeadLetter], row: Bundle[GroupedDeadLetter]) -> Spans:
         """Return a cell.
 
         The row of an engine has a note and the number of its dead letters.
         """
-        if not isinstance(row.group, Section):
+        if not isinstance(row.group, EngineSection):
             return super().cell(field, row)
         label = row.group.engine
         part = self._board.parts[label]
@@ -141,8 +141,8 @@ class DeadScreen(RecordsScreen[Item]):
 
     # the lines below
 
-    def lines(self, row: Bundle[Item], width: int) -> list[Spans]:
-        if isinstance(row.group, Section):
+    def lines(self, row: Bundle[GroupedDeadLetter], width: int) -> list[Spans]:
+        if isinstance(row.group, EngineSection):
             return self._of_engine(row.group.engine, width)
         if row.record is not None:
             return self._of_dead_letter(row.record.dead_letter, width)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from textual import on
 
 from console.model.fields.node import facts
-from console.model.history import Place
+from console.model.visited_places import Place
 from console.text import formatting
 from console.text.spans import Spans
 from console.text.views import detail as views

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from console.model.fields.hit import HITS
 from console.model.finder import Finder
-from console.model.history import Place
+from console.model.visited_places import Place
 from console.text.spans import Make
 from console.text.views import search as views
 from console.text.views.lines import wrapped

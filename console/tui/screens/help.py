@@ -57,7 +57,7 @@ class HelpScreen(TextScreen):
             self.host.action_go(-1)
 
     def lines(self, width: int) -> Sequence[Spans]:
-        lines = help_lines(width, self.host.viewed, self.host.keys, self.session)
+        lines = help_lines(width, self.host.help_context, self.host.keys, self.session)
         sought = self._line.value.strip()
         if not sought:
             return lines

@@ -22,8 +22,8 @@ from console.model.list_model import ListModel
 from console.model.order import Order
 from console.text.spans import Make, Spans, drawn
 from console.tui import keymap
+from console.tui.help_context import HelpContext
 from console.tui.screens.base import MainScreen
-from console.tui.view import View
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
 from console.tui.widgets.messages import notice
@@ -140,10 +140,10 @@ class ListScreen(MainScreen):
         table.display = False  # until it has rows
         yield Container(table, self._preview_bar, id="split") if self.PREVIEW else table
 
-    def view(self) -> View:
+    def help_context(self) -> HelpContext:
         shown = self.look.shown if self.table.row_count else ()
         columns = [(column.title, column.about) for column in shown if column.title and column.about]
-        return msgspec.structs.replace(super().view(), columns=tuple(columns))
+        return msgspec.structs.replace(super().help_context(), columns=tuple(columns))
 
     def show_rows(self) -> None:
         """Show the table, or why it has no rows.

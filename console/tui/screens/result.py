@@ -29,7 +29,7 @@ from queries.text.counted import counted
 from queries.text.safe_text import safe_text
 
 STOP, GO_ON, UNDO, AGAIN = keymap.RESULT
-READ_SECONDS = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
+FOLLOW_UP_SECONDS = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
 
 
 class Again(NamedTuple):
@@ -139,7 +139,8 @@ class ResultDialog(Dialog[str | Again]):
         follow = self._follow
         if follow is None or not self.is_attached:
             return
-        if follow.active and monotonic() - self._asked >= max(READ_SECONDS, self.session.pace * self.session.throttled):
+        pause = max(FOLLOW_UP_SECONDS, self.session.pace * self.session.throttled)
+        if follow.active and monotonic() - self._asked >= pause:
             self._asked = monotonic()
             self.session.run_now()
         said = follow.summary or "reading"

@@ -12,10 +12,10 @@ from textual.content import Content
 from console.model.fields.field import Bundle, Context, Field
 from console.model.fields.incident import (
     INCIDENTS,
-    Item,
+    IncidentFinding,
     action_of,
     engine_of,
-    items,
+    incident_findings,
     sentence_of,
     severity_of,
 )
@@ -55,7 +55,7 @@ def news_line(width: int, news: Spans, old: str) -> Content:
     return spread(news, [(f"  {old}", "$faint")] if old else [], width)
 
 
-class StuckScreen(RecordsScreen[Item]):
+class StuckScreen(RecordsScreen[IncidentFinding]):
     """Shows the session's incidents.
 
     Reads the nodes of the rows near the cursor; for a filter, all nodes.
@@ -77,7 +77,7 @@ class StuckScreen(RecordsScreen[Item]):
         self._news_bar = TextBar(news_line, id="news")
         super().__init__()
 
-    def columns(self) -> Sequence[Field[Item]]:
+    def columns(self) -> Sequence[Field[IncidentFinding]]:
         several = len(self.session.engines) > 1
         return [column for column in super().columns() if several or column.name != "engine"]
 
@@ -87,7 +87,7 @@ class StuckScreen(RecordsScreen[Item]):
         )
 
     def _trend(self, incident: Incident) -> str:
-        return TRENDS[self.session.history.trend(incident)][self.host.ascii]
+        return TRENDS[self.session.incident_history.trend(incident)][self.host.ascii]
 
     def body(self) -> Iterable[object]:
         yield self._news_bar
@@ -104,7 +104,7 @@ class StuckScreen(RecordsScreen[Item]):
         if self.session.pending and self.session.engines:
             return f"reading {', '.join(self.session.pending)} …"
         checks, cut = len(self.session.shown.skipped_findings), len(self.session.shown.capped)
-        number, resolved = len(self._incidents), len(self.session.history.resolved)
+        number, resolved = len(self._incidents), len(self.session.incident_history.resolved)
         listed = len({item.incident.key for item in self.list.matching})
         some = f"{listed} of " if self.filter or self._hidden else ""
         notes = self.marked() + [f"{some}{number} incident{'' if number == 1 else 's'}"] * bool(number)
@@ -117,13 +117,13 @@ class StuckScreen(RecordsScreen[Item]):
     def more(self) -> bool:
         return bool(self.session.more)
 
-    def node(self, record: Item) -> Node | None:
+    def node(self, record: IncidentFinding) -> Node | None:
         return self._node_of.get(record.finding.node_id)
 
-    def records(self) -> Sequence[Item]:
+    def records(self) -> Sequence[IncidentFinding]:
         growing = {key for key, more in self._growth.items() if more > 0}
         shown = [each for each in self._incidents if each.key not in self._hidden]
-        return items(ordered(shown, self.session.at, growing))
+        return incident_findings(ordered(shown, self.session.at, growing))
 
     @property
     def _hidden(self) -> frozenset[str]:
@@ -158,7 +158,7 @@ class StuckScreen(RecordsScreen[Item]):
             self.table.go_to(ids[at % len(ids)])
         self.say("" if ids else "Nothing here is new or grows.", "faint")
 
-    def _is_news(self, row: Bundle[Item]) -> bool:
+    def _is_news(self, row: Bundle[IncidentFinding]) -> bool:
         return any(is_news(each.incident, self.session.at, self._growth) for each in row.records)
 
     # reading
@@ -211,7 +211,7 @@ class StuckScreen(RecordsScreen[Item]):
     def _take(self) -> None:
         """Take over what the session has read."""
         self._incidents = by_schemas(self.session.incidents)
-        self._growth = self.session.history.growth(self._incidents)
+        self._growth = self.session.incident_history.growth(self._incidents)
         self._fold()
 
     def show_body(self) -> None:
@@ -242,7 +242,7 @@ class StuckScreen(RecordsScreen[Item]):
 
     def _resolved_match(self) -> tuple[str, str] | None:
         """Return what is said of an incident with the filter's words, resolved lately."""
-        word, resolved = self._word().casefold(), self.session.history.resolved.values()
+        word, resolved = self._word().casefold(), self.session.incident_history.resolved.values()
         ended = [(at, title) for title, at in resolved if word and word in title.casefold()]
         if not ended:
             return None
@@ -279,7 +279,7 @@ class StuckScreen(RecordsScreen[Item]):
 
     # the lines below
 
-    def lines(self, row: Bundle[Item], width: int) -> list[Spans]:
+    def lines(self, row: Bundle[IncidentFinding], width: int) -> list[Spans]:
         incident = row.group if isinstance(row.group, Incident) else None
         head: Spans = [*marked(severity_of(row))[:1], ("  ", "")]
         lines = self._to_do(row, width) + wrap([*head, (safe_text(sentence_of(row)), "")], width)
@@ -293,7 +293,7 @@ class StuckScreen(RecordsScreen[Item]):
         inferred = any(record.incident.proof is Proof.ASSUMED for record in row.records)
         return lines + (wrapped(ASSUMED, width, "italic $faint", 0) if inferred else [])
 
-    def _to_do(self, row: Bundle[Item], width: int) -> list[Spans]:
+    def _to_do(self, row: Bundle[IncidentFinding], width: int) -> list[Spans]:
         """Return the action of a row, or what to do outside of unstick."""
         incident, action = row.records[0].incident, action_of(row)
         if action is not None and not row.records[0].explained:
@@ -309,7 +309,7 @@ class StuckScreen(RecordsScreen[Item]):
             return wrapped(f"To do: remove the cause first: {incident.title} {incident.about}", width, "bold", 0)
         return wrapped(f"To do: look at it, or copy with y: {self._command(row)}", width, "bold", 0)
 
-    def _command(self, row: Bundle[Item]) -> str:
+    def _command(self, row: Bundle[IncidentFinding]) -> str:
         """Return the command that says everything about the first node of a row.
 
         Without a node, as for a cause in the server, it lists all incidents.
@@ -343,15 +343,15 @@ class StuckScreen(RecordsScreen[Item]):
 
     def _history(self, incident: Incident) -> list[Spans]:
         """Return since when this console sees the incident, and how it develops."""
-        first = self.session.history.first_seen(incident)
-        trend = self.session.history.trend(incident)
+        first = self.session.incident_history.first_seen(incident)
+        trend = self.session.incident_history.trend(incident)
         if first is None or trend is Trend.NEW or (watched := self.session.at - first) < WATCHED_SECONDS:
             return []
         return [plain(f"In the {formatting.age(watched)} that this console has watched it: {trend}", "$faint", 0)]
 
     # keys
 
-    def open(self, record: Item) -> None:
+    def open(self, record: IncidentFinding) -> None:
         finding = record.finding
         if finding.node_id in self._node_of or finding.node_id in self._gone:
             super().open(record)

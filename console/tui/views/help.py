@@ -15,8 +15,8 @@ from console.text.severity import band, marked
 from console.text.spans import Spans
 from console.text.views.lines import BLANK, command_lines, heading, pairs, plain, wrapped
 from console.tui import keymap
+from console.tui.help_context import HelpContext
 from console.tui.keymap import Keys
-from console.tui.view import View
 from queries.contract.spec import Action, FindingSpec
 from queries.read.reader import FINDING_NODES, Reader
 from queries.read.sentence import without_values
@@ -60,13 +60,13 @@ HEADER = (
 CUT = f"Only the first {FINDING_NODES} findings of these kinds are read. `unstick stuck --limit` shows more."
 
 
-def help_lines(width: int, view: View, keys: Keys, session: Session) -> list[Spans]:
+def help_lines(width: int, context: HelpContext, keys: Keys, session: Session) -> list[Spans]:
     """Return the help screen for the engines of this database.
 
     ``view`` is explained first.
     """
     engines = session.engines.values()
-    lines = [*_viewed(view, engines, width), *wrapped(OPENING, width, indent=0), BLANK]
+    lines = [*_of_context(context, engines, width), *wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keymap.TABLES.items():
         lines += [heading(f"Keys {where}")]
         lines += pairs([(keys.all_shown(key), key.about) for key in table], width)
@@ -88,19 +88,19 @@ def help_lines(width: int, view: View, keys: Keys, session: Session) -> list[Spa
     return lines
 
 
-def _viewed(view: View, engines: Iterable[Reader], width: int) -> list[Spans]:
+def _of_context(context: HelpContext, engines: Iterable[Reader], width: int) -> list[Spans]:
     """Return the words of the row and of the screen, and why actions are refused."""
-    spec = next((reader.engine.spec for reader in engines if reader.label == view.engine), None)
+    spec = next((reader.engine.spec for reader in engines if reader.label == context.engine), None)
     lines: list[Spans] = []
     for finding in spec.findings if spec else ():
-        lines += _finding(finding, width) if f" {finding.title} " in view.line else []
-    statuses = [(s.native, s.means) for s in spec.statuses if f" {s.native} " in view.line] if spec else []
+        lines += _finding(finding, width) if f" {finding.title} " in context.line else []
+    statuses = [(s.native, s.means) for s in spec.statuses if f" {s.native} " in context.line] if spec else []
     lines += pairs(statuses, width)
     lines = [heading("The row"), *lines, BLANK] if lines else []
-    if view.refused:
-        lines += [heading("Actions that are not possible there"), *pairs(view.refused, width), BLANK]
-    columns = dict(view.columns)
-    words = [*view.columns, *(word for word in words_in(view.text) if word[0] not in columns)]
+    if context.refused:
+        lines += [heading("Actions that are not possible there"), *pairs(context.refused, width), BLANK]
+    columns = dict(context.columns)
+    words = [*context.columns, *(word for word in words_in(context.text) if word[0] not in columns)]
     return [*lines, heading("Words of the screen"), *pairs(words, width), BLANK] if words else lines
 
 

@@ -17,7 +17,7 @@ class Place:
     show: Callable[[], object] = field(compare=False, default=lambda: None)
 
 
-class History:
+class VisitedPlaces:
     """Visited places.
 
     The current one may be followed by places that the operator went back from.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from queries.records.record import Record
 
 
-class View(Record):
+class HelpContext(Record):
     """Text of a screen, and the line under its cursor.
 
     ``refused`` are actions that are not possible there, with the reasons; ``columns`` headings with their meanings.
