@@ -8,23 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from time import monotonic
 from typing import TYPE_CHECKING
 
 from console.model import flow, incident_list
+from console.model.finding_index import FindingIndex
 from console.model.refresh_clock import LOAD_SHARE, RefreshClock
 from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError, LostError, attempting
-from queries.read.findings import rank
 from queries.read.reader import Reader
 from queries.records.action import DryRun
-from queries.records.finding import Finding, Incident
-from queries.records.node import Count, Node
+from queries.records.finding import Incident
+from queries.records.node import Count
 from queries.records.snapshot import Part, Snapshot
 from queries.runs import unfinished
 from queries.runs.run import Run
@@ -126,14 +126,10 @@ class Session:
         self._wake = asyncio.Event()
         self._parts: dict[str, Part] = {}  # as last read, by label
         self.shown = Snapshot(at=0.0, parts=(), incidents=())  # another one if anything in it has changed
-        self._findings: tuple[Finding, ...] = ()
+        self.findings = FindingIndex()  # those shown; another one if a finding has changed
         self.incident_history = incident_list.IncidentHistory()
         self.load = incident_list.Load()
         self._flow = flow.Flow()
-        self._by_node: dict[str, list[Finding]] = {}
-        self._codes: dict[str, tuple[str, ...]] = {}
-        self._severities: dict[str, tuple[int, ...]] = {}  # by label
-        self._oldest: dict[str, float] = {}  # server time by label
         self._unread: dict[RefreshClock, set[str]] = {}
         self._server_time: float | None = None
         self._read_at = 0.0
@@ -230,23 +226,6 @@ class Session:
         """The incidents of all engines and of the server, worst first."""
         return self.shown.incidents
 
-    def findings(self) -> Sequence[Finding]:
-        """Return the findings of all engines: worst first, then oldest."""
-        return self._findings
-
-    def findings_of(self, node_id: str) -> list[Finding]:
-        """Return the findings of one node, worst first."""
-        return list(self._by_node.get(node_id, ()))
-
-    def severities(self, label: str) -> tuple[int, ...]:
-        """Return the worst severity of each of an engine's nodes that have findings."""
-        return self._severities.get(label, ())
-
-    def oldest(self, label: str) -> float | None:
-        """Return the seconds since an engine's oldest finding began."""
-        since = self._oldest.get(label)
-        return None if since is None else self.at - since
-
     def rates(self, label: str) -> flow.Rates | None:
         """Return the work per minute of an engine; None if not known yet."""
         reader = self.engines.get(label)
@@ -255,49 +234,18 @@ class Session:
     def _show(self, now: Snapshot) -> None:
         """Replace the findings and the incidents in one step, and note how each develops.
 
-        Sorted here, because the cursor moves more often than findings change.
+        Indexed here, because the cursor moves more often than findings change.
         """
         before, self.shown = self.shown.findings, now
         if now.findings != before:
-            self._findings = tuple(sorted(now.findings, key=rank))
-            self._by_node = {}
-            for finding in self._findings:
-                self._by_node.setdefault(finding.node_id, []).append(finding)
-            self._codes = {node_id: tuple(f.code for f in findings) for node_id, findings in self._by_node.items()}
-            self._sum_up(now.parts)
+            self.findings = FindingIndex(now.parts)
         self._watch()
 
     def _watch(self) -> None:
         """Note how the incidents develop."""
         if not self.pending:  # a part of them shows no trend
             self.incident_history.add(self.at, self.incidents)
-            self.load.add(self.at, {label: len(self.severities(label)) for label in self.engines})
-
-    def _sum_up(self, parts: Iterable[Part]) -> None:
-        """Note the severities and the oldest finding of each engine."""
-        self._severities, self._oldest = {}, {}
-        for part in parts:
-            worst: dict[str, int] = {}
-            for finding in part.findings.findings:
-                worst[finding.node_id] = max(worst.get(finding.node_id, 0), finding.severity)
-                if finding.since is not None:
-                    self._oldest[part.label] = min(self._oldest.get(part.label, finding.since), finding.since)
-            self._severities[part.label] = tuple(worst.values())
-
-    def seen(self, action: str, nodes: Iterable[Node]) -> dict[str, str]:
-        """Return the guard of ``action`` by node: the node's version or a finding's guard.
-
-        A finding has a guard if its node changes all the time. The guard is valid only for its suggested action.
-        """
-        guards = {f.node_id: f.guard for f in reversed(self._findings) if f.guard and f.action == action}
-        return {node.id: guards.get(node.id, node.version) for node in nodes}
-
-    def codes(self) -> dict[str, tuple[str, ...]]:
-        """Return the codes of findings by node.
-
-        The object stays the same as long as no finding changes.
-        """
-        return self._codes
+            self.load.add(self.at, {label: len(self.findings.severities.get(label, ())) for label in self.engines})
 
     def reader(self, node_id: str) -> Reader | None:
         """Return the reader of a node's engine; None if the engine is not in the database."""

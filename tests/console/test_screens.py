@@ -404,8 +404,8 @@ async def test_the_tree_switches_between_all_engines(every_engine: str, tmp_path
         assert shown == NAMES
         await tui.wait_for(f"▸ {NAMES[0]}")
         await tui.press("2")
-        await tui.wait_for(lambda: {f.engine for f in tui.app.session.findings()} == set(NAMES))
-        severities = [f.severity for f in tui.app.session.findings()]
+        await tui.wait_for(lambda: {f.engine for f in tui.app.session.findings.ranked} == set(NAMES))
+        severities = [f.severity for f in tui.app.session.findings.ranked]
         assert severities == sorted(severities, reverse=True)
 
 

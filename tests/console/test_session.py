@@ -62,8 +62,8 @@ async def test_a_session_knows_counts_and_findings(
     task = await eternaltwin_db.task(status="Blocked", timer=-600)
     async with running(eternaltwin, tmp_path) as session:
         assert session.link is ConnectionState.LIVE
-        assert [f.code for f in session.findings_of(eternaltwin_db.id(task))] == ["overdue_timer"]
-        assert session.codes() == {eternaltwin_db.id(task): ("overdue_timer",)}
+        assert [f.code for f in session.findings.of(eternaltwin_db.id(task))] == ["overdue_timer"]
+        assert session.findings.codes == {eternaltwin_db.id(task): ("overdue_timer",)}
         assert {count.phase: count.n for count in session.counts["eternaltwin"]}["scheduled"] == 1
         assert session.age is not None
         assert session.reader(eternaltwin_db.id(task)) is not None

@@ -175,7 +175,7 @@ def _suggested(session: Session, plan: Plan) -> ActionInput | None:
     """
     given: list[dict[str, str]] = []
     for node in plan.nodes:
-        suggested = (f.arguments for f in session.findings_of(node.id) if f.action == plan.action.name and f.arguments)
+        suggested = (f.arguments for f in session.findings.of(node.id) if f.action == plan.action.name and f.arguments)
         given.append(next(suggested, {}))
     if not given or any(arguments != given[0] for arguments in given):
         return None

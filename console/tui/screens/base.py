@@ -311,7 +311,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     def suggested(self) -> str | None:
         """Return the name of the action that is suggested for the node under the cursor."""
         node = self.cursor()
-        findings = [] if node is None else self.session.findings_of(node.id)
+        findings = [] if node is None else self.session.findings.of(node.id)
         return findings[0].action if findings else None
 
     def action_hints(self) -> list[Hint]:
@@ -362,13 +362,14 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 
     def _renew_engines(self) -> None:
         stale_engines, more, load = self.session.stale_engines, self.session.more, self.session.load
+        findings, at = self.session.findings, self.session.at
         lines = tuple(
             EngineLine(
                 label=_name(label, reader.engine),
                 counts=self.session.counts.get(label),
-                stuck=self.session.severities(label) if self.session.findings_loaded else None,
+                stuck=findings.severities.get(label, ()) if self.session.findings_loaded else None,
                 more_stuck=label in more,
-                oldest="" if (oldest := self.session.oldest(label)) is None else formatting.age(oldest),
+                oldest="" if (since := findings.oldest.get(label)) is None else formatting.age(at - since),
                 trend=formatting.trend(load.samples(label), TREND, load.seconds(label), self.host.ascii),
                 rates=self.session.rates(label),
                 stale=label in stale_engines,

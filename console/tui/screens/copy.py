@@ -47,7 +47,7 @@ FIELDS: tuple[Field[CopyChoice], ...] = (
 
 def choices(session: Session, nodes: Sequence[Node]) -> list[CopyChoice]:
     """Return everything that can be copied of nodes; of several, a table first."""
-    table = CopyChoice(title="Markdown", text=hand_over.nodes_table(nodes, session.findings_of))
+    table = CopyChoice(title="Markdown", text=hand_over.nodes_table(nodes, session.findings.of))
     if len(nodes) == 1:
         return [*_of_node(session, nodes[0]), table]
     return [
@@ -80,7 +80,7 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
 
 def _of_node(session: Session, node: Node) -> list[CopyChoice]:
     texts = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
-    findings = session.findings_of(node.id)
+    findings = session.findings.of(node.id)
     if findings:
         sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in findings)
         texts.append(CopyChoice(title="why stuck", text=sentences))

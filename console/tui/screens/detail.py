@@ -79,7 +79,7 @@ class DetailScreen(TextScreen):
             engine=reader.engine if reader else None,
             helps=self.helps(),
             facts=facts(self._node, self.session.at, reader.engine if reader else None),
-            others=[f for f in self.session.findings_of(self._node.id) if f.engine == LABEL],
+            others=[f for f in self.session.findings.of(self._node.id) if f.engine == LABEL],
             entries=self._entries,
             why_unread=self._unread,
             more="m loads more",

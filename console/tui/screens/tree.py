@@ -146,7 +146,7 @@ class TreeScreen(ListScreen):
         node_list.visit = visit
         beginning = f"{self._label}/"
         with attempting(lambda error: self.say(f"The order was not read: {error}", "warn")):
-            await node_list.bring([id_ for id_ in self.session.codes() if id_.startswith(beginning)])
+            await node_list.bring([id_ for id_ in self.session.findings.codes if id_.startswith(beginning)])
         if at_top and forest.cursor == cursor:  # the first rows come in, and the operator has not moved meanwhile
             forest.move(-len(forest))
 
@@ -189,7 +189,7 @@ class TreeScreen(ListScreen):
 
     def _sync_codes(self) -> None:
         """Show the console's own findings if they are new."""
-        codes = self.session.codes()
+        codes = self.session.findings.codes
         if codes is not self._codes:
             self._codes = codes
             self.look.context = self.context()
@@ -236,7 +236,7 @@ class TreeScreen(ListScreen):
             now=self.node_list.at,
             helps=self.helps(),
             facts=previewed(row, self.node_list.at, self.engine),
-            problems=self.session.findings_of(row.id),
+            problems=self.session.findings.of(row.id),
             children=self.node_list.forest.below(row.id)[:CHILDREN_SHOWN],
         )
 
@@ -399,7 +399,10 @@ class TreeScreen(ListScreen):
 
     def context(self) -> Context:
         return Context(
-            now=self.node_list.at, ascii=self.host.ascii, codes=self.session.codes(), documents=self.node_list.documents
+            now=self.node_list.at,
+            ascii=self.host.ascii,
+            codes=self.session.findings.codes,
+            documents=self.node_list.documents,
         )
 
     def set_filter(self, filter: Filter | None) -> None:
