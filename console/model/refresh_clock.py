@@ -8,6 +8,9 @@ from time import monotonic
 
 LOAD_SHARE = 0.05  # of the time, for what the console does by itself
 POLLS = 8  # whose mean cost sets the pace
+SLOWER = 5  # findings are read at every fifth interval
+QUICKER = 2  # samples are taken twice per interval while they may soon show a finding
+INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # in seconds, to choose from
 
 
 class RefreshClock:
@@ -37,6 +40,11 @@ class RefreshClock:
         return max(self.interval, self._cost / (self._share + sum(each for each in spare if each > 0) / needing))
 
     @property
+    def throttled(self) -> bool:
+        """True if polling at the interval would cost too much."""
+        return self.pace > self.interval * 1.5
+
+    @property
     def _spare(self) -> float:
         """Unused part of the share, negative if polls at the interval cost more."""
         return self._share - self._cost / self.interval
@@ -63,3 +71,48 @@ class RefreshClock:
     def run_now(self) -> None:
         """Make the next poll due now."""
         self._began = None
+
+
+class RefreshClocks:
+    """Clocks of the screen, of the findings and of the samples, in this order.
+
+    They share the load limit. The operator chooses the interval of the screen; those of the others follow from it.
+    """
+
+    def __init__(self, interval: float, now: Callable[[], float] = monotonic) -> None:
+        self.screen = RefreshClock(interval, LOAD_SHARE * 0.4, now)
+        self.findings = RefreshClock(interval * SLOWER, LOAD_SHARE * 0.4, now)
+        self.samples = RefreshClock(interval / QUICKER, LOAD_SHARE * 0.2, now)
+        self._all = (self.screen, self.findings, self.samples)
+        for clock in self._all:
+            clock.beside = [other for other in self._all if other is not clock]
+
+    @property
+    def polls(self) -> tuple[int, ...]:
+        """Number of completed polls of each."""
+        return tuple(clock.polls for clock in self._all)
+
+    @property
+    def waits(self) -> tuple[float, ...]:
+        """Seconds until the next poll of each."""
+        return tuple(clock.wait() for clock in self._all)
+
+    def pick_interval(self, step: int) -> float:
+        """Choose the next longer (1) or shorter (-1) interval. Return it in seconds."""
+        interval = self.screen.interval
+        if step > 0:
+            chosen = next((s for s in INTERVALS if s > interval), INTERVALS[-1])
+        else:
+            chosen = next((s for s in reversed(INTERVALS) if s < interval), INTERVALS[0])
+        self.screen.interval, self.findings.interval = chosen, chosen * SLOWER
+        return chosen
+
+    def pace_samples(self, *, developing: bool) -> None:
+        """Sample at each interval, or more often if that may soon show a finding."""
+        soon = self.samples.polls == 0 or developing
+        self.samples.interval = self.screen.interval / (QUICKER if soon else 1)
+
+    def run_now(self) -> None:
+        """Make the next poll of each due now."""
+        for clock in self._all:
+            clock.run_now()

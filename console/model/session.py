@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from console.model import flow, incident_list
 from console.model.finding_index import FindingIndex
-from console.model.refresh_clock import LOAD_SHARE, RefreshClock
+from console.model.refresh_clock import RefreshClock, RefreshClocks
 from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
@@ -36,9 +36,6 @@ if TYPE_CHECKING:
     from console.config import Context
     from console.model.run_work import RunWork
 
-SLOWER = 5  # findings are read at every fifth interval
-QUICKER = 2  # samples are taken twice per interval while they may soon show a finding
-STEPS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # intervals in seconds that + and - choose from
 SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
 COMPLETE = 0.4  # seconds in which the first list should be complete; then what is there is shown
 SETTLED = 20.0  # seconds after which the start is no longer most of the load
@@ -117,12 +114,7 @@ class Session:
         self.begun = asyncio.Event()  # set once there are rows, or a reason why there are none
         self._open = open_
         self._now = now
-        self._screen_clock = RefreshClock(interval, LOAD_SHARE * 0.4, now)
-        self._samples_clock = RefreshClock(interval / QUICKER, LOAD_SHARE * 0.2, now)
-        self._findings_clock = RefreshClock(interval * SLOWER, LOAD_SHARE * 0.4, now)
-        self._clocks = (self._screen_clock, self._findings_clock, self._samples_clock)
-        for clock in self._clocks:
-            clock.beside = [other for other in self._clocks if other is not clock]
+        self.clocks = RefreshClocks(interval, now)
         self._wake = asyncio.Event()
         self._parts: dict[str, Part] = {}  # as last read, by label
         self.shown = Snapshot(at=0.0, parts=(), incidents=())  # another one if anything in it has changed
@@ -141,16 +133,6 @@ class Session:
         self._since = 0.0
         self.works: list[RunWork] = []
 
-    @property
-    def polls(self) -> tuple[int, ...]:
-        """Number of completed polls of the screen, of the findings and of the samples."""
-        return tuple(clock.polls for clock in self._clocks)
-
-    @property
-    def waits(self) -> tuple[float, ...]:
-        """Seconds until the next poll of the screen, of the findings and of the samples."""
-        return tuple(clock.wait() for clock in self._clocks)
-
     # cached state
 
     def command(self, *words: str) -> str:
@@ -161,21 +143,6 @@ class Session:
     def engines(self) -> Mapping[str, Reader]:
         """The detected engines by label."""
         return self.workspace.engines if self.workspace else {}
-
-    @property
-    def interval(self) -> float:
-        """Chosen seconds between two polls."""
-        return self._screen_clock.interval
-
-    @property
-    def pace(self) -> float:
-        """Seconds between two polls under the load limit."""
-        return self._screen_clock.pace
-
-    @property
-    def throttled(self) -> bool:
-        """True if refreshing at the chosen interval would cost too much."""
-        return self.pace > self.interval * 1.5
 
     @property
     def age(self) -> float | None:
@@ -189,7 +156,7 @@ class Session:
         They are late after two of their intervals.
         """
         age = self._now() - self._findings_at
-        return age if self.findings_loaded and age > 2 * self._findings_clock.interval else None
+        return age if self.findings_loaded and age > 2 * self.clocks.findings.interval else None
 
     @property
     def at(self) -> float:
@@ -255,22 +222,18 @@ class Session:
 
     def refresh(self) -> None:
         """Poll everything now, even while paused."""
-        self._run_all()
+        self.clocks.run_now()
         self._forced, self.retry_at = True, 0.0
         if self.workspace is not None:
             self.workspace.database.log_in_now()
         self._wake.set()
-
-    def _run_all(self) -> None:
-        for clock in self._clocks:
-            clock.run_now()
 
     def run_now(self) -> None:
         """Poll the data on the screen now, because the screen shows something else.
 
         While paused, the data is read this once.
         """
-        self._screen_clock.run_now()
+        self.clocks.screen.run_now()
         self._once = True
         self._wake.set()
 
@@ -282,12 +245,7 @@ class Session:
 
     def pick_interval(self, step: int) -> float:
         """Choose the next longer (1) or shorter (-1) interval. Return it in seconds."""
-        if step > 0:
-            chosen = next((s for s in STEPS if s > self.interval), STEPS[-1])
-        else:
-            chosen = next((s for s in reversed(STEPS) if s < self.interval), STEPS[0])
-        self._screen_clock.interval = chosen
-        self._findings_clock.interval = chosen * SLOWER
+        chosen = self.clocks.pick_interval(step)
         self._pace_samples()
         self._wake.set()
         return chosen
@@ -328,23 +286,23 @@ class Session:
         error_text = ""
         begun = self.begun.is_set()
         if begun and not self.paused:
-            error_text = await self._poll_if_due(self._poll_samples, self._samples_clock)  # the screen shows them
+            error_text = await self._poll_if_due(self._poll_samples, self.clocks.samples)  # the screen shows them
         if self.findings_first and not begun:
-            error_text = await self._poll_step(self._poll_findings, self._findings_clock)
-        if self._screen_clock.wait() <= 0:
-            error_text = await self._poll_step(self._poll_screen, self._screen_clock) or error_text
+            error_text = await self._poll_step(self._poll_findings, self.clocks.findings)
+        if self.clocks.screen.wait() <= 0:
+            error_text = await self._poll_step(self._poll_screen, self.clocks.screen) or error_text
             read = True
             if not error_text:
                 self.begun.set()  # samples and findings that the screen does not show come after its first rows
         if self.paused and not forced:
             self.error_text = error_text
             return True
-        if self._findings_clock.wait() <= 0:
+        if self.clocks.findings.wait() <= 0:
             if read:
                 self.changed()
             read = True
-            error_text = await self._poll_step(self._poll_findings, self._findings_clock) or error_text
-        error_text = await self._poll_if_due(self._poll_samples, self._samples_clock) or error_text
+            error_text = await self._poll_step(self._poll_findings, self.clocks.findings) or error_text
+        error_text = await self._poll_if_due(self._poll_samples, self.clocks.samples) or error_text
         self.error_text = error_text
         return read or before != (self.shown, self.link, self.error_text)
 
@@ -376,7 +334,7 @@ class Session:
         self.link, self.error_text = ConnectionState.LIVE, ""
         self.notice = self.notice or "  ".join(await unfinished.messages(self.workspace))
         self._backoff.reset()
-        self._run_all()
+        self.clocks.run_now()
         self.changed()
 
     async def _poll_screen(self, errors: ErrorCollector) -> None:
@@ -428,9 +386,7 @@ class Session:
             self._show_parts()
 
     def _pace_samples(self) -> None:
-        """Sample at each interval, or more often if that may soon show a finding."""
-        soon = self._samples_clock.polls == 0 or any(reader.is_developing for reader in self.engines.values())
-        self._samples_clock.interval = self.interval / (QUICKER if soon else 1)
+        self.clocks.pace_samples(developing=any(reader.is_developing for reader in self.engines.values()))
 
     async def _poll_findings(self, errors: ErrorCollector) -> None:
         """Read the findings and the causes outside of the tables; show both in one step.
@@ -488,7 +444,7 @@ class Session:
         """
         if self.workspace is not None:
             parts = tuple(part for label, part in self._parts.items() if label in (*self.engines, LABEL))
-            between = self._screen_clock.wait() > 0
+            between = self.clocks.screen.wait() > 0
             if _named(parts) == _named(self.shown.parts) if between else parts == self.shown.parts:
                 self._watch()
             else:
@@ -528,7 +484,7 @@ class Session:
             return self.retry_at - self._now()
         if self.paused and not (self._forced or self._once):
             return LONG
-        return min(self.waits)
+        return min(self.clocks.waits)
 
     # changing
 

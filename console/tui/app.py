@@ -349,7 +349,7 @@ class UnstickApp(App[None]):
         await old.close()
         self._target, self.context = target, target.context
         self._bind_keys(target)
-        self.session = Session(lambda: target.open(later=True), old.interval, self._now)
+        self.session = Session(lambda: target.open(later=True), old.clocks.screen.interval, self._now)
         self._announced, self._seen = (self.session.link, ""), None
         self._visited = VisitedPlaces()
         self.add_mode(BETWEEN, Screen)

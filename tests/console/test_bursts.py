@@ -24,7 +24,7 @@ from textual.geometry import Size
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
-from console.model.session import STEPS
+from console.model.refresh_clock import INTERVALS
 from console.tui import clipboard, keymap
 from console.tui.app import UnstickApp
 from console.tui.screens.ask import AskDialog
@@ -104,7 +104,7 @@ class State(NamedTuple):
         return self._replace(
             mode=MODES.get(key, self.mode),
             paused=self.paused != (key == "p"),
-            interval=STEPS[min(max(STEPS.index(self.interval) + step, 0), len(STEPS) - 1)],
+            interval=INTERVALS[min(max(INTERVALS.index(self.interval) + step, 0), len(INTERVALS) - 1)],
             left=self.left + (key == "q" or key in ALWAYS),
         )
 
@@ -139,7 +139,7 @@ class Console:
         return State(
             mode=self.app.current_mode,
             paused=self.app.session.paused,
-            interval=self.app.session.interval,
+            interval=self.app.session.clocks.screen.interval,
             left=self.app.left,
             filter="".join(line.value for page in self.pages for line in page.query("#filter, #search").results(Input)),
             marks=frozenset(node_list.forest.marks if node_list else ()),
@@ -182,8 +182,8 @@ class Console:
         if len(app.screen_stack) < pages:
             await self.tui.burst("home", "enter")
         app.session.paused, app.left = False, 0
-        while app.session.interval != INTERVAL:
-            app.session.pick_interval(1 if app.session.interval < INTERVAL else -1)
+        while app.session.clocks.screen.interval != INTERVAL:
+            app.session.pick_interval(1 if app.session.clocks.screen.interval < INTERVAL else -1)
         await self.tui.handled()
 
     async def burst(self, *keys: str) -> State:

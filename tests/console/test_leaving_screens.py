@@ -84,9 +84,9 @@ async def test_a_screen_is_closed_while_it_reads(
         await tui.wait_for(reading.is_set)
         screen.dismiss(None)
         await tui.wait_for(lambda: screen.parent is None)
-        polls = session.polls[0]
+        polls = session.clocks.polls[0]
         proxy.open.set()
-        await tui.wait_for(lambda: tui.app.fault is not None or session.polls[0] > polls + 1)
+        await tui.wait_for(lambda: tui.app.fault is not None or session.clocks.polls[0] > polls + 1)
     assert tui.app.fault is None
 
 

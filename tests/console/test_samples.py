@@ -19,20 +19,21 @@ async def test_samples_are_taken_at_least_at_each_interval(
     async with run_tui(eternaltwin, tmp_path, now=clock, interval=INTERVAL) as tui:
         session = tui.app.session
         await tui.press("2")
-        await tui.wait_for("● live", lambda: min(session.polls) > 0)
+        await tui.wait_for("● live", lambda: min(session.clocks.polls) > 0)
         waits = []
         for number in range(1, CHANGES + 1):
             assert "spinning" not in tui.text
             await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
-            waits.append(session.waits[2])
+            waits.append(session.clocks.waits[2])
             clock.skip(waits[-1])
             assert session.pause()
             assert not session.pause()  # wakes the loop, which sleeps by the real clock
-            await tui.wait_for(lambda number=number: session.polls[2] > number)  # type: ignore[misc]
+            await tui.wait_for(lambda number=number: session.clocks.polls[2] > number)  # type: ignore[misc]
         await tui.wait_for("spinning")
-        assert session.polls[1] == 1, "the findings were not read again"
+        assert session.clocks.polls[1] == 1, "the findings were not read again"
         assert max(waits) <= INTERVAL / 2, "sampled twice per interval while a finding develops"
-        clock.skip(session.waits[2])
+        clock.skip(session.clocks.waits[2])
         await eternaltwin_db.sql("TRUNCATE job CASCADE")
         session.refresh()
-        await tui.wait_for(lambda: session.polls[2] > CHANGES + 1, lambda: session.waits[2] > INTERVAL / 2)
+        clocks = session.clocks
+        await tui.wait_for(lambda: clocks.polls[2] > CHANGES + 1, lambda: clocks.waits[2] > INTERVAL / 2)

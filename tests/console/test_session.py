@@ -105,9 +105,9 @@ async def test_a_session_notifies_the_screen_once_of_a_poll(
     async with running(eternaltwin, tmp_path) as session:
         calls = list[int]()
         session.changed = lambda: calls.append(1)
-        before = session.polls
-        await wait_for(lambda: session.polls[0] >= before[0] + 5 and session.polls[2] >= before[2] + 5)
-        screens, findings, _ = (now - then for now, then in zip(session.polls, before, strict=True))
+        before = session.clocks.polls
+        await wait_for(lambda: session.clocks.polls[0] >= before[0] + 5 and session.clocks.polls[2] >= before[2] + 5)
+        screens, findings, _ = (now - then for now, then in zip(session.clocks.polls, before, strict=True))
         assert 5 <= len(calls) <= screens + findings + 1, "samples that show nothing new need no paint"
 
 

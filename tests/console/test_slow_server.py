@@ -39,11 +39,11 @@ def slow(server: PostgresServer, eternaltwin: str) -> Iterator[str]:
 async def next_poll(tui: TuiDriver, clock: SkippingClock) -> None:
     """Skip the time until the next poll of each part is due, and wait for these polls."""
     session = tui.app.session
-    before = session.polls
-    clock.skip(max(session.waits))
+    before = session.clocks.polls
+    clock.skip(max(session.clocks.waits))
     assert session.pause()
     assert not session.pause()  # wakes the loop, which sleeps by the real clock
-    await tui.wait_for(lambda: all(now > then for now, then in zip(session.polls, before, strict=True)))
+    await tui.wait_for(lambda: all(now > then for now, then in zip(session.clocks.polls, before, strict=True)))
 
 
 async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: EternaltwinDb, slow: str, tmp_path: Path) -> None:
@@ -51,15 +51,16 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
     clock = SkippingClock()
     async with run_tui(slow, tmp_path, now=clock, interval=0.2) as tui:
         session = tui.app.session
-        await tui.wait_for("● live", lambda: min(session.polls) > 0)
+        await tui.wait_for("● live", lambda: min(session.clocks.polls) > 0)
         assert session.workspace is not None
         load: ServerLoad = session.workspace.database.load
-        while session.pace <= 2 * session.interval:  # the shortest of the first statements was taken as the round trip
+        screen = session.clocks.screen
+        while screen.pace <= 2 * screen.interval:  # the shortest of the first statements was taken as the round trip
             await next_poll(tui, clock)
         began, worked = clock(), load.worked
         while clock() - began < 2 * ServerLoad.WINDOW:
             await next_poll(tui, clock)
-        clock.skip(max(session.waits))
+        clock.skip(max(session.clocks.waits))
         assert 0.005 < (load.worked - worked) / (clock() - began) <= LOAD_SHARE
         tui.app.session.changed()
         await tui.wait_for("read every")
@@ -75,12 +76,12 @@ async def test_a_cost_that_begins_later_is_counted(
     clock = SkippingClock()
     async with run_tui(slow, tmp_path, now=clock) as tui:
         session = tui.app.session
-        await tui.wait_for("● live", lambda: min(session.polls) > 0)
+        await tui.wait_for("● live", lambda: min(session.clocks.polls) > 0)
         for _ in range(DURATIONS_KEPT):
             await next_poll(tui, clock)
-        before = session.pace
+        before = session.clocks.screen.pace
         server.sql("ALTER POLICY slow ON task USING (pg_sleep(0.01) IS NOT NULL)", eternaltwin)
-        while session.pace <= 3 * before:
+        while session.clocks.screen.pace <= 3 * before:
             await next_poll(tui, clock)
 
 
@@ -92,7 +93,7 @@ async def test_waiting_is_not_counted_as_cost(eternaltwin_demo: str, server: Pos
         run_tui(proxy.through(eternaltwin_demo), tmp_path, now=clock, interval=2, start="stuck") as tui,
     ):
         session = tui.app.session
-        await tui.wait_for("● live", lambda: min(session.polls) > 0)
+        await tui.wait_for("● live", lambda: min(session.clocks.polls) > 0)
         waited = 0.0
         for n in range(2 * POLLS):
             proxy.delay = WAIT if n % 4 else 0.0
@@ -100,7 +101,7 @@ async def test_waiting_is_not_counted_as_cost(eternaltwin_demo: str, server: Pos
             await next_poll(tui, clock)
             waited += (proxy.trips - before) * proxy.delay
         assert waited > 2 * POLLS * 2 * WAIT, "the refreshes did wait"
-        assert session.pace <= LONGEST
+        assert session.clocks.screen.pace <= LONGEST
 
 
 async def test_what_cannot_be_read_is_not_asked_for_again_and_again(
@@ -111,12 +112,12 @@ async def test_what_cannot_be_read_is_not_asked_for_again_and_again(
         session = tui.app.session
         await tui.wait_for("● live", "1 stuck")
         await eternaltwin_db.sql("ALTER TABLE task RENAME TO hidden")
-        before = session.polls[0]
+        before = session.clocks.polls[0]
         await tui.press("2")
         await tui.wait_for("overdue timer", "screen not read")
         for _ in range(50):
             await tui.pilot.pause()
-        assert session.polls[0] - before <= 3
+        assert session.clocks.polls[0] - before <= 3
 
 
 def test_info_shows_the_share(eternaltwin: str) -> None:

@@ -387,8 +387,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         workspace = session.workspace
         server = workspace.server if workspace else None
         production = bool(context and context.production)
-        live, age = session.link is ConnectionState.LIVE, self.data_age
-        late = is_late(age, session.interval)
+        live, age, clock = session.link is ConnectionState.LIVE, self.data_age, session.clocks.screen
+        late = is_late(age, clock.interval)
         return Header(
             context=context.name if context else "",
             color=theme.context_color(context.color, production=production) if context else "",
@@ -407,8 +407,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             critical=self._critical(),
             age=old(age, exact=late or not live),
             late=late,
-            interval=session.interval,
-            pace=session.pace,
+            interval=clock.interval,
+            pace=clock.pace,
         )
 
     @property

@@ -139,7 +139,8 @@ class ResultDialog(Dialog[str | Again]):
         follow = self._follow
         if follow is None or not self.is_attached:
             return
-        pause = max(FOLLOW_UP_SECONDS, self.session.pace * self.session.throttled)
+        clock = self.session.clocks.screen
+        pause = max(FOLLOW_UP_SECONDS, clock.pace * clock.throttled)
         if follow.active and monotonic() - self._asked >= pause:
             self._asked = monotonic()
             self.session.run_now()
