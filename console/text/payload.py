@@ -53,7 +53,7 @@ def describe(payload: Payload, width: int = 80) -> str:
     return f"{kind}, {size(payload.size)}" + (f" (the first {size(len(payload.head))})" if missing else "")
 
 
-@lru_cache(maxsize=4)  # pages are rendered at every refresh, and megabytes of JSON take a while
+@lru_cache(maxsize=4)  # screens are rendered at every refresh, and megabytes of JSON take a while
 def _classified(payload: Payload, width: int, limit: int) -> tuple[str, Sequence[str]]:
     """Return the format and the lines, ``limit`` + 1 of them if there are more."""
     whole = len(payload.head) >= payload.size

@@ -1,4 +1,4 @@
-"""Page with the newest records of a log, whose end loads older ones."""
+"""Screen with the newest records of a log, whose end loads older ones."""
 
 from __future__ import annotations
 

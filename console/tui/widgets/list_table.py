@@ -1,6 +1,6 @@
 """Table of every list: paints a ``Forest`` and turns keys and clicks into moves.
 
-The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``); the page
+The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``); the screen
 reads them, changes the forest and calls ``sync``. How a line looks is the business of a ``Look``. Only lines that
 differ are painted again. The cursor keeps its record and its line of the screen through every refresh. Ages change only
 when ``sync`` is called with another context.
@@ -154,14 +154,14 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._requested: set[str] = set()  # edge rows whose page was requested since the last `sync`
         self._anchor_row: tuple[str, int] | None = None  # a row and its line of the screen, kept through changes
         self._anchored_to_cursor = False  # whether the cursor was on that row
-        self._under_cursor: tuple[str | None, T | None] = None, None  # of which the page knows
+        self._under_cursor: tuple[str | None, T | None] = None, None  # of which the screen knows
         self._measured = Size(80, 2)  # the size for which the fields below were computed
         self._line_width = 80  # cells of a line: the width without the scrollbar, if there is one
         self._strips: LRUCache[tuple[str, str], Strip] = LRUCache(STRIPS_KEPT)  # by row id and cursor state
         self._painted: dict[int, Strip] = {}  # by line of the screen
         self._styles: dict[tuple[str, ...], RichStyle] = {}
 
-    # for the page
+    # for the screen
 
     @property
     def cursor(self) -> str | None:
@@ -400,7 +400,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self.post_message(self.Cursor(at))
 
     def _notice(self) -> None:
-        """Tell the page if the row under the cursor is another, or has another record."""
+        """Tell the screen if the row under the cursor is another, or has another record."""
         under_cursor = self.forest.cursor, self.forest.current
         if under_cursor != self._under_cursor:
             self._under_cursor = under_cursor
@@ -438,7 +438,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     def fit_rows(self) -> None:
         """Adapt the scroll range to the number of rows.
 
-        The page is laid out, and sent as a whole, only if the scrollbar comes or goes.
+        The screen is laid out, and sent as a whole, only if the scrollbar comes or goes.
         """
         before, after, room = self.virtual_size, Size(self.size.width, self.row_count + 1), self.size.height
         if before.width == after.width and (before.height > room) == (after.height > room):
@@ -448,7 +448,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         else:
             self.virtual_size = after
             if room:
-                self.show_vertical_scrollbar = after.height > room  # now, or the page would be laid out twice
+                self.show_vertical_scrollbar = after.height > room  # now, or the screen would be laid out twice
 
     def scroll_to_row(self, index: int) -> None:
         """Scroll so that this row is the first on the screen."""
