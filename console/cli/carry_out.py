@@ -98,7 +98,7 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
     runner.total.correct(workspace.journal.corrected[before:])
     report = course.report(run, runner, given_up)
     code = printed(target, report)
-    return FAILED if failed else INTERRUPTED if report.open and decisions.left else code
+    return FAILED if failed else INTERRUPTED if report.open and decisions.detached else code
 
 
 def printed(target: Target, report: Report) -> int:
@@ -180,7 +180,7 @@ async def _follow(course: Course, run: Run | None, runner: Runner, decisions: De
                     text = course.line(run, runner)
                 if text and text != said:
                     say(said := text)
-                if not isinstance(step, Ask) or decisions.left:
+                if not isinstance(step, Ask) or decisions.detached:
                     continue
                 if not agreed and (consent.yes or not prompts.possible()):
                     break

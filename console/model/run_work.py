@@ -156,7 +156,7 @@ class RunWork:
     @property
     def stopping(self) -> bool:
         """True if it ends after the current step."""
-        return self._decisions.left or self._decisions.stopped
+        return self._decisions.detached or self._decisions.stopped
 
     @property
     def asks(self) -> bool:

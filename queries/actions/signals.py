@@ -73,7 +73,7 @@ def is_session(node_id: str) -> bool:
 def plan(name: str, ids: Iterable[str]) -> Plan:
     """Plan an action on sessions.
 
-    An id may end in ``@`` and the start of the session, as the blockers page prints it. Raises DatabaseError.
+    An id may end in ``@`` and the start of the session, as the id of a blocker does. Raises DatabaseError.
     """
     action = ACTIONS.get(name)
     if action is None:

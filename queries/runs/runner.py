@@ -18,9 +18,9 @@ from queries.db.errors import NO_CONNECTION, OvertakenError
 from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.runs.steps import Ask, Changed, ChangePart, Close, Ended, Event, Pause, Policy, Reason, Step, Watch
 from queries.runs.total import Total
+from queries.write.failover import COMMIT_LOST
 
 POLL_SECONDS = 0.5  # at most, between two polls of the watched nodes
-LOST = "lost in a failover: it was committed, but the present server does not have it. It was not changed again"
 IN_DOUBT = "the connection broke during COMMIT, and it is not known whether it was changed"
 NOT_TRIED = "not tried: interrupted"
 
@@ -68,7 +68,7 @@ class Decisions:
 
     def __init__(self) -> None:
         self.stopped = False
-        self.left = False
+        self.detached = False
         self.accepted: Ask | None = None
         self._decided = asyncio.Event()
 
@@ -79,7 +79,7 @@ class Decisions:
 
     def leave(self) -> None:
         """End the part of this console. The run stays open."""
-        self.left = True
+        self.detached = True
         self._decided.set()
 
     def go_on(self, ask: Ask) -> None:
@@ -94,7 +94,7 @@ class Decisions:
                 await self._decided.wait()
         except TimeoutError:
             pass
-        if not (self.stopped or self.left):
+        if not (self.stopped or self.detached):
             self._decided.clear()
 
 
@@ -153,7 +153,7 @@ class Runner:
                 except NO_CONNECTION as error:
                     self._current = False
                     await self._settled()
-                    if self._decisions.left:
+                    if self._decisions.detached:
                         return
                     if time.monotonic() > until or self._decisions.stopped or not self._world.waits:
                         raise
@@ -181,18 +181,18 @@ class Runner:
             if node_id in self._doubtful:
                 results.append(Result(id=node_id, outcome=Outcome.UNKNOWN, why=IN_DOUBT))
             elif node_id in self.lost:
-                results.append(Result(id=node_id, outcome=Outcome.LOST, why=LOST))
+                results.append(Result(id=node_id, outcome=Outcome.LOST, why=f"{COMMIT_LOST}. It was not changed again"))
             else:
                 results.append(Result(id=node_id, outcome=Outcome.REFUSED, why=why))
         return results
 
     async def _next(self) -> Step | None:
-        """Return the next step, or None if the operator has left."""
+        """Return the next step, or None if the operator has left the run open."""
         while True:
             if not self._current:
                 await self._settled()
                 await self._read()
-            if self._decisions.left:
+            if self._decisions.detached:
                 await self._settled()
                 if self._current:
                     return None
@@ -210,7 +210,7 @@ class Runner:
         return step
 
     async def _do(self, step: Step) -> None:
-        if self._decisions.stopped or self._decisions.left:
+        if self._decisions.stopped or self._decisions.detached:
             return
         if isinstance(step, ChangePart):
             self.state.begun(step)

@@ -21,7 +21,8 @@ from queries.write import audit_log, commit_status
 from queries.write.transaction_mark import Provable, TransactionMark
 
 CHECK_SECONDS = 2.0  # for a check at the end of a run, which the next one repeats
-LOST = "lost in a failover: it was committed, but the present server does not have it. The change is gone"
+COMMIT_LOST = "lost in a failover: it was committed, but the present server does not have it"
+LOST = f"{COMMIT_LOST}. The change is gone"
 UNCONFIRMED = (
     "the server was replaced (crash or failover), and neither the audit log nor the rows show if it still has "
     "transaction {xid}"
