@@ -16,6 +16,7 @@ from queries.contract.indexes import index_of
 from queries.contract.phases import phases_of
 from queries.contract.spec import KEYS, Action, EngineSpec, FindingSpec, Kind, Need, Option, Status
 from queries.files.statement import NAME as SQL_NAME
+from queries.files.statement import PARAMETERS
 from queries.files.strict_toml import TomlFile
 from queries.files.written import Path
 from queries.records.action import Undo
@@ -222,6 +223,10 @@ def _is_keys(c: RuleInput, name: str, _: object) -> bool:
     return name in keys_in_sql(c.spec)
 
 
+def _is_parameter(_: RuleInput, name: str, __: object) -> bool:
+    return name in PARAMETERS
+
+
 def _no_threshold(c: RuleInput, reason: str) -> list[str]:
     """Return the names in a reason that are no thresholds."""
     return unknown((name for name in _PLACE.findall(reason) if name != "status"), c.settings)
@@ -373,6 +378,7 @@ RULES = (
     Rules("thresholds.*", "thresholds.{0}: ", (
         ("", _no_duration, "{value}"),
         ("", _is_keys, "the keys of the ids of a kind have this name"),
+        ("", _is_parameter, "a parameter of statements has this name"),
     )),
     Rules("kinds.*", "kind {0.name}: ", (
         ("name", lambda c, kind: not is_name(kind.name), f"its name must match {_NAME}"),
@@ -383,6 +389,7 @@ RULES = (
     )),
     Rules("options.*", "options.{0}: ", (
         ("", _is_keys, "the keys of the ids of a kind have this name"),
+        ("", _is_parameter, "a parameter of statements has this name"),
         ("view", lambda c, name, option: option.view and len(option.choices) < 2, "a view needs at least two choices"),
         ("view", _other_view, "{value} is a view already; an engine has only one"),
     )),
@@ -395,6 +402,7 @@ RULES = (
     Rules("arguments.*", "arguments.{0}: ", (
         ("", lambda c, name, argument: name in c.settings, "a threshold or an option has this name"),
         ("", _is_keys, "the keys of the ids of a kind have this name"),
+        ("", _is_parameter, "a parameter of statements has this name"),
         ("", _unused_argument, "no statement of an action names it"),
     )),
     Rules("actions.*", "action {0.name}: ", (
@@ -425,6 +433,10 @@ RULES = (
         ("arguments", lambda c, action: action.document and _no_guard(c, action),
          "its section :lock has no column `unchanged`"),
         ("", lambda c, action: action.document and c.is_read(action) and not action.compared, "`compared` is required"),
+    )),
+    Rules("actions.*.arguments.*", "action {0.name}: ", (
+        ("", lambda c, action, argument: argument.name in PARAMETERS,
+         "argument {1.name}: a parameter of statements has this name"),
     )),
     Rules("effects.*", "effects: ", (
         ("", lambda c, effect, more: _no_privilege(c, (effect, *(each for each in more if " " in each))), "{value}"),

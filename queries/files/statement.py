@@ -97,6 +97,7 @@ _SET = re.compile(r"\\set (\w+) (\w+)")
 _COMMENT = re.compile(r"^[ \t]*--.*$", re.MULTILINE)
 _VERSION = re.compile(r"@(\d+)\.sql$")
 _PLACE = re.compile(r"\{(\w+)\}")
+_FORMER = {"page": "limit"}  # parameters that older folders have under another name
 
 
 def expand(file: str, read: Callable[[str], str]) -> SqlText:
@@ -114,6 +115,8 @@ def _expanded(
 ) -> Iterator[tuple[str, tuple[str, int]]]:
     for number, line in enumerate(read(file).split("\n"), 1):
         if word := _SET.fullmatch(line):
+            if word[1] in PARAMETERS:
+                raise EngineFileError(Fault(file, number, 6, f"{word[1]!r} is a parameter; give the word another name"))
             values[word[1]] = word[2]
             continue
         included = _INCLUDED.fullmatch(line)
@@ -240,7 +243,7 @@ def _unknown(code: str, names: Mapping[str, str]) -> Iterator[tuple[int, str]]:
         if match["number"]:
             yield match.start(), f"{match[0]} has no name; write a parameter as :ids, without a type"
         elif name and name not in PARAMETERS and name not in names:
-            near = did_you_mean(name, {*PARAMETERS, *names})
+            near = did_you_mean(_FORMER.get(name, name), {*PARAMETERS, *names})
             yield match.start() + 1, f"{name!r} is neither a parameter nor a setting{near}"
 
 

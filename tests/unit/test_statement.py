@@ -69,6 +69,7 @@ def test_settings_have_names_and_faults_show_what_is_written() -> None:
     ("text", "said"),
     [
         ("-- One.\nSELECT :idz", "x.sql:2:9: 'idz' is neither a parameter nor a setting; did you mean \"ids?\""),
+        ("-- One.\nLIMIT :page", "x.sql:2:8: 'page' is neither a parameter nor a setting; did you mean \"limit"),
         ("-- One.\nSELECT :ids,\n  $2", r"x.sql:3:3: \$2 has no name"),
         ("-- Nothing.\n\n;", "x.sql:1:1: the statement is empty"),
     ],
@@ -76,6 +77,12 @@ def test_settings_have_names_and_faults_show_what_is_written() -> None:
 def test_errors_name_the_line(text: str, said: str) -> None:
     with pytest.raises(EngineFileError, match=said):
         parse_statement(sql(text))
+
+
+def test_a_word_does_not_have_the_name_of_a_parameter() -> None:
+    files = {"late.sql": "-- One.\n\\ir part.sql", "part.sql": "\\set status paused\n\\set limit 5\nSELECT :limit"}
+    with pytest.raises(EngineFileError, match=r"^part\.sql:2:6: 'limit' is a parameter; give the word another name$"):
+        expand("late.sql", files.__getitem__)
 
 
 @pytest.mark.parametrize(
