@@ -151,9 +151,9 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """Finding, detected by one query or, with ``sample``, from the console's samples.
 
     Findings with equal ``cause`` are one incident. An incident absorbs the findings that its finding ``explains``.
-    With ``since``, the query is derived. So it is with ``among``: a part of common table expressions. ``found`` has
+    With ``since``, the query is derived. So it is with ``among``: a part of common table expressions. ``nodes`` has
     the rows with their ``id``, and ``more``, if there is one, whether there may be other rows. With ``alike``, the part
-    has ``failed`` instead: ``id``, ``at``, ``error``, and ``first``, true for the rows that are compared. Those are
+    has ``failures`` instead: ``id``, ``at``, ``error``, and ``first``, true for the rows that are compared. Those are
     found whose error at least half of these have. With ``regular``, the part has ``events``: ``key``, ``id`` and
     ``at``. Each key is found whose events came at regular intervals and do not any more, with the id of its last one.
     """
@@ -194,7 +194,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     order: str = ""  # SQL; default: ``since``
     suggest: str = "true"  # SQL: whether the action is suggested
     grade: str = ""  # SQL, with ``among``: the severity of each row instead of ``severity``
-    alike: str = ""  # SQL, with ``among``: the least number of rows of its ``failed`` with the same error
+    alike: str = ""  # SQL, with ``among``: the least number of rows of its ``failures`` with the same error
     regular: str = ""  # SQL, with ``among``: the least time without one of its ``events``
 
     @property

@@ -23,10 +23,10 @@ from tests.outside import HOMEMADE, IN_FULL, change, copied
 TOML = "engine.toml"
 LINES = 40  # of a useful engine
 PART = """-- Running items, the first three.
-found AS (
+nodes AS (
   SELECT 'item:' || t.id AS id, t.taken_at, t.taken_by FROM :"schema".work_items t WHERE t.state = 'doing' LIMIT 3
 ),
-more AS (SELECT count(*) = 3 AS more FROM found)
+more AS (SELECT count(*) = 3 AS more FROM nodes)
 """
 
 
@@ -499,7 +499,7 @@ def test_a_file_may_name_the_keys_of_the_ids_of_a_kind(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("rule", "part", "condition"),
     [
-        ("alike", "failed AS (SELECT 'item:1' AS id, now() AS at, 'no' AS error, true AS first)", "count(*) >= "),
+        ("alike", "failures AS (SELECT 'item:1' AS id, now() AS at, 'no' AS error, true AS first)", "count(*) >= "),
         ("regular", "events AS (SELECT 'mail' AS key, 'item:1' AS id, now() AS at)", "1.2 * p.longest)), "),
     ],
 )
@@ -520,7 +520,7 @@ def test_a_finding_may_be_declared_among_the_rows_of_a_part(folder: Path) -> Non
     change(folder, TOML, 'from = ["doing"]\nwhere = "', 'among = "running"\nwhere = "')
     change(folder, TOML, 'evidence = { worker = "taken_by" }', 'evidence = { worker = "taken_by", age = "taken_at" }')
     (statement,) = load(folder).statements["findings/taken_too_long"]
-    assert "FROM found AS t" in statement.text
+    assert "FROM nodes AS t" in statement.text
     assert "(taken_at < now() - make_interval(" in statement.text
     assert "ORDER BY taken_at, t.id" in statement.text
     assert statement.text.endswith("FROM more WHERE $1::text[] IS NULL AND more")

@@ -7,7 +7,7 @@ WITH RECURSIVE
         jsonb_build_object(:evidence) AS evidence,
         :suggest AS suggest,
         (:grade)::int8 AS severity
-   FROM found AS t
+   FROM nodes AS t
   WHERE (:ids IS NULL OR t.id = ANY (:ids))
     AND (:where)
   ORDER BY :order

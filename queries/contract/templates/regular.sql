@@ -11,7 +11,7 @@ steady AS (
   SELECT p.key FROM periods p JOIN gaps g ON g.key = p.key GROUP BY p.key
   HAVING count(*) FILTER (WHERE abs(g.gap - p.period) <= 0.2 * p.period) >= 0.8 * count(g.gap)
 ),
-found AS (
+nodes AS (
   SELECT p.key, p.id, p.last, p.n + 1 AS seen, date_trunc('second', make_interval(secs => round(p.period)))::text AS period
     FROM periods p
    WHERE p.key IN (SELECT s.key FROM steady s)

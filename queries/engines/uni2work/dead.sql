@@ -6,7 +6,7 @@ WITH
 \ir parts/locks.sql
 ,
 dead AS (
-  SELECT f.job AS id, 7 AS severity, f.lock_time AS at, 'orphaned lock' AS cause, NULL AS error FROM found f WHERE f.silent
+  SELECT f.job AS id, 7 AS severity, f.lock_time AS at, 'orphaned lock' AS cause, NULL AS error FROM nodes f WHERE f.silent
   UNION ALL
   SELECT l.id, 6, l.lock_time, 'inconsistent lock', CASE WHEN l.lock_time IS NULL THEN 'lock_time is missing' ELSE 'lock_instance is missing' END
     FROM locked l

@@ -9,8 +9,8 @@ SELECT 'bucket:' || b.ident AS id, 'buckets:all' AS parent_id, 'bucket' AS kind,
   FROM :"schema".token_bucket b
  WHERE b.ident::text = ANY (:bucket_keys)
 UNION ALL
-SELECT i, NULL, 'buckets', 'token buckets - ' || (SELECT count(*) FROM found) || (SELECT CASE WHEN more THEN '+' ELSE '' END FROM more),
-       CASE WHEN EXISTS (SELECT FROM found WHERE last_value <= 0) THEN 'blocked' ELSE 'ready' END,
+SELECT i, NULL, 'buckets', 'token buckets - ' || (SELECT count(*) FROM nodes) || (SELECT CASE WHEN more THEN '+' ELSE '' END FROM more),
+       CASE WHEN EXISTS (SELECT FROM nodes WHERE last_value <= 0) THEN 'blocked' ELSE 'ready' END,
        NULL, '-', extract(epoch FROM now())::float8
   FROM unnest(:ids) AS i
  WHERE i = 'buckets:all'

@@ -11,7 +11,7 @@ ends AS MATERIALIZED (
    ORDER BY n.updated_at DESC
    LIMIT 20
 ),
-found AS (
+nodes AS (
   SELECT 'queue:all' AS id, n.off, date_trunc('second', greatest(n.off, -n.off))::text AS difference, count(*) AS jobs,
          date_trunc('second', max(e.completed_at))::text AS ended, date_trunc('second', max(e.updated_at))::text AS written
     FROM (SELECT o.off FROM ends o WHERE o.place <= 3 AND o.off NOT BETWEEN interval '-5 seconds' AND interval '5 seconds' ORDER BY o.place LIMIT 1) AS n

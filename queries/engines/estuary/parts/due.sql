@@ -6,4 +6,4 @@ due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat, inbox, inbox_next FROM :"schema".tasks WHERE task_id = ANY (:task_keys))
 ),
 more AS (SELECT count(*) = 5000 AS more FROM due),
-\ir found.sql
+\ir nodes.sql

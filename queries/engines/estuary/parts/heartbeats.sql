@@ -12,4 +12,4 @@ due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE task_id = ANY (:task_keys))
 ),
 more AS (SELECT NOT 'task_by_heartbeat' = ANY (:met_needs) AND count(*) = 5000 AS more FROM due),
-\ir found.sql
+\ir nodes.sql

@@ -8,4 +8,4 @@ due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks WHERE task_id = ANY (:task_keys))
 ),
 more AS (SELECT count(*) = 5000 AS more FROM due),
-\ir found.sql
+\ir nodes.sql

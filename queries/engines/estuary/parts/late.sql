@@ -9,7 +9,7 @@ down AS (
   HAVING count(DISTINCT coalesce('the ' || y.executor, 'the executor of ' || y.type)) > 1
 ),
 more AS (SELECT count(*) = 10000 AS more FROM due),
-found AS (
+nodes AS (
   SELECT l.*, CASE WHEN l.names IS NULL THEN l.process ELSE 'all' END AS served_by,
          CASE WHEN l.names IS NOT NULL THEN 'No task is being polled: ' || l.names || ' take none'
               WHEN l.executor IS NULL THEN 'No executor serves this type, or its executors are down, busy or failing'

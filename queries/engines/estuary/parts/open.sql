@@ -8,4 +8,4 @@ due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat, parent_id, inbox_next FROM :"schema".tasks WHERE task_id = ANY (:task_keys))
 ),
 more AS (SELECT NOT 'task_scan' = ANY (:met_needs) AND count(*) = 5000 AS more FROM due),
-\ir found.sql
+\ir nodes.sql

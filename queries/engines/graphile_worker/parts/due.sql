@@ -11,7 +11,7 @@ due AS MATERIALIZED (
   SELECT j.id, j.task_id, j.job_queue_id, j.priority, j.run_at FROM :"schema"._private_jobs j
    WHERE j.is_available AND j.id = ANY (:job_keys)
 ),
-found AS (
+nodes AS (
   SELECT 'job:' || j.id AS id, j.run_at, coalesce(k.identifier, j.task_id::text) AS task, q.queue_name, q.is_available, q.locked_by, q.locked_at, s.text
     FROM due j
    CROSS JOIN sessions s

@@ -11,7 +11,7 @@ locked AS MATERIALIZED (
   SELECT j.id, j.task_id, j.job_queue_id, j.priority, j.run_at, j.locked_at, j.locked_by FROM :"schema"._private_jobs j
    WHERE j.locked_at IS NOT NULL AND j.id = ANY (:job_keys)
 ),
-found AS (
+nodes AS (
   SELECT 'job:' || j.id AS id, j.locked_at, j.locked_by, q.queue_name, s.oldest, s.text
     FROM locked j
    CROSS JOIN sessions s

@@ -1,4 +1,4 @@
--- failed: the first 5,000 jobs that wait and those that are asked for, if they wait for another attempt.
+-- failures: the first 5,000 jobs that wait and those that are asked for, if they wait for another attempt.
 -- needs: available
 -- Indexes: jobs_main_index, jobs_pkey1.
 waiting AS MATERIALIZED (
@@ -13,5 +13,5 @@ retried AS MATERIALIZED (
   SELECT j.id, j.updated_at, left(j.last_error, 1000) AS error FROM :"schema"._private_jobs j
    WHERE j.is_available AND j.attempts > 0 AND j.last_error IS NOT NULL AND j.id = ANY (ARRAY(SELECT a.id FROM asked a))
 ),
-failed AS (SELECT 'job:' || j.id AS id, j.updated_at AS at, j.error, a.first FROM asked a JOIN retried j ON j.id = a.id),
+failures AS (SELECT 'job:' || j.id AS id, j.updated_at AS at, j.error, a.first FROM asked a JOIN retried j ON j.id = a.id),
 more AS (SELECT (SELECT count(*) FROM waiting) = 5000 AS more)

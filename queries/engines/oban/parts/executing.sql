@@ -6,5 +6,5 @@ executing AS MATERIALIZED (
   SELECT j.id, j.queue, j.worker, j.attempted_at, j.attempted_by FROM :"schema".oban_jobs j
    WHERE j.id = ANY (:job_keys) AND j.state = 'executing'
 ),
-found AS (SELECT 'job:' || j.id AS id, j.attempted_at, j.attempted_by FROM executing j),
+nodes AS (SELECT 'job:' || j.id AS id, j.attempted_at, j.attempted_by FROM executing j),
 more AS (SELECT (SELECT count(*) FROM executing) > 2000 AS more)

@@ -8,7 +8,7 @@
    WHERE p.updated_at >= timezone('UTC', now()) - :alive
    GROUP BY p.queue
 ),
-found AS (
+nodes AS (
   SELECT 'queue:' || h.name AS id, h.name, h.scheduled_at, s.producers, s.paused FROM heads h LEFT JOIN served s ON s.queue = h.name
 ),
 more AS (SELECT (SELECT count(*) FROM names) > 500 AS more)

@@ -10,5 +10,5 @@ named AS MATERIALIZED (
   SELECT o.id, o.status, o.updated, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
    WHERE o.queue_manager_id IS NOT NULL AND o.id = ANY (:job_keys)
 ),
-found AS (SELECT 'job:' || j.id AS id, j.id AS job, j.status, j.updated, j.queue_manager_id, j.entrypoint FROM named j),
+nodes AS (SELECT 'job:' || j.id AS id, j.id AS job, j.status, j.updated, j.queue_manager_id, j.entrypoint FROM named j),
 more AS (SELECT (SELECT count(*) FROM named) = 1000 AS more)

@@ -4,5 +4,5 @@ known AS MATERIALIZED (
   SELECT s.id, s.expression, s.entrypoint, s.next_run, s.heartbeat, s.status FROM :"schema".:"pgqueuer_schedules" s
    WHERE :ids IS NULL OR 'schedule:' || s.id = ANY (:ids) ORDER BY s.id LIMIT 1000
 ),
-found AS (SELECT 'schedule:' || s.id AS id, s.expression, s.entrypoint, s.next_run, s.heartbeat, s.status FROM known s),
+nodes AS (SELECT 'schedule:' || s.id AS id, s.expression, s.entrypoint, s.next_run, s.heartbeat, s.status FROM known s),
 more AS (SELECT (SELECT count(*) FROM known) = 1000 AS more)

@@ -16,7 +16,7 @@ keys AS MATERIALIZED (
   SELECT DISTINCT b.concurrency_key FROM :"schema".solid_queue_blocked_executions b
    WHERE b.job_id = ANY (:job_keys)
 ),
-found AS MATERIALIZED (
+nodes AS MATERIALIZED (
   SELECT 'job:' || b.job_id AS id, b.concurrency_key, b.created_at, b.expires_at, m.value AS semaphore,
 \ir holder.sql
          AS holder,

@@ -20,7 +20,7 @@ workers AS MATERIALIZED (
            ORDER BY p.last_heartbeat_at DESC LIMIT 1000) AS p
    WHERE p.kind = 'Worker'
 ),
-found AS MATERIALIZED (
+nodes AS MATERIALIZED (
   SELECT 'queue:' || n.name AS id, n.name, h.created_at, u.created_at AS paused_at, (SELECT count(*) FROM workers) AS workers,
          (SELECT count(*) FROM workers w
            WHERE EXISTS (SELECT FROM unnest(w.queues) AS q(name)

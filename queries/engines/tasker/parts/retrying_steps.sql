@@ -1,4 +1,4 @@
--- failed: the newest 5,000 unprocessed steps that wait for another attempt. A step is compared with the others also if it alone
+-- failures: the newest 5,000 unprocessed steps that wait for another attempt. A step is compared with the others also if it alone
 -- is asked for.
 -- Indexes: idx_workflow_steps_active_operations backwards, the newest 5,000 unprocessed steps; the state_lookup of these.
 candidates AS MATERIALIZED (
@@ -12,7 +12,7 @@ steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.results #>> '{error,message}' AS error FROM :"schema".workflow_steps s
    WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT r.workflow_step_uuid FROM retrying r))
 ),
-failed AS (
+failures AS (
   SELECT 'step:' || s.workflow_step_uuid AS id, s.at, s.error, true AS first
     FROM (SELECT s.workflow_step_uuid, s.error, r.at FROM retrying r FULL JOIN steps s ON s.workflow_step_uuid = r.workflow_step_uuid OFFSET 0) AS s
    WHERE s.workflow_step_uuid IS NOT NULL -- FULL JOIN excludes nested loops

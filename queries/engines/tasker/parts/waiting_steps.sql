@@ -2,4 +2,4 @@
 -- read only for the steps that are left.
 wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state),
 \ir open_steps_of_tasks.sql
-, found AS (SELECT 'step:' || s.workflow_step_uuid AS id, s.* FROM open_steps s)
+, nodes AS (SELECT 'step:' || s.workflow_step_uuid AS id, s.* FROM open_steps s)

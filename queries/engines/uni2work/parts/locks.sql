@@ -15,7 +15,7 @@ life AS (
    GROUP BY s.instance
 ),
 -- silent: the instance shows no later activity, or none for a very long time.
-found AS (
+nodes AS (
   SELECT 'job:' || l.id AS id, l.id AS job, l.lock_instance::text AS instance, l.lock_time, date_trunc('second', f.at)::text AS last_life,
          date_trunc('second', now() - f.at)::text AS silence, CASE WHEN isfinite(l.lock_time) THEN date_trunc('second', now() - l.lock_time)::text ELSE 'ever' END AS age,
          (f.at IS NULL OR f.at <= l.lock_time + :stale OR f.at < now() - :silent) AS silent

@@ -1,6 +1,6 @@
 -- The queue, and the jobs that wait while workers take jobs in order.
 \ir flow.sql
-, found AS (
+, nodes AS (
   SELECT 'queue:all' AS id, f.*, o.first, o.others
     FROM flow f
    CROSS JOIN (SELECT min(h.creation_time) AS first, count(*) AS others FROM placed h

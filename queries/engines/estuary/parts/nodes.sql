@@ -1,5 +1,5 @@
 -- The tasks of the CTE due, with their timeout and the names of their type and executor.
-found AS (
+nodes AS (
   SELECT d.*, 'task:' || d.task_id AS id, d.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
          coalesce(n.name, 'type ' || d.task_type) AS type,
          coalesce(:settings -> 'executors' ->> d.task_type::text, n.name, 'type ' || d.task_type) AS executor,
