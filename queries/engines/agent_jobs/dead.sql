@@ -4,6 +4,7 @@
 -- cursor: created_at|id of the last row of the previous page, or NULL
 -- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page reads at most as many users as it has rows: the
 -- users with the oldest failed jobs. An index-only scan finds the time at which the page is full; later jobs are not read.
+WITH RECURSIVE
 \ir parts/users.sql
 , c AS MATERIALIZED (
   SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS at,

@@ -2,6 +2,7 @@
 -- needs: by_user
 -- cursor: created_at|id of the last row of the previous page, or NULL
 -- Index: one on jobs(user_id, status, created_at), for each user and status.
+WITH RECURSIVE
 \ir parts/users.sql
 , neighbours AS (
   SELECT CASE WHEN u.last >= 'paused' THEN u.user_id END AS before, u.user_id AS after,

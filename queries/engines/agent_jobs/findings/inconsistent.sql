@@ -1,6 +1,7 @@
 -- Finished jobs with contradictory columns: among the given ids, or among the newest 5 completed and 5 failed jobs of each
 -- of 500 users.
 -- needs: by_user
+WITH RECURSIVE
 \ir ../parts/users.sql
 , finished AS (
   SELECT l.*

@@ -5,6 +5,7 @@
 -- needs: by_user, by_agent
 -- Indexes: those of the included part; one on jobs(agent_id, created_at); one on jobs(user_id, status, created_at), for the
 -- newest 5 completed, failed and active jobs of each of 500 users.
+WITH RECURSIVE
 \ir ../parts/late.sql
 , taken AS MATERIALIZED (
   -- Newest creation and newest end of a job that ended without an operator or, in a polled table, was started.
@@ -39,4 +40,4 @@ reasons AS (
   ORDER BY j.created_at, j.id
   LIMIT :limit)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL FROM more
+SELECT NULL, NULL, NULL, NULL, NULL FROM more WHERE :ids IS NULL AND more

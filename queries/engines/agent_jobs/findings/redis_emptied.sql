@@ -2,6 +2,7 @@
 -- overtaken long before the restart was lost earlier, by another cause. Nothing is reported before a job ended after the restart.
 -- With table as the profile there is no Redis.
 -- needs: by_user, by_agent, by_created
+WITH RECURSIVE
 \ir ../parts/late.sql
 ,
 \ir ../parts/restarts.sql
@@ -18,4 +19,4 @@
   ORDER BY l.created_at, l.id
   LIMIT :limit)
 UNION ALL
-SELECT NULL, NULL, NULL FROM more
+SELECT NULL, NULL, NULL FROM more WHERE :ids IS NULL AND more

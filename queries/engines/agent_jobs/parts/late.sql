@@ -35,9 +35,4 @@ judged AS (
     FROM (SELECT * FROM late ORDER BY created_at, id) AS l
    ORDER BY l.created_at, l.id OFFSET 0
 ),
-more AS (
-  -- One row if there may be more jobs.
-  SELECT FROM (SELECT) AS always
-   WHERE :ids IS NULL
-     AND ((SELECT count(*) FROM late) = 2000 OR NOT 'unfinished' = ANY (:met_needs) AND (SELECT count(*) FROM users) = 500)
-)
+more AS (SELECT (SELECT count(*) FROM late) = 2000 OR NOT 'unfinished' = ANY (:met_needs) AND (SELECT count(*) FROM users) = 500 AS more)

@@ -1,5 +1,5 @@
--- checked: jobs of one status, in a polled table. At most 2,000, the oldest first: those with the given ids; else all, if an index
--- starts with status and created_at; else those of 500 users.
+-- Jobs of one status, in a polled table: `at` is the start of an active job, and the last change of another. At most 2,000, the
+-- oldest first: those with the given ids; else all, if an index starts with status and created_at; else those of 500 users.
 -- status: `delayed`, for example
 -- Indexes: one on jobs(status, created_at), or that on jobs(user_id, status, created_at).
 \ir users.sql
@@ -15,4 +15,14 @@
   UNION ALL
   SELECT j.* FROM :"schema".jobs j
    WHERE j.id = ANY (:job_keys) AND j.status = :'status'
+),
+nodes AS (
+  SELECT 'job:' || j.id AS id, j.job_id, j.agent_id,
+         CASE j.status WHEN 'active' THEN coalesce(j.started_at, j.updated_at) ELSE greatest(j.created_at, j.updated_at) END AS at
+    FROM checked j
+   WHERE :settings ->> 'profile' = 'table'
+),
+more AS (
+  SELECT :settings ->> 'profile' = 'table'
+     AND ((SELECT count(*) FROM checked) = 2000 OR NOT 'unfinished' = ANY (:met_needs) AND (SELECT count(*) FROM users) = 500) AS more
 )

@@ -1,6 +1,6 @@
 -- The last 500 users by id, from a loose index scan backwards. last is the alphabetically last status of the user's jobs:
 -- the user has no jobs with a later status.
-WITH RECURSIVE leaps AS (
+leaps AS (
   (SELECT j.user_id, j.status AS last FROM :"schema".jobs j ORDER BY j.user_id DESC, j.status DESC LIMIT 1)
   UNION ALL
   SELECT n.*

@@ -1,0 +1,9 @@
+-- Overdue pending jobs of a mirror that a newer job of the same agent has overtaken. With table as the profile such a job was
+-- skipped by the executors: see overdue.
+-- needs: by_user, by_agent
+-- Indexes: those of the included part, one on jobs(agent_id, created_at).
+\ir late.sql
+, nodes AS (
+  SELECT 'job:' || j.id AS id, j.job_id, j.created_at, j.overtaker
+    FROM judged j WHERE j.overtaker IS NOT NULL AND :settings ->> 'profile' = 'mirror'
+)
