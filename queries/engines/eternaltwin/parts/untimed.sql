@@ -1,6 +1,6 @@
 -- untimed: Blocked tasks without a timer that did not change within the threshold lost_wakeup. sizes: the number of tasks of
--- their jobs, at most 1,001, in a large table. Includes the parameters of findings/lost_wakeup.sql.
-WITH waiting AS MATERIALIZED (
+-- their jobs, at most 1,001, in a large table.
+waiting AS MATERIALIZED (
   (SELECT task_id FROM :"schema".task WHERE :ids IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL
   SELECT task_id FROM :"schema".task
@@ -20,3 +20,4 @@ sizes AS MATERIALIZED (
   SELECT j.job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id LIMIT 1001) AS o) AS tasks
     FROM (SELECT DISTINCT job_id FROM untimed WHERE NOT 'task_scan' = ANY (:met_needs)) AS j
 ),
+more AS (SELECT (SELECT count(*) FROM waiting) = 5000 AS more),

@@ -3,7 +3,7 @@
 -- needs of ids: task_by_job, timer_by_task
 -- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task_timer(task_id); one on task(job_id), at most 1,000
 -- tasks of a job if the table is large: larger jobs are skipped. With ids, task_pkey.
-\ir ../parts/untimed.sql
+\ir untimed.sql
 of_job AS MATERIALIZED (
   SELECT t.job_id, count(*) AS tasks, count(*) FILTER (WHERE t.status <> 'Complete') AS unfinished
     FROM :"schema".task t
@@ -14,12 +14,8 @@ of_job AS MATERIALIZED (
          (SELECT count(*) FROM :"schema".task t WHERE t.job_id = z.job_id AND t.status <> 'Complete') AS unfinished
     FROM sizes z
    WHERE z.tasks <= 1000
+),
+nodes AS (
+  SELECT 'task:' || u.task_id AS id, u.kind, u.revision, u.polled, u.since, j.tasks
+    FROM untimed u JOIN of_job j ON j.job_id = u.job_id WHERE j.unfinished = 1
 )
-(SELECT 'task:' || u.task_id AS id, extract(epoch FROM u.since)::float8 AS since,
-        jsonb_build_object('kind', u.kind, 'revision', u.revision, 'polled_at', u.polled::text, 'tasks_in_job', j.tasks) AS evidence
-   FROM untimed u JOIN of_job j ON j.job_id = u.job_id
-  WHERE j.unfinished = 1
-  ORDER BY u.since, u.task_id
-  LIMIT :limit)
-UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM waiting) = 5000

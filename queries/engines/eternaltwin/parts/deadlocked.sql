@@ -4,7 +4,7 @@
 -- needs of ids: task_by_job, timer_by_task
 -- Indexes: those of the included part; one on task(job_id), at most 1,000 tasks of a job if the table is large: larger jobs
 -- are skipped; one on task_timer(task_id).
-\ir ../parts/untimed.sql
+\ir untimed.sql
 unfinished AS MATERIALIZED (
   SELECT t.job_id, t.task_id, t.kind, t.status, t.created_at, coalesce((t.polled_at).time, t.created_at) AS since
     FROM :"schema".task t
@@ -26,15 +26,10 @@ jobs AS MATERIALIZED (
                       WHERE u.job_id = j.job_id
                         AND CASE WHEN 'timer_scan' = ANY (:met_needs) THEN EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = u.task_id)
                                  ELSE (SELECT m.task_id FROM :"schema".task_timer m WHERE m.task_id = u.task_id LIMIT 1) IS NOT NULL END)
+),
+nodes AS (
+  SELECT 'task:' || u.task_id AS id, u.job_id AS job, u.kind, u.created_at, u.place, j.tasks, j.since
+    FROM jobs j
+    JOIN (SELECT o.*, row_number() OVER (PARTITION BY o.job_id ORDER BY o.created_at DESC, o.task_id DESC) AS place FROM unfinished o) AS u
+      ON u.job_id = j.job_id
 )
-(SELECT 'task:' || u.task_id AS id, extract(epoch FROM j.since)::float8 AS since,
-        jsonb_build_object('job', u.job_id, 'kind', u.kind, 'unfinished', j.tasks, 'created_at', date_trunc('second', u.created_at)::text) AS evidence
-   FROM jobs j
-   JOIN (SELECT o.*, row_number() OVER (PARTITION BY o.job_id ORDER BY o.created_at DESC, o.task_id DESC) AS place FROM unfinished o) AS u
-     ON u.job_id = j.job_id
-  WHERE CASE WHEN :ids IS NULL THEN u.place = 1
-             ELSE u.task_id = ANY (:task_keys) END
-  ORDER BY j.since, u.task_id
-  LIMIT :limit)
-UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM waiting) = 5000
