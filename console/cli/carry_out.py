@@ -89,7 +89,8 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
         say(f"The server was unreachable{waited}. {error.line}")
         given_up = True
     except DatabaseError as error:  # another console continues the run, for example
-        if not any(result.outcome is Outcome.CHANGED for result in runner.total.results):
+        results = (*runner.total.results, *runner.unfinished())
+        if not any(result.outcome in (Outcome.CHANGED, Outcome.UNKNOWN) for result in results):
             raise
         say(str(error).partition("\n")[0])  # the rest says that nothing was changed
         failed = True

@@ -32,8 +32,10 @@ CHUNK_SECONDS = 10.0  # for a chunk, including the halving that finds the nodes 
 _FULL = "53"  # class of SQLSTATE: the server has no disk space, memory or connection left
 
 
-async def attempts(workspace: Workspace, request: Request, until: float | None = None) -> list[Attempt]:
-    """Run one transaction.
+async def attempt_all(
+    workspace: Workspace, request: Request, attempts: list[Attempt], until: float | None = None
+) -> None:
+    """Run one transaction, and add it to ``attempts``.
 
     If some nodes make it fail, halve the nodes until only these are skipped.
     ``until``: monotonic time after which nodes are not halved. Raises OvertakenError, and in a dry run DatabaseError.
@@ -47,16 +49,18 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
     except IrregularError:
         assert request.run is not None  # or the server does not compare
         request.run.irregular = True
-        return await attempts(workspace, request, until)
+        await attempt_all(workspace, request, attempts, until)
     except (GuardMissedError, UnshownError) as error:
         reasons = _missed(attempt, error) if isinstance(error, GuardMissedError) else _unshown(request, error)
         stopped = Attempt(request.of(reasons))
         for node_id, reason in reasons.items():
             stopped.nodes.skip(node_id, *reason)
         rest = request.of(i for i in request.versions if i not in reasons)
-        return [stopped, *(await attempts(workspace, rest, until) if rest.versions else ())]
+        attempts.append(stopped)
+        if rest.versions:
+            await attempt_all(workspace, rest, attempts, until)
     except TableLockedError as error:
-        return [unchanged(request, Outcome.LOCKED, error.line)]
+        attempts.append(unchanged(request, Outcome.LOCKED, error.line))
     except OvertakenError:
         raise
     except DatabaseError as error:
@@ -64,27 +68,29 @@ async def attempts(workspace: Workspace, request: Request, until: float | None =
         denied = isinstance(error, DeniedError) and not lost
         narrows = not lost and _narrows(attempt, error)
         if narrows and len(request.versions) > 1 and time.monotonic() < until:
-            return await _halved(workspace, request, error, until)
+            await _attempt_halves(workspace, request, attempts, error, until)
+            return
         if request.seen is None and not (denied or narrows or error.code.startswith(_FULL)):
             raise
         why = _denial(attempt, error) if denied else error.unchanged_line
         failed = unchanged(request, outcome_of(error, request.reader.engine.spec.stale_by), why)
         failed.lost = why if lost else ""
-        return [failed]
-    return [attempt]
+        attempts.append(failed)
+    else:
+        attempts.append(attempt)
 
 
-async def _halved(workspace: Workspace, request: Request, error: DatabaseError, until: float) -> list[Attempt]:
+async def _attempt_halves(
+    workspace: Workspace, request: Request, attempts: list[Attempt], error: DatabaseError, until: float
+) -> None:
     """Run both halves of the nodes whose transaction failed with ``error``."""
     ids = sorted(request.versions)
-    transactions: list[Attempt] = []
     for half in (request.of(ids[: len(ids) // 2]), request.of(ids[len(ids) // 2 :])):
         if time.monotonic() < until:
-            transactions += await attempts(workspace, half, until)
+            await attempt_all(workspace, half, attempts, until)
         else:
             outcome = outcome_of(error, request.reader.engine.spec.stale_by)
-            transactions.append(unchanged(half, outcome, error.unchanged_line))
-    return transactions
+            attempts.append(unchanged(half, outcome, error.unchanged_line))
 
 
 def _narrows(attempt: Attempt, error: DatabaseError) -> bool:

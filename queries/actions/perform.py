@@ -13,10 +13,11 @@ import msgspec
 
 from queries.actions import parts, signals
 from queries.actions.attempt import Attempt
-from queries.actions.narrow import attempts
+from queries.actions.narrow import attempt_all
 from queries.actions.plan import Plan, current_reader, plan_versions
 from queries.actions.storable import check_encoding, check_storable
 from queries.contract.server_spec import LABEL
+from queries.db.errors import OvertakenError
 from queries.records.action import (
     DryRun,
     OtherRows,
@@ -53,7 +54,7 @@ async def dry_run(
     first = list(plan.versions)[: parts.CHUNK_NODES]
     transactions: list[Attempt] = []
     for request in _requests(workspace, plan, first, reason, arguments, operator, measures=measures):
-        transactions += await attempts(workspace, request)
+        await attempt_all(workspace, request, transactions)
     effects = [attempt.effect for attempt in transactions]
     measured = [effect.measured for effect in effects if effect.measured is not None]
     results = [result for attempt in transactions for result in attempt.results()]
@@ -119,7 +120,8 @@ async def commit_part(
     """Commit what was dry-run, in one transaction for each SQL script.
 
     ``plan``: of these nodes and others. ``over``: the connection. ``run``: that it is a part of, and its ``cohort``.
-    Errors become outcomes, but for OvertakenError: another console continues the run.
+    Errors become outcomes, but for OvertakenError: another console has the lock of the run, and nothing was sent. If
+    that is so after the first transaction, the other nodes have no outcome.
     """
     skipped = {r.id: r for r in dry_run.results if r.outcome is not Outcome.CHANGED and r.id in dry_run.versions}
     versions = {i: version for i, version in dry_run.versions.items() if i not in skipped}
@@ -127,8 +129,12 @@ async def commit_part(
     skipped |= {i: plan.refused[i] for i in versions if i in plan.refused} if plan.refused else {}
     transactions: list[Attempt] = []
     more = {"seen": dry_run, "over": over, "run": run, "cohort": cohort}
-    for request in _requests(workspace, plan, versions, dry_run.reason, dry_run.arguments, operator, **more):
-        transactions += await attempts(workspace, request)
+    try:
+        for request in _requests(workspace, plan, versions, dry_run.reason, dry_run.arguments, operator, **more):
+            await attempt_all(workspace, request, transactions)
+    except OvertakenError:
+        if not transactions:
+            raise
     return _part(workspace, skipped.values(), transactions)
 
 

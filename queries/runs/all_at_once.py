@@ -35,7 +35,7 @@ class AllAtOnce:
         self._held = dict(held or {})
         self._limit = min(limit, LONGEST_WAIT_SECONDS)
         self._done: set[str] = set()  # nodes with an outcome, also those of an earlier console
-        self._taken: set[str] = set()  # nodes with an outcome, or in a step that is under way
+        self._begun: set[int] = set()  # parts in a step that is under way
         self._changed: set[str] = set()
         self._first = 0  # of the parts that have nodes without an outcome
         self._attempted = 0.0  # when the last attempt began
@@ -47,10 +47,9 @@ class AllAtOnce:
         elif isinstance(event, Changed):
             ids = [result.id for result in event.results]
             self._done.update(ids)
-            self._taken.update(ids)
+            self._begun.discard(event.part)
             self._changed.update([result.id for result in event.results if result.outcome is Outcome.CHANGED])
             self._held |= {i: why for i, why in event.held.items() if i in self._held}
-            self._taken -= self._held.keys() - self._done
 
     @property
     def changed(self) -> int:
@@ -75,7 +74,8 @@ class AllAtOnce:
         while self._first < len(self._parts) and self._done.issuperset(self._parts[self._first]):
             self._first += 1
         for number in range(self._first, len(self._parts)):
-            if ids := tuple(i for i in self._parts[number] if i not in self._taken):
+            ids = tuple(i for i in self._parts[number] if i not in self._done)
+            if ids and number not in self._begun:
                 return ChangePart(part=number, ids=ids)
         return Watch(seconds=PAUSE_SECONDS) if self._first < len(self._parts) else self._wait(now)
 
@@ -100,7 +100,7 @@ class AllAtOnce:
 
     def begun(self, change: ChangePart) -> None:
         """Note a step that is under way."""
-        self._taken.update(change.ids)
+        self._begun.add(change.part)
 
     def go_on(self, now: float, ask: Ask) -> Event:
         """Raise ValueError: it asks nothing."""

@@ -249,7 +249,7 @@ class Runner:
     def _end(self, task: asyncio.Task[Changed | None]) -> BaseException | None:
         """Apply a change that has ended, and return its error.
 
-        That of a change which could not take the lock of the run is none: the events say if another console has it.
+        OvertakenError is none: nothing was sent, and the events say if another console has the run.
         """
         step, error = self._running.pop(task), task.exception()
         changed = None if error is not None else task.result()
@@ -258,7 +258,7 @@ class Runner:
             return error
         self._current = False
         if isinstance(error, OvertakenError):
-            return None  # and nothing was sent
+            return None
         self._doubtful |= set(step.ids)
         return error
 

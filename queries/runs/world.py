@@ -11,7 +11,7 @@ import msgspec
 from queries.actions import perform, signals
 from queries.actions.plan import Plan, current_reader, plan_versions
 from queries.contract.server_spec import LABEL
-from queries.db.errors import DatabaseError, LostError
+from queries.db.errors import DatabaseError, LostError, OvertakenError
 from queries.read.reader import Reader
 from queries.records.action import Answer, DryRun, Outcome, Result
 from queries.runs import run as runs
@@ -58,7 +58,7 @@ class RunLog:
     async def record(self, event: Event) -> None:
         """Write an event. Raises DatabaseError, OvertakenError."""
         if isinstance(event, Changed):
-            await self.skipped(event.part, event.results)
+            await self._skipped(event.part, event.results)
         else:
             fields = msgspec.to_builtins(event)
             del fields["at"]  # the entry has the time
@@ -74,11 +74,23 @@ class RunLog:
             raise LostError(done.lost)
         return all(result.outcome is not Outcome.UNKNOWN for result in done.outcomes.results)
 
-    async def skipped(self, part: int, results: Sequence[Result]) -> None:
-        """Write the results of nodes that an action did not change, if there are any."""
-        if not results:
-            return
-        await self._write({"event": run_log.SKIPPED, "cohort": part}, tuple(results))
+    async def recorded(self, changed: Changed, unrecorded: Sequence[Result]) -> Changed:
+        """Write the results of nodes that an action did not change, if there are any.
+
+        Return the change; without them if another console has the lock of the run.
+        """
+        outcomes, ids = changed.outcomes, {result.id for result in changed.results}
+        skipped = {result.id: result for result in unrecorded if result.id in ids}
+        try:
+            await self._skipped(changed.part, tuple(skipped.values()))
+        except OvertakenError:
+            rest = tuple(result for result in outcomes.results if result.id not in skipped)
+            return msgspec.structs.replace(changed, outcomes=msgspec.structs.replace(outcomes, results=rest))
+        return changed
+
+    async def _skipped(self, part: int, results: tuple[Result, ...]) -> None:
+        if results:
+            await self._write({"event": run_log.SKIPPED, "cohort": part}, results)
 
     async def _write(self, event: Mapping[str, Any], results: tuple[Result, ...]) -> None:
         entry = runs.event_entry(self._workspace, self._run.plan, self._operator, results)
@@ -204,10 +216,7 @@ class ChangeWorld(_World):
         changed = Changed(at=time.monotonic(), part=step.part, outcomes=done.outcomes)
         if step.waited:
             changed = _without_held(changed)
-        if self._log is not None:
-            ended = {result.id for result in changed.results}
-            await self._log.skipped(step.part, [result for result in done.unrecorded if result.id in ended])
-        return changed
+        return changed if self._log is None else await self._log.recorded(changed, done.unrecorded)
 
     def _planned(self) -> Plan:
         dry_run = self._dry_run
@@ -263,9 +272,8 @@ class RedriveWorld(_World):
         done = await perform.commit_part(self._workspace, dry_run, operator, run=run, cohort=step.part)
         if not self._log.is_known(done):
             return None
-        at = await self._workspace.now()
-        await self._log.skipped(step.part, done.unrecorded)
-        return Changed(at=at, part=step.part, outcomes=done.outcomes)
+        changed = Changed(at=await self._workspace.now(), part=step.part, outcomes=done.outcomes)
+        return await self._log.recorded(changed, done.unrecorded)
 
     async def look(self, ids: Sequence[str]) -> tuple[float, Mapping[str, Answer]]:
         """Return the server's time and the answers of these nodes."""

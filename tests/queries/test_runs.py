@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from itertools import chain, repeat
+from itertools import chain, count, repeat
 from pathlib import Path
+from typing import Any
 
 import asyncpg
 import msgspec
@@ -20,11 +21,12 @@ from queries.runs import launch, unfinished
 from queries.runs import run as runs
 from queries.runs.cohorts import Budget, RedriveSettings
 from queries.runs.run import Beginning, Run, RunPlan
+from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, run_log
 from tests.command import ROOT
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import dry_run_of, opened, outcomes_of, seen, steps
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, seen, steps
 from tests.servers import PostgresServer
 
 NODES, PART = 60, 10
@@ -161,6 +163,51 @@ async def ends_a_bulk(
     assert (shown.state, shown.changed) == ("stopped", changed)
     await anna.close()
     await bert.close()
+
+
+WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ExclusiveLock' AND NOT granted"
+
+
+@pytest.mark.parametrize(("transaction", "nodes"), [(1, 1), (3, PART - 1)])
+async def test_what_a_part_has_committed_before_it_was_overtaken_is_reported(
+    tasks: tuple[Workspace, Workspace, DryRun],
+    eternaltwin_db: EternaltwinDb,
+    monkeypatch: pytest.MonkeyPatch,
+    transaction: int,
+    nodes: int,
+) -> None:
+    """A node makes a part fail, so it has three transactions.
+
+    A colleague ends the run between two of them, or before the skipped node is recorded.
+    """
+    anna, bert, dry_run = tasks
+    monkeypatch.setattr(parts, "are_independent", lambda plan: False)  # so that no other part sends first
+    bad = min(list(dry_run.versions)[:PART]).partition(":")[2]
+    await eternaltwin_db.sql(
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF new.task_id::text = "
+        f" '{bad}' THEN RAISE EXCEPTION 'no' USING ERRCODE = '23514'; END IF; RETURN new; END $$;"
+        " CREATE TRIGGER refuse BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION refuse()"
+    )
+    run, runner = await launch.start(anna, dry_run, OPERATOR, Decisions())
+    assert run is not None
+    sent, number, stopping = commit_status.send_commit, count(1), list[asyncio.Task[Any]]()
+
+    async def overtaken(under_way: Transaction) -> str | None:
+        if next(number) == transaction:
+            stopping.append(asyncio.create_task(launch.stop(bert, await runs.load(bert, run.log.id))))
+            while not await eternaltwin_db.value(WAITING):
+                await asyncio.sleep(0.01)
+        return await sent(under_way)
+
+    monkeypatch.setattr(commit_status, "send_commit", overtaken)
+    with pytest.raises(OvertakenError):
+        await runner.run()
+    await stopping[0]
+    changed = {r.id for r in runner.total.results if r.outcome is CHANGED}
+    woken = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
+    assert changed == {eternaltwin_db.id(row[0]) for row in woken}
+    assert len(changed) == nodes
+    assert changed.isdisjoint(each.id for each in runner.unfinished())
 
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('unstick run ' || $1::text, 0))"
