@@ -20,7 +20,7 @@ from queries.records.action import Durability, Outcome, Result
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status, gate, transaction_mark, undo
+from queries.write import audit_log, commit_status, gate, run_log, transaction_mark, undo
 from queries.write.blast_radius import Measurement
 from queries.write.change import Copies, Effect, RowProof, change
 from queries.write.console_copies import ConsoleCopies
@@ -103,7 +103,8 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
     request = attempt.request
     detected = request.reader.detected
     tables = detected.changed(request.action.privileges)
-    async with workspace.database.writing(detected.action_schema, request.over, limit, tables) as transaction:
+    over, waits = request.over, 0.0 if request.run is None else run_log.GUARD_SECONDS
+    async with workspace.database.writing(detected.action_schema, over, limit, tables, waits=waits) as transaction:
         if not await _change(workspace, transaction, attempt):
             return
         mark = await transaction_mark.read_mark(transaction)

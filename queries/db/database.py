@@ -232,7 +232,7 @@ class Database:
         locked as a change locks them, with BEGIN. The first statement raises TableLockedError if another session locks
         one. ``waits``: seconds that it may last longer, because it waits for a lock before it has another one.
         """
-        most = WRITE_SECONDS * self.patience
+        most, waits = WRITE_SECONDS * self.patience, waits * self.patience
         limit = max(round(min(limit or most, most), 1), 0.1)
         timeouts = {
             "lock_timeout": min(WRITE_LOCK_SECONDS, limit),

@@ -148,11 +148,16 @@ class Transaction(Reads):
         self.begun = False
         self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
 
-    def limit_time(self, seconds: float) -> None:
-        """Set the time limit from its begin. Statements fail with SlowError after it."""
-        self._lasts = seconds
+    def limit_time(self, seconds: float | None = None) -> None:
+        """Set the time limit from now, or from its begin.
+
+        Statements fail with SlowError after it. ``seconds`` None: as many as one statement may take.
+        """
+        now, seconds = time.monotonic(), self._own.limit if seconds is None else seconds
+        past = 0.0 if self._until is None or self._lasts is None else now - self._until + self._lasts
+        self._lasts = past + seconds
         if self.begun:
-            self._until = time.monotonic() + seconds
+            self._until = now + seconds
 
     @contextlib.contextmanager
     def apart(self) -> Iterator[None]:

@@ -80,7 +80,7 @@ class FileRun:
 
         Raises OvertakenError if another process continues it.
         """
-        await run_log.share(transaction, self.id)
+        await run_log.share(transaction, self._database, self.id)
         self._check()
 
     def named(self, **more: Any) -> dict[str, Any]:

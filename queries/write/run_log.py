@@ -31,7 +31,7 @@ from queries.write.transaction_mark import Provable, TransactionMark
 
 ALONE, SHARED = "run_lock", "run_lock_shared"  # statements that take a lock
 BEGIN, RESUME, SKIPPED = "begin", "resume", "skipped"  # kinds of events, beside END
-GUARD_SECONDS = 2.0  # that a change waits for the lock: a part of the time of its transaction
+GUARD_SECONDS = 2.0  # that a change waits for the lock
 LOCK_SECONDS = 20.0  # to wait for a transaction that is under way, or that an earlier console has left behind
 UNLISTED = " Without the file {file} the run is listed no more."
 OPEN_RUNS = 100  # unfinished runs of a schema that are looked at
@@ -114,7 +114,7 @@ class TableRun:
 
         Raises OvertakenError if another process continues it.
         """
-        await share(transaction, self.id)
+        await share(transaction, self._database, self.id)
         await self._check(transaction)
 
     def named(self, **more: Any) -> dict[str, Any]:
@@ -275,9 +275,9 @@ async def _last(transaction: Transaction, run: str) -> Mapping[str, Any]:
     return rows[0]
 
 
-async def share(transaction: Transaction, run: str) -> None:
+async def share(transaction: Transaction, database: Database, run: str) -> None:
     """Share the lock of a run with its other changes. Raises OvertakenError."""
-    await _lock(transaction, run, SHARED, GUARD_SECONDS)
+    await _lock(transaction, run, SHARED, GUARD_SECONDS * database.patience)
 
 
 @asynccontextmanager
@@ -287,19 +287,20 @@ async def locked(database: Database, name: str, how: str = ALONE) -> AsyncIterat
     Waits for transactions that are under way. Raises DatabaseError, OvertakenError.
     """
     async with database.writing(waits=LOCK_SECONDS) as transaction:
-        await _lock(transaction, name, how, LOCK_SECONDS, LOCK_SECONDS + 1)
+        await _lock(transaction, name, how, LOCK_SECONDS * database.patience)
         yield transaction
 
 
-async def _lock(transaction: Transaction, name: str, how: str, seconds: float, limit: float | None = None) -> None:
+async def _lock(transaction: Transaction, name: str, how: str, seconds: float) -> None:
     """Wait for a lock. Raises DatabaseError, OvertakenError.
 
-    ``limit``: seconds for the statement, if those of the transaction are not enough.
+    The time of the transaction begins when it has the lock.
     """
     values = {"query": name, "limit": round(seconds * 1000)}
     try:
-        await transaction.batch([Query(statement(how), values, limit=limit)])
+        await transaction.batch([Query(statement(how), values, limit=seconds + 1)])
     except TableLockedError:  # by the BEGIN
         raise
     except LockedError as error:
         raise OvertakenError(f"Another console is working on the run {name}.", "Nothing was changed.") from error
+    transaction.limit_time()

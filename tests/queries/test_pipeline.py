@@ -10,7 +10,7 @@ import pytest
 
 from queries.db import pipeline as module
 from queries.db.database import Database
-from queries.db.errors import ConflictError, DatabaseError, LostError, OutdatedError
+from queries.db.errors import ConflictError, DatabaseError, LostError, OutdatedError, SlowError
 from queries.db.pipeline import Execute, Fetch, Pipeline, RepeatError
 from queries.db.query import Query
 from queries.files.statement import Statement
@@ -289,3 +289,13 @@ async def test_a_commit_is_not_called_late_after_its_answer(db: Database) -> Non
     async with db.writing() as transaction:
         transaction.limit_time(0.3)
         assert await transaction.control("COMMIT; SELECT pg_sleep(0.5)") == "SELECT 1"
+
+
+async def test_a_transaction_that_has_waited_lasts_no_longer(db: Database) -> None:
+    """Also if the statements travel together."""
+    async with db.writing(limit=0.5, waits=5.0) as transaction:
+        await transaction.batch([Query(asked("SELECT pg_sleep(0.6)::text").statement, {}, limit=2.0)])
+        transaction.limit_time()
+        await transaction.batch([asked("SELECT 1 AS n")])
+        with pytest.raises(SlowError):
+            await transaction.batch([asked("SELECT pg_sleep(0.4)::text")] * 3)

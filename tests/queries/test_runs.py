@@ -12,7 +12,8 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.actions import parts
+from queries.actions import narrow, parts
+from queries.db import database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.transaction import Transaction
 from queries.records.action import DryRun, Outcome
@@ -249,6 +250,31 @@ async def test_a_console_that_looks_at_a_bulk_does_not_end_it(
     else:
         await asked
     other.terminate()
+
+
+async def test_a_wait_for_the_lock_of_a_run_takes_no_time_of_a_part(
+    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It may be longer than the part, whose nodes would be skipped then."""
+    anna, _, dry_run = tasks
+    monkeypatch.setattr(database, "WRITE_SECONDS", 1.0)
+    monkeypatch.setattr(narrow, "CHUNK_SECONDS", 0.5)
+    run, runner = await launch.start(anna, dry_run, OPERATOR, Decisions())
+    assert run is not None
+    other = await asyncpg.connect(eternaltwin)
+
+    async def release() -> None:
+        await asyncio.sleep(1.5)
+        await other.execute("ROLLBACK")
+
+    await other.execute("BEGIN")
+    await other.execute(LOCK, run.log.id)
+    releasing = asyncio.create_task(release())
+    await runner.run()
+    await releasing
+    await other.close()
+    assert outcomes_of(runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
+    assert len(runner.total.entries) == NODES // PART
 
 
 async def test_a_locked_table_is_an_outcome_of_its_nodes(
