@@ -100,7 +100,7 @@ async def resume(target: Target, name: str, consent: Consent, *, redrives: bool 
 
 async def _resume(target: Target, workspace: Workspace, run: Run, actions: Sequence[Action], consent: Consent) -> int:
     plan = run.plan
-    detail = await launch.look(workspace, run)
+    detail = await launch.look(workspace, run, settled=True)  # a killed console's COMMIT may be under way
     pending = detail.pending
     if not pending:
         await launch.stop(workspace, run)

@@ -113,15 +113,15 @@ def _unseen(workspace: Workspace, plan: RunPlan) -> DryRun:
     )
 
 
-async def look(workspace: Workspace, run: Run) -> RunDetail:
+async def look(workspace: Workspace, run: Run, *, settled: bool = False) -> RunDetail:
     """Return a run with its outcomes so far, and of a redrive what its nodes do now.
 
-    Continues nothing. Raises DatabaseError.
+    Continues nothing. ``settled``: once no transaction of it is running. Raises DatabaseError.
     """
     plan, reader = run.plan, workspace.named(run.plan.label)
     policy = plan.redrive() if plan.is_redrive else AllAtOnce([tuple(plan.ids)])
     total, step, unread = Total(), None, ""
-    entries = await run.log.entries(guarded=False)
+    entries = await (run.log.entries(guarded=False) if settled else run.log.entries_so_far())
     for entry in entries:
         event = runs.event_of(reader, entry, workspace.audit_log_place)
         if event is not None:

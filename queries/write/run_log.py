@@ -17,7 +17,7 @@ from typing import Any, Protocol
 
 import msgspec
 
-from queries.db.database import Database
+from queries.db.database import WRITE_SECONDS, Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError, TableLockedError
 from queries.db.query import Query
 from queries.db.shared_sql import statement
@@ -91,6 +91,12 @@ class OpenRun(Protocol):
         ``guarded`` False: only look, without continuing it. Raises DatabaseError.
         """
 
+    async def entries_so_far(self) -> list[AuditLogEntry]:
+        """Return its entries, oldest first, also while its transactions are running.
+
+        Raises DatabaseError.
+        """
+
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
         """Write the entry of an event. Raises DatabaseError, OvertakenError."""
 
@@ -147,7 +153,18 @@ class TableRun:
         async with locked(self._database, self.id) as transaction:
             if guarded:
                 await self._check(transaction)
-            rows = await transaction.rows(statement("run_events"), {"id": self.id})
+            return await self._entries(transaction)
+
+    async def entries_so_far(self) -> list[AuditLogEntry]:
+        """Return the entries of the run, oldest first, without its lock.
+
+        A transaction that waits to have the lock alone stops the changes of the run. Raises DatabaseError.
+        """
+        async with self._database.reading(WRITE_SECONDS) as transaction:
+            return await self._entries(transaction)
+
+    async def _entries(self, transaction: Reads) -> list[AuditLogEntry]:
+        rows = await transaction.rows(statement("run_events"), {"id": self.id})
         if not all(row["intact"] for row in rows):
             raise tampered(self.id)
         return [audit_log.entry_of(row) for row in rows]

@@ -188,7 +188,7 @@ async def continued(workspace: Workspace, name: str) -> list[Result]:
     """Continue a run. Return the outcomes of all of its nodes."""
     run = await runs.load(workspace, name)
     versions = {member.id: member.version for member in run.plan.members}
-    left = (await launch.look(workspace, run)).pending
+    left = (await launch.look(workspace, run, settled=True)).pending
     dry_run = await dry_run_of(workspace, "wake", {i: versions[i] for i in left})
     found: list[Result] = []
     async for progress in steps(workspace, dry_run, None, run):

@@ -53,7 +53,7 @@ async def tasks(
 async def left(workspace: Workspace, run: Run) -> DryRun:
     """Return the dry run of what is left of a run."""
     versions = {member.id: member.version for member in run.plan.members}
-    pending = (await launch.look(workspace, run)).pending
+    pending = (await launch.look(workspace, run, settled=True)).pending
     return await dry_run_of(workspace, "wake", {i: versions[i] for i in pending})
 
 
@@ -209,6 +209,31 @@ async def test_what_a_part_has_committed_before_it_was_overtaken_is_reported(
     assert changed == {eternaltwin_db.id(row[0]) for row in woken}
     assert len(changed) == nodes
     assert changed.isdisjoint(each.id for each in runner.unfinished())
+
+
+async def test_a_look_stops_no_part(
+    tasks: tuple[Workspace, Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It needs no lock; a look before the run is continued waits for the part."""
+    anna, bert, dry_run = tasks
+    run, runner = await launch.start(anna, dry_run, OPERATOR, Decisions())
+    assert run is not None
+    theirs = await runs.load(bert, run.log.id)
+    sent, looked, waited = commit_status.send_commit, list[int](), list[asyncio.Task[Any]]()
+
+    async def slow(transaction: Transaction) -> str | None:
+        looked.append(len((await launch.look(bert, theirs)).pending))
+        if not waited:
+            waited.append(asyncio.create_task(launch.look(bert, theirs, settled=True)))
+            done, _ = await asyncio.wait(waited, timeout=0.3)
+            assert not done
+        return await sent(transaction)
+
+    monkeypatch.setattr(commit_status, "send_commit", slow)
+    await runner.run()
+    assert outcomes_of(runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
+    assert len(looked) == NODES // PART
+    assert len((await waited[0]).pending) < NODES
 
 
 LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('unstick run ' || $1::text, 0))"
