@@ -90,7 +90,8 @@ def _report(
     rest = runner.unfinished(UNREACHABLE if given_up else NOT_TRIED)
     # An executor held the nodes of `for_now` at some time. Some of them may have changed since.
     outcomes = msgspec.structs.replace(done, results=_sorted(done.results, gone, rest), for_now=())
-    notes = list(_notes(target, dry_run, done, len(rest)))
+    is_open = run is not None and not run.log.ended
+    notes = list(_notes(target, dry_run, done, len(rest) if is_open else 0))
     if runner.lost or any(r.outcome is Outcome.LOST for r in done.results):
         notes.insert(0, "A failover has undone committed changes. What was not changed again has the outcome lost.")
     return msgspec.structs.replace(outcomes_of(outcomes), notes=notes, open=bool(rest))

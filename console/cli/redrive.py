@@ -156,6 +156,7 @@ def report_of(target: Target, run: Run | None, runner: Runner, given_up: bool = 
     if not state.open:
         return report
     resume, stop = commands_of(target.command, REDRIVE, state.run).lines
-    notes = [f"The redrive is open. {resume}", stop]
+    assert run is not None
+    notes = [] if run.log.ended else [f"The redrive is open. {resume}", stop]
     code = FAILED if given_up else ASKS
     return msgspec.structs.replace(report, question=views.question(state), notes=notes, open=True, code=code)

@@ -106,7 +106,7 @@ class RunWork:
     @property
     def rest(self) -> str:
         """Command that continues an open run, in a sentence, or ""."""
-        if self.run is None or not (self.report.open if self.watches else self.stopped):
+        if self.run is None or self.run.log.ended or not (self.report.open if self.watches else self.stopped):
             return ""
         return f"It is open. {self.run.commands(self._workspace.database.command).lines[0]}"
 

@@ -126,7 +126,7 @@ def table_locks() -> Iterator[None]:
 
 
 class OvertakenError(DatabaseError):
-    """Another console continues the same redrive."""
+    """Another console continues the same run, or has ended it."""
 
 
 class UnreadableError(DatabaseError):

@@ -121,6 +121,7 @@ class Runner:
         self._before = before or Outcomes(results=())
         self._world, self._policy, self._decisions = world, policy, decisions
         self._current = fresh
+        self._overtaken = False  # a change found the lock of the run taken, so the events are read again
         self._running: dict[asyncio.Task[Changed | None], ChangePart] = {}
         self._doubtful: set[str] = set()  # nodes of changes whose outcome was not read yet
         self._kept: dict[object, Outcomes] = {}  # outcomes with rows, by transaction and nodes
@@ -189,7 +190,7 @@ class Runner:
     async def _next(self) -> Step | None:
         """Return the next step, or None if the operator has left the run open."""
         while True:
-            if not self._current:
+            if not self._current or (self._overtaken and not self._decisions.detached):
                 await self._settled()
                 await self._read()
             if self._decisions.detached:
@@ -256,9 +257,10 @@ class Runner:
         if changed is not None:
             self._apply(changed)
             return error
-        self._current = False
         if isinstance(error, OvertakenError):
+            self._overtaken = True
             return None
+        self._current = False
         self._doubtful |= set(step.ids)
         return error
 
@@ -272,7 +274,7 @@ class Runner:
             self._apply(event)
         changed = {r.id for r in self.total.results if r.outcome is Outcome.CHANGED}
         self.lost |= before - changed
-        self._current, self._doubtful = True, set()
+        self._current, self._overtaken, self._doubtful = True, False, set()
 
     async def _add(self, event: Event) -> None:
         """Record an event; only then it counts."""

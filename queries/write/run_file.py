@@ -24,7 +24,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries.db.database import Database
-from queries.db.errors import DatabaseError, LockedError, OvertakenError
+from queries.db.errors import DatabaseError, LockedError
 from queries.db.transaction import Transaction
 from queries.files.state_file import open_private
 from queries.records.action import Outcome, Result
@@ -152,7 +152,7 @@ class FileRun:
         """Unlock the run."""
         lock, self._locked = self._locked, None
         if lock is not None:
-            if self.ended:
+            if self.ended and os.fstat(lock).st_nlink:  # else the file with its name is another console's
                 self._path.unlink(missing_ok=True)
             os.close(lock)
 
@@ -160,9 +160,7 @@ class FileRun:
         with contextlib.suppress(OSError):
             if self._locked is not None and os.fstat(self._locked).st_nlink:
                 return
-        raise OvertakenError(
-            f"Another console continues the run {self.id} now, so this console does not.", "Nothing was changed."
-        )
+        raise run_log.overtaken(self.id, "Another console", ended=self.listed().ended is not None)
 
     def _lines(self) -> Iterator[Line]:
         """Yield the lines of the run after its beginning, the last first.

@@ -54,13 +54,14 @@ class OpenRun(Protocol):
     """A run that this process continues.
 
     ``begun``: its first entry. ``members``: its nodes as recorded JSON. ``irregular``: rows did not change as the
-    action says, so the server does not compare them. ``place``: of its log.
+    action says, so the server does not compare them. ``ended``: as far as this process knows. ``place``: of its log.
     """
 
     id: str
     begun: AuditLogEntry
     members: msgspec.Raw
     irregular: bool
+    ended: bool
     place: str
 
     @property
@@ -112,7 +113,7 @@ class TableRun:
 
     def __init__(self, database: Database, begun: AuditLogEntry, members: msgspec.Raw, process: str) -> None:
         self.id, self.begun, self.members, self.process = begun.id, begun, members, process
-        self.irregular = False
+        self.irregular = self.ended = False
         self._database = database
 
     async def guard(self, transaction: Transaction) -> None:
@@ -182,9 +183,14 @@ class TableRun:
     async def _check(self, transaction: Transaction) -> None:
         last = await _last(transaction, self.id)
         if last["process"] != self.process:
-            raise OvertakenError(
-                f"{last['who']} continues the run {self.id} now, so this console does not.", "Nothing was changed."
-            )
+            self.ended = last["ended"]
+            raise overtaken(self.id, last["who"], ended=self.ended)
+
+
+def overtaken(run: str, who: str, *, ended: bool) -> OvertakenError:
+    """Return the error of a process that does not continue a run any more."""
+    what = f"has ended the run {run}" if ended else f"continues the run {run} now"
+    return OvertakenError(f"{who} {what}, so this console does not continue it.", "Nothing was changed.")
 
 
 def tampered(run: str, file: Path | None = None) -> DatabaseError:

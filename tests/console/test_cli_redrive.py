@@ -283,7 +283,8 @@ def test_a_redrive_that_a_colleague_ends_reports_what_it_revived(queue: Queue) -
     with Worker(queue.dsn, fine):  # the next that the first console would record
         out, err = process.communicate(timeout=120)
     assert (process.returncode, json.loads(out)["revived"]) == (1, 1), err
-    assert f"continues the run {listed['run']} now" in err
+    assert f"has ended the run {listed['run']}" in err
+    assert "--resume" not in err
     assert "Nothing was changed" not in err
 
 

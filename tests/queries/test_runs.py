@@ -23,6 +23,7 @@ from queries.runs import run as runs
 from queries.runs.cohorts import Budget, RedriveSettings
 from queries.runs.run import Beginning, Run, RunPlan
 from queries.runs.runner import Decisions
+from queries.runs.steps import ChangePart
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, run_log
 from tests.command import ROOT
@@ -72,7 +73,7 @@ async def test_a_colleague_continues_a_bulk_that_is_running(
     assert len(again.versions) <= NODES - 2 * PART
     theirs = [step async for step in steps(bert, again, None, run)]
     assert outcomes_of(theirs[-1].runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
-    with pytest.raises(OvertakenError, match="continues the run"):
+    with pytest.raises(OvertakenError, match="has ended the run"):
         await anext(step async for step in mine if step.done == NODES)
     entries = [entry async for entry in bert.audit_stream()]
     changed = [r.id for entry in entries for r in entry.results if r.outcome is CHANGED]
@@ -91,8 +92,9 @@ async def test_a_colleague_ends_a_bulk(
             break
     assert progress.run is not None
     await launch.stop(bert, await runs.load(bert, progress.run.log.id))
-    with pytest.raises(OvertakenError):
+    with pytest.raises(OvertakenError, match="has ended the run"):
         await anext(step async for step in mine if step.done == NODES)
+    assert progress.run.log.ended
     woken = await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'")
     assert PART <= woken <= 3 * PART, "what was under way has ended"
     (listed,) = (await runs.listed(bert, 9)).runs
@@ -153,7 +155,7 @@ async def ends_a_bulk(
             break
     assert progress.run is not None
     stopping = asyncio.create_task(stop(progress.run.log.id))
-    with pytest.raises(OvertakenError, match="continues the run"):
+    with pytest.raises(OvertakenError, match=r"continues the run|has ended the run"):
         await anext(step async for step in mine if step.done == PARTS * PART)
     changed = await eternaltwin_db.value(woken)
     assert changed <= await stopping + 6 * PART, "what was under way, and what began before it could ask"
@@ -300,6 +302,27 @@ async def test_a_wait_for_the_lock_of_a_run_takes_no_time_of_a_part(
     await other.close()
     assert outcomes_of(runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
     assert len(runner.total.entries) == NODES // PART
+
+
+async def test_a_console_that_leaves_does_not_wait_for_the_lock_of_the_run(
+    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing was sent, so nothing must be read."""
+    anna, _, dry_run = tasks
+    monkeypatch.setattr(run_log, "GUARD_SECONDS", 0.5)
+    monkeypatch.setattr(run_log, "LOCK_SECONDS", 60.0)
+    decisions = Decisions()
+    run, runner = await launch.start(anna, dry_run, OPERATOR, decisions)
+    assert run is not None
+    other = await asyncpg.connect(eternaltwin)
+    await other.execute("BEGIN")
+    await other.execute(LOCK, run.log.id)
+    async with asyncio.timeout(30):
+        async for step in runner.steps():
+            assert isinstance(step, ChangePart)
+            asyncio.get_running_loop().call_later(0.2, decisions.leave)
+    await other.close()
+    assert {each.outcome for each in runner.unfinished()} == {Outcome.REFUSED}
 
 
 async def test_a_locked_table_is_an_outcome_of_its_nodes(
