@@ -6,8 +6,8 @@ continues the run asks the server for transactions without an outcome. If the se
 unknown. A lost line costs a query, and at most a change that its version guard refuses. A run with a line that was
 changed is not used. A file with the name of the run, in a folder beside the audit file, is locked by the console that
 continues it, and is deleted when the run has ended. A console that takes the run over replaces the file: the other one
-changes nothing more, because its file has no name. The transactions share the advisory lock of the run, as those in the
-table do.
+changes nothing more, because its file has no name. The transactions and the events share the advisory lock of the run,
+as those in the table do.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ import msgspec
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, LockedError
 from queries.db.transaction import Transaction
-from queries.files.state_file import open_private
+from queries.files.state_file import make_private, open_private
 from queries.records.action import Outcome, Result
 from queries.records.audit import END, AuditLogEntry
 from queries.records.run import Member
@@ -96,18 +96,15 @@ class FileRun:
 
         Raises DatabaseError.
         """
-        try:
-            self.lock()
-        except LockedError:
-            self._path.unlink(missing_ok=True)
-            self.lock()
+        self._locked = _lock(self._path, instead=True)
         return True
 
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
         """Append the entry of an event. Raises DatabaseError, OvertakenError."""
-        self._check()
-        named = msgspec.structs.replace(entry, id=audit_log.entry_id(), at=time.time())
-        self.file.append(run_log.naming(named, self.named(**event)), intended=False)
+        async with run_log.locked(self._database, self.id, run_log.SHARED):
+            self._check()
+            named = msgspec.structs.replace(entry, id=audit_log.entry_id(), at=time.time())
+            self.file.append(run_log.naming(named, self.named(**event)), intended=False)
         self.ended = event["event"] == END
 
     async def entries(self, *, guarded: bool = True) -> list[AuditLogEntry]:
@@ -152,8 +149,9 @@ class FileRun:
         """Unlock the run."""
         lock, self._locked = self._locked, None
         if lock is not None:
-            if self.ended and os.fstat(lock).st_nlink:  # else the file with its name is another console's
-                self._path.unlink(missing_ok=True)
+            with contextlib.suppress(OSError), _alone(self._path.parent):
+                if self.ended and os.fstat(lock).st_nlink:  # else the file with its name is another console's
+                    self._path.unlink()
             os.close(lock)
 
     def _check(self) -> None:
@@ -284,18 +282,51 @@ def unfinished(local: Local, *, idle: bool = False) -> tuple[list[ListedRun], li
     return runs, list(unread)
 
 
-def _lock(path: Path) -> int:
-    """Lock a run. Raises DatabaseError."""
-    name = path.name
+def _lock(path: Path, *, instead: bool = False) -> int:
+    """Lock a run.
+
+    ``instead``: of the process that has locked it. Raises DatabaseError, LockedError.
+    """
     try:
-        lock = open_private(path, os.O_CREAT | os.O_RDWR)
+        make_private(path.parent)
+        with _alone(path.parent):
+            try:
+                return _locked_file(path)
+            except BlockingIOError as error:
+                if not instead:
+                    why = f"The run {path.name} is running in another console."
+                    raise LockedError(why, "Nothing was changed.") from error
+            path.unlink()
+            return _locked_file(path)
     except OSError as error:
         raise DatabaseError(f"The file {path} is not used: {error.strerror}.", "Nothing was changed.") from error
+
+
+@contextlib.contextmanager
+def _alone(folder: Path) -> Iterator[None]:
+    """Let no other process create, lock or delete a file of the folder meanwhile.
+
+    Raises OSError.
+    """
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def _locked_file(path: Path) -> int:
+    """Create a missing file, and lock it.
+
+    Raises OSError; it is BlockingIOError if another process has locked it.
+    """
+    lock = open_private(path, os.O_CREAT | os.O_RDWR)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    except OSError:
         os.close(lock)
-        raise LockedError(f"The run {name} is running in another console.", "Nothing was changed.") from error
+        raise
     return lock
 
 

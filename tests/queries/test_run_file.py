@@ -1,19 +1,23 @@
-"""Runs in a local audit file that another user may have written."""
+"""Runs in a local audit file, also one that another user may have written."""
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import errno
+import fcntl
+from collections.abc import AsyncIterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
+from queries.db.database import Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.records.audit import AuditLogEntry, Origin
 from queries.records.run import Member
 from queries.write import audit_log, run_file
 from queries.write.run_file import FileRun, Local
+from queries.write.run_log import locked
 
 ENTRY = AuditLogEntry(
     id="", at=0.0, role="r", os_user="anna", host="laptop", engine="e", schema="s", action="bulk", reason="x"
@@ -21,10 +25,17 @@ ENTRY = AuditLogEntry(
 MEMBERS = [Member(id="e/job:1", version="1"), Member(id="e/job:2", version="1")]
 
 
-def local(folder: Path) -> Local:
+@pytest.fixture
+async def database(eternaltwin: str) -> AsyncIterator[Database]:
+    one = Database(eternaltwin)
+    yield one
+    await one.close()
+
+
+def local(folder: Path, database: Database | None = None) -> Local:
     origin = Origin(database="d", host="h", port=1, system_identifier="1")
     file = audit_log.File(folder / "audit_log.jsonl", lambda: origin)
-    return Local(database=cast(Any, SimpleNamespace()), file=file, log=file)
+    return Local(database=database or Database(), file=file, log=file)
 
 
 async def test_a_file_that_others_can_write_is_refused_by_name(tmp_path: Path) -> None:
@@ -47,9 +58,9 @@ def test_the_file_of_an_earlier_version_is_refused_by_name(tmp_path: Path) -> No
     assert run_file.load(local(tmp_path), "b0000abcd") is None
 
 
-async def test_a_run_with_a_line_that_was_changed_is_not_used(tmp_path: Path) -> None:
+async def test_a_run_with_a_line_that_was_changed_is_not_used(tmp_path: Path, database: Database) -> None:
     """Also with the line of another run; and it is used if a crash cut the last line."""
-    place = local(tmp_path)
+    place = local(tmp_path, database)
     made = [run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS) for _ in range(2)]
     for each in made:
         await each.record(ENTRY, {"event": "skipped"})
@@ -106,8 +117,8 @@ def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:
     assert (listed, ["has lost the beginning" in why for why in unread]) == ([], [True, False])
 
 
-async def test_a_run_that_has_ended_can_be_read_but_is_listed_no_more(tmp_path: Path) -> None:
-    place = local(tmp_path)
+async def test_a_run_that_has_ended_can_be_read_but_is_listed_no_more(tmp_path: Path, database: Database) -> None:
+    place = local(tmp_path, database)
     run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
     assert [each.begun.id for each in run_file.unfinished(place)[0]] == [run.id]
     assert run_file.unfinished(place, idle=True) == ([], []), "this process continues it"
@@ -125,8 +136,8 @@ async def test_a_run_that_has_ended_can_be_read_but_is_listed_no_more(tmp_path: 
     assert run_file.unfinished(place) == ([], [])
 
 
-async def test_a_console_that_was_overtaken_records_nothing(tmp_path: Path) -> None:
-    place = local(tmp_path)
+async def test_a_console_that_was_overtaken_records_nothing(tmp_path: Path, database: Database) -> None:
+    place = local(tmp_path, database)
     run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
     other = loaded(place, run.id)
     with pytest.raises(OvertakenError):
@@ -141,3 +152,50 @@ async def test_a_console_that_was_overtaken_records_nothing(tmp_path: Path) -> N
     assert ended is not None
     assert ended["reason"] == "stopped"
     assert list((tmp_path / "runs").iterdir()) == []
+
+
+async def test_an_event_is_not_recorded_after_a_take_over(tmp_path: Path, database: Database) -> None:
+    """It waits for the console that reads the entries, and has then lost the run."""
+    place = local(tmp_path, database)
+    run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
+    other = loaded(place, run.id)
+    another = Database(database.text)
+    async with locked(another, run.id):
+        recording = asyncio.create_task(run.record(ENTRY, {"event": "end", "reason": "done"}))
+        done, _ = await asyncio.wait([recording], timeout=0.3)
+        assert not done
+        await other.take_over(ENTRY)
+    with pytest.raises(OvertakenError):
+        await recording
+    assert other.listed().ended is None
+    await another.close()
+
+
+async def test_a_run_that_ends_leaves_the_lock_of_another_console(tmp_path: Path, database: Database) -> None:
+    place = local(tmp_path, database)
+    run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
+    await run.record(ENTRY, {"event": "end", "reason": "done"})
+    other = loaded(place, run.id)
+    assert await other.take_over(ENTRY)
+    run.close()
+    assert [path.name for path in (tmp_path / "runs").iterdir()] == [run.id]
+    with pytest.raises(LockedError):
+        loaded(place, run.id).lock()
+    other.close()
+
+
+async def test_a_file_system_without_locks_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is not taken for a lock of another console, whose file would be replaced."""
+    place = local(tmp_path)
+    run = run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS)
+
+    def flock(descriptor: int, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(fcntl, "flock", flock)
+        with pytest.raises(DatabaseError, match="is not used: No locks available"):
+            await loaded(place, run.id).take_over(ENTRY)
+    with pytest.raises(LockedError):
+        loaded(place, run.id).lock()
+    run.close()
