@@ -17,6 +17,7 @@ from queries.contract.folder import TOML, Folder
 from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED, statuses_of
+from queries.contract.rows import NodeRow, columns
 from queries.contract.spec import Action, DeadLetterSpec, EngineSpec, FindingSpec, Kind
 from queries.contract.sql_templates import Filled, Lines, TemplatePart, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
@@ -30,9 +31,7 @@ SECTIONS = ("lock", "refused", "rows", "change")
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 
 # Column of a node -> SQL that converts an expression
-_TEXT = ("status", "owner", "error", "title")
-_NUMBER = ("revision", "attempts", "max_attempts")
-_TIME = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
+_TYPES = {name: types[0] for name, types in columns(NodeRow).items()}  # of a node's columns, as the server names them
 _CONDITIONS = {  # column of a node that a filter compares -> form of its condition
     "phase": "one_of",
     "status": "text",
@@ -178,7 +177,7 @@ class _Writer:
             if name in kind.columns or name == "phase":
                 column = self._column(kind, name)
                 path: Setting = ("kinds", n, "columns", name) if name in kind.columns else ("statuses",)
-                if name in _TIME:
+                if _TYPES[name] == "float8":
                     column = f"extract(epoch FROM now())::float8 - {column}"
                 asked = f"(:query::text::jsonb -> '{name}')"
                 conditions.append((one_line(f"matching_{form}", asked=asked, column=column), path))
@@ -191,10 +190,10 @@ class _Writer:
         if name == "due_at" and "status" in kind.columns and "phase" not in kind.columns:
             phases = ", ".join(f"'{phase}'" for phase in WAITING)
             return f"CASE WHEN {self._phase(kind)} IN ({phases}) THEN {self._time(kind, text)} END"
-        if name in _TIME:
+        if _TYPES[name] == "float8":
             return self._time(kind, text)
         text = self._expression(kind, text)
-        return f"({text})::text" if name in _TEXT else f"({text})::int8" if name in _NUMBER else text
+        return text if name == "phase" or name.endswith("_id") else f"({text})::{_TYPES[name]}"
 
     def _time(self, kind: Kind, text: str) -> str:
         """Return a column or an expression for a time or a duration, in seconds."""

@@ -20,7 +20,7 @@ from queries.contract.folder import SUBFOLDERS
 from queries.db.errors import UnreadableError
 from queries.db.query import Rows
 from queries.records.action import Verdict
-from queries.records.node import Match, Phase, Precision
+from queries.records.node import Match, Node, Phase, Precision
 from queries.records.record import Record
 from queries.text.json_text import decoded
 
@@ -30,33 +30,23 @@ Time = Annotated[float | Annotated[str, msgspec.Meta(pattern="^-?Infinity$")], "
 T = TypeVar("T")
 
 
-class NodeRow(Record, kw_only=True):
-    """A row of ``nodes.sql``. Its ids have no label of an engine.
+def _columns_of_node() -> list[tuple[str, Any] | tuple[str, Any, Any]]:
+    """Return the fields of a node that a row has. A time may be infinite."""
+    own = [field for field in msgspec.structs.fields(Node) if field.name not in ("engine", "phase", "findings")]
+    types = {field.name: Time | None if field.type == float | None else field.type for field in own}
+    return [(f.name, types[f.name]) if f.required else (f.name, types[f.name], f.default) for f in own]
 
-    The engine does not record what a statement has no column for. Without ``phase``, it is the phase of the status.
-    """
 
-    id: str
-    kind: str
-    title: str
-    version: str
-    now: float
-    phase: Phase | None = None
-    parent_id: str | None = None
-    job_id: str | None = None
-    status: str | None = None
-    revision: int | None = None
-    cpu: Time | None = None
-    poll: Time | None = None
-    created_at: Time | None = None
-    changed_at: Time | None = None
-    due_at: Time | None = None
-    owner: str | None = None
-    heartbeat_at: Time | None = None
-    attempts: int | None = None
-    max_attempts: int | None = None
-    error: str | None = None
-    place: str | None = None
+NodeRow: type[Record] = msgspec.defstruct(
+    "NodeRow",
+    [("now", float), *_columns_of_node(), ("phase", Phase | None, None), ("place", str | None, None)],
+    bases=(Record,),
+    kw_only=True,
+)  # type: ignore[assignment]
+"""A row of ``nodes.sql``. Its ids have no label of an engine.
+
+The engine does not record what a statement has no column for. Without ``phase``, it is the phase of the status.
+"""
 
 
 class NodeKey(Record):
