@@ -21,7 +21,7 @@ from queries.runs.total import Total
 from queries.write.failover import COMMIT_LOST
 
 POLL_SECONDS = 0.5  # at most, between two polls of the watched nodes
-IN_DOUBT = "the connection broke during COMMIT, and it is not known whether it was changed"
+IN_DOUBT = "its change was interrupted, and it is not known whether it was committed"
 NOT_TRIED = "not tried: interrupted"
 
 
@@ -164,7 +164,8 @@ class Runner:
                     yield self.step
                     await self._world.pause(pause)
         finally:
-            for task in self._running:
+            for task, step in self._running.items():
+                self._doubtful |= set(step.ids)  # its COMMIT may have been sent
                 task.cancel()
             await asyncio.gather(*self._running, return_exceptions=True)
             await self._world.close()

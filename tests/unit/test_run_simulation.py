@@ -69,6 +69,7 @@ class SimulatedWorld:
     def __init__(self, server: Server, kill: float, lost: float) -> None:
         self._server, self._kill, self._lost = server, kill, lost
         self._life = server.life
+        self.sent: set[str] = set()  # nodes of transactions whose COMMIT was sent
         self.closed = False
 
     def _maybe_killed(self) -> None:
@@ -94,6 +95,7 @@ class SimulatedWorld:
         self._server.owner = self
         self._life = self._server.life
         self._maybe_killed()
+        self.sent.clear()  # the log says what became of it
         return list(self._server.log)
 
     async def change(self, step: ChangePart) -> Changed | None:
@@ -107,6 +109,7 @@ class SimulatedWorld:
         results = tuple(Result(id=i, outcome=Outcome.CHANGED if i in done else Outcome.STALE) for i in step.ids)
         changed = Changed(at=0.0, part=step.part, outcomes=Outcomes(results=results))
         life = server.life
+        self.sent.update(done)
 
         def commit() -> None:
             if life == server.life and all(server.rows[i] == 0 for i in done):
@@ -169,16 +172,21 @@ async def drive(server: Server, world: SimulatedWorld, size: int, rng: Random, m
     """
     decisions, watched = Decisions(), 0
     runner = Runner(world, lambda: AllAtOnce(parts(server, size)), decisions)
-    async for step in runner.steps():
-        if isinstance(step, Ended):
-            return runner
-        if rng.random() < 0.002:
-            decisions.leave()
-        watched += isinstance(step, Watch)
-        assert watched < 50, "it hangs: there is nothing to wait for"
-        most -= 1
-        if not most:
-            return None
+    try:
+        async for step in runner.steps():
+            if isinstance(step, Ended):
+                return runner
+            if rng.random() < 0.002:
+                decisions.leave()
+            watched += isinstance(step, Watch)
+            assert watched < 50, "it hangs: there is nothing to wait for"
+            most -= 1
+            if not most:
+                return None
+    except Killed:  # or any other error that is not expected
+        untried = {result.id for result in runner.unfinished() if result.outcome is Outcome.REFUSED}
+        assert not untried & world.sent, "what was sent is called not tried"
+        raise
     left = {result.id for result in runner.unfinished()}
     reported = [r.id for r in runner.total.results]
     assert len(reported) == len(set(reported)), "a node is reported twice"
