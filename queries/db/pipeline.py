@@ -243,7 +243,7 @@ class Pipeline:
         start = self._preparation(step, named=named)
         content = struct.pack(f">h{len(types)}I", len(types), *types)
         parameters = b"t" + struct.pack(">i", len(content) + 4) + content
-        written, guess = self._driven(start, _PARSED + parameters + _NO_ROWS)
+        written, guess = self._ended(start, _PARSED + parameters + _NO_ROWS)
         guess._init_codecs()
         bound = self._written(self._execution(guess, step.arguments), _BOUND + _ENDED)
 
@@ -303,12 +303,15 @@ class Pipeline:
     def _written(self, start: Start, answer: bytes) -> bytes:
         """Return what the driver writes for a command.
 
-        ``answer`` ends it. Raises errors of the driver for values.
+        ``answer`` ends it. Raises errors of the driver: for values, and if the connection is lost.
         """
+        return self._ended(start, answer)[0]
+
+    def _ended(self, start: Start, answer: bytes) -> tuple[bytes, Any]:
         written, result = self._driven(start, answer)
         if isinstance(result, Exception):
             raise result
-        return written
+        return written, result
 
     def _driven(self, start: Start, answer: bytes) -> tuple[bytes, Any]:
         """Let the driver write a command and read an answer.

@@ -63,6 +63,14 @@ async def test_each_statement_has_its_own_answer(pipeline: Pipeline) -> None:
         assert await pipeline.connection.fetchval(NAMES) == names
 
 
+@pytest.mark.parametrize("text", ["SELECT $1::int8 + 1 AS n", "SELECT $1 || 'x' AS n"])
+async def test_a_statement_on_a_lost_connection_has_an_error_of_the_driver(pipeline: Pipeline, text: str) -> None:
+    """Its types are guessed, or read first."""
+    pipeline.connection.terminate()
+    with pytest.raises((asyncpg.InterfaceError, asyncpg.InternalClientError)):
+        await pipeline.run([Fetch(text, (1,))], SILENT_SECONDS, reads=True)
+
+
 async def test_an_error_is_the_last_answer(pipeline: Pipeline) -> None:
     steps = [Execute("BEGIN"), Fetch("SELECT 1 AS one"), Fetch("SELECT 1 / $1::int4", (0,)), Fetch("SELECT 2 AS two")]
     *_, rows, error = await pipeline.run(steps, SILENT_SECONDS, reads=True)
