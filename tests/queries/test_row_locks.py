@@ -111,9 +111,9 @@ async def test_halving_has_no_more_time_than_its_chunk(
     writing = Database.writing
 
     @asynccontextmanager
-    async def noted(self: Database, *arguments: Any) -> AsyncIterator[Transaction]:
+    async def noted(self: Database, *arguments: Any, **more: Any) -> AsyncIterator[Transaction]:
         limits.append(arguments[2])
-        async with writing(self, *arguments) as transaction:
+        async with writing(self, *arguments, **more) as transaction:
             yield transaction
 
     monkeypatch.setattr(Database, "writing", noted)
