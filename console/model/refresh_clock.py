@@ -16,6 +16,9 @@ INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # in sec
 class RefreshClock:
     """Pace polling so that it costs at most ``share`` of the time.
 
+    A clock that ``follows`` another polls at the nearest poll of that one, so that a process at rest wakes up once for
+    both. A load that delays it comes first.
+
     Each cost is spread over POLLS intervals: one read that is made once, such as the first of a page, makes the next
     polls a little later, and a cost that remains makes them as late as it requires. The first poll is not counted: it
     reads what later ones keep. ``now`` returns seconds. What clocks ``beside`` this one leave of their shares
@@ -23,6 +26,7 @@ class RefreshClock:
     """
 
     beside: Sequence[RefreshClock] = ()
+    follows: RefreshClock | None = None
 
     def __init__(self, interval: float, share: float, now: Callable[[], float] = monotonic) -> None:
         self.interval = interval
@@ -56,7 +60,11 @@ class RefreshClock:
 
     def wait(self) -> float:
         """Return the seconds until the next poll is due; 0 if it is due."""
-        return 0.0 if self._began is None else max(0.0, self._began + self.pace - self._now())
+        own = 0.0 if self._began is None else max(0.0, self._began + self.pace - self._now())
+        if self.follows is None or self._began is None or self.pace > self.interval:
+            return own
+        other = self.follows.wait()
+        return other if abs(own - other) < min(self.interval, self.follows.interval) / 2 else own
 
     def begin(self) -> None:
         """Record the start of a poll."""
@@ -83,6 +91,7 @@ class RefreshClocks:
         self.screen = RefreshClock(interval, LOAD_SHARE * 0.4, now)
         self.findings = RefreshClock(interval * SLOWER, LOAD_SHARE * 0.4, now)
         self.samples = RefreshClock(interval / QUICKER, LOAD_SHARE * 0.2, now)
+        self.findings.follows = self.samples.follows = self.screen
         self._all = (self.screen, self.findings, self.samples)
         for clock in self._all:
             clock.beside = [other for other in self._all if other is not clock]
@@ -96,6 +105,11 @@ class RefreshClocks:
     def waits(self) -> tuple[float, ...]:
         """Seconds until the next poll of each."""
         return tuple(clock.wait() for clock in self._all)
+
+    @property
+    def due(self) -> set[RefreshClock]:
+        """Clocks of which a poll is due."""
+        return {clock for clock in self._all if clock.wait() <= 0}
 
     def pick_interval(self, step: int) -> float:
         """Choose the next longer (1) or shorter (-1) interval. Return it in seconds."""

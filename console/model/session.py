@@ -283,13 +283,14 @@ class Session:
         once, self._once = self._once, False
         if self.paused and not (forced or once):
             return True
-        error_text = ""
-        begun = self.begun.is_set()
-        if begun and not self.paused:
-            error_text = await self._poll_if_due(self._poll_samples, self.clocks.samples)  # the screen shows them
+        error_text, due, begun = "", self.clocks.due, self.begun.is_set()
+        if begun and not self.paused and self.clocks.samples in due:  # the screen shows them
+            due.remove(self.clocks.samples)
+            error_text = await self._poll_step(self._poll_samples, self.clocks.samples)
         if self.findings_first and not begun:
+            due.discard(self.clocks.findings)
             error_text = await self._poll_step(self._poll_findings, self.clocks.findings)
-        if self.clocks.screen.wait() <= 0:
+        if self.clocks.screen in due:
             error_text = await self._poll_step(self._poll_screen, self.clocks.screen) or error_text
             read = True
             if not error_text:
@@ -297,17 +298,15 @@ class Session:
         if self.paused and not forced:
             self.error_text = error_text
             return True
-        if self.clocks.findings.wait() <= 0:
+        if self.clocks.findings in due:
             if read:
                 self.changed()
             read = True
             error_text = await self._poll_step(self._poll_findings, self.clocks.findings) or error_text
-        error_text = await self._poll_if_due(self._poll_samples, self.clocks.samples) or error_text
+        if self.clocks.samples in due:
+            error_text = await self._poll_step(self._poll_samples, self.clocks.samples) or error_text
         self.error_text = error_text
         return read or before != (self.shown, self.link, self.error_text)
-
-    async def _poll_if_due(self, step: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
-        return await self._poll_step(step, clock) if clock.wait() <= 0 else ""
 
     async def _poll_step(self, step: Callable[[ErrorCollector], Awaitable[None]], clock: RefreshClock) -> str:
         """Run one polling step. Return its error message, or "" if it succeeded."""

@@ -134,6 +134,7 @@ class UnstickApp(App[None]):
         self._painted: tuple[MainScreen | None, Snapshot | None] = (None, None)  # the screen that was read, and of what
         self._acting = False
         self._visited = VisitedPlaces()
+        self._header_timer: asyncio.TimerHandle | None = None
         self.help_context = HelpContext()  # what help explains first
         self._seen: set[str] | None = None  # keys of the incidents that are not new; None before the first read
         self._bind_keys(target)
@@ -174,10 +175,11 @@ class UnstickApp(App[None]):
         painting = contextlib.ExitStack()
         painting.enter_context(self.batch_update())
         self.run_worker(self._paint_first(painting), group="start")
-        self.set_interval(1.0, self._renew_header)
         self.app_resume_signal.subscribe(self, lambda _: textual_compat.repaint(self))
 
     def on_unmount(self) -> None:
+        if self._header_timer is not None:
+            self._header_timer.cancel()
         formatting.show_times(Times.RELATIVE)  # for whatever this process prints next
 
     def _watch_session(self) -> None:
@@ -262,8 +264,13 @@ class UnstickApp(App[None]):
             elif isinstance(screen, ConsoleScreen):
                 screen.renew()
 
+    def renew_header_in(self, seconds: float) -> None:
+        """Repaint the header after this time, when an age in it has grown."""
+        if self._header_timer is not None:
+            self._header_timer.cancel()
+        self._header_timer = asyncio.get_running_loop().call_later(seconds, self.call_next, self._renew_header)
+
     def _renew_header(self) -> None:
-        """Update the age of the data, which grows without any news from the database."""
         if self.front is not None:
             self.front.renew_header()
 

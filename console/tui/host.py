@@ -53,6 +53,9 @@ class Host(Protocol):
     def act(self, steps: Coroutine[Any, Any, None]) -> None:
         """Run the dialogs of an action of the screen in front, unless one is running."""
 
+    def renew_header_in(self, seconds: float) -> None:
+        """Repaint the header after this time, when an age in it has grown."""
+
     def open_node(self, node: Node) -> None:
         """Open the screen of a node."""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console.model.refresh_clock import POLLS, RefreshClock
+from console.model.refresh_clock import POLLS, RefreshClock, RefreshClocks
+from console.tui.widgets.header import is_late, old, unchanged_for
 
 
 class Time:
@@ -104,3 +105,47 @@ def test_polls_never_cost_more_than_their_share(costs: list[float]) -> None:
         time.now += clock.wait()
         poll(clock, time, cost)
     assert sum(costs) <= 0.05 * (time.now - began) * 1.000001
+
+
+def test_reads_that_are_due_about_the_same_time_are_made_together() -> None:
+    time = Time()
+    clocks = RefreshClocks(2.0, time)
+    clocks.samples.interval = 2.0
+    wakes: dict[str, list[float]] = {"screen": [], "findings": [], "samples": []}
+    for at, clock in ((0.0, clocks.screen), (0.7, clocks.samples), (1.4, clocks.findings)):
+        time.now = 100.0 + at
+        poll(clock, time, 0.001)
+    while time.now < 160:
+        time.now += min(clocks.waits)
+        due = clocks.due
+        for name, times in wakes.items():
+            if getattr(clocks, name) in due:
+                times.append(round(time.now - 100, 1))
+                poll(getattr(clocks, name), time, 0.001)
+    assert {round(b - a, 1) for a, b in zip(wakes["samples"], wakes["samples"][1:], strict=False)} == {2.0}
+    assert {round(b - a, 1) for a, b in zip(wakes["findings"], wakes["findings"][1:], strict=False)} == {10.0}
+    assert len({*wakes["screen"], *wakes["samples"], *wakes["findings"]}) == len(wakes["screen"])
+
+
+def test_a_read_that_the_load_delays_is_not_made_earlier() -> None:
+    time = Time()
+    clocks = RefreshClocks(2.0, time)
+    for _ in range(1 + POLLS):
+        poll(clocks.findings, time, 0.6)
+    assert clocks.findings.pace > 10.0
+    poll(clocks.screen, time, 0.001)
+    time.now += clocks.findings.wait() - 0.5
+    poll(clocks.screen, time, 0.001)
+    assert round(clocks.findings.wait(), 1) == 0.5
+
+
+@example(age=2.0, interval=0.2)
+@given(age=st.floats(0, 1e5), interval=st.sampled_from([0.2, 2.0, 30.0]))
+def test_a_header_is_painted_again_as_soon_as_its_age_reads_otherwise(age: float, interval: float) -> None:
+    def said(seconds: float) -> tuple[str, bool]:
+        late = is_late(seconds, interval)
+        return old(seconds, exact=late), late
+
+    same = unchanged_for(age, interval, live=True)
+    assert 0 < same <= max(5.0, 2 * interval)
+    assert {said(age + same * part) for part in (0.25, 0.5, 0.99)} == {said(age)}

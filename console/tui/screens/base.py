@@ -23,7 +23,7 @@ from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.textual_compat import lay_out, text_of
 from console.tui.widgets.engines_bar import TREND, EngineLine, EngineLines, engine_lines
 from console.tui.widgets.footer import Hint, footer_lines
-from console.tui.widgets.header import Header, header_line, is_late, old
+from console.tui.widgets.header import Header, header_line, is_late, old, unchanged_for
 from console.tui.widgets.messages import status_line
 from console.tui.widgets.tabs import tabs_line
 from console.tui.widgets.text_bar import TextBar
@@ -260,9 +260,11 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         self.renew_footer()
 
     def renew_header(self) -> None:
-        """Repaint the header: ages grow every second."""
+        """Repaint the header now, and again as soon as its age reads otherwise."""
         if self._ready:
             self._header_bar.show(self._header())
+            live = self.session.link is ConnectionState.LIVE
+            self.host.renew_header_in(unchanged_for(self.data_age, self.session.clocks.screen.interval, live=live))
 
     def renew_footer(self) -> None:
         """Update the key hints."""

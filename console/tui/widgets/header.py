@@ -46,8 +46,8 @@ class Header(Record):
 
 
 def is_late(age: float | None, interval: float) -> bool:
-    """Return True if the data is older than two intervals."""
-    return age is not None and age > max(STALE * interval, LEAST_STALE_S)
+    """Return True if the data is two intervals old."""
+    return age is not None and age >= max(STALE * interval, LEAST_STALE_S)
 
 
 def old(age: float | None, *, exact: bool) -> str:
@@ -60,6 +60,19 @@ def old(age: float | None, *, exact: bool) -> str:
     if age < FRESH_S and not exact:
         return f"<{FRESH_S:g}s old"
     return f"{formatting.age(age if age < COARSE_S else age // STEP_S * STEP_S, 1)} old"
+
+
+def unchanged_for(age: float | None, interval: float, *, live: bool) -> float:
+    """Return the seconds until a header with this age looks different.
+
+    Without a connection the seconds until the next attempt are counted.
+    """
+    if age is None or not live:
+        return 1.0
+    if age < FRESH_S and not is_late(age, interval):
+        return min(FRESH_S, max(STALE * interval, LEAST_STALE_S)) - age
+    step = 1.0 if age < COARSE_S else STEP_S
+    return step - age % step
 
 
 def header_line(width: int, header: Header) -> Content:
