@@ -9,15 +9,14 @@ and read again by their key when the operator scrolls back.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import StrEnum
 from itertools import pairwise, takewhile
 from operator import attrgetter
-from typing import Any
 
+from console.model.applied_arrangement import AppliedArrangement
 from console.model.attention import Rank, line, rank, with_ancestors
-from console.model.fields.field import Context
-from console.model.filter import NODES, Filter, uses_payloads
+from console.model.filter import NODES
 from console.model.forest import EdgeRow, Forest, ForestChange
 from console.model.list_model import NOT_READ, ON_ENTER, Arrangement, ListModel
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
@@ -54,15 +53,13 @@ class NodeList(ListModel[Node, Node]):
         self.forest = Forest[Node](leaf=self._is_leaf)
         self.key = attrgetter("id")
         self.arrangement = arrangement or Arrangement()
+        self.applied = AppliedArrangement(self.arrangement, self.forest, reader)
         self.kind = kind
         self.at = 0.0  # server time of the last read
         self.scope = ""  # the part of the list that was read, if not all of it
         self.read = False  # True once the first page was read
         self.scan_required: dict[str | None, ScanRequired] = {}
         self._reader = reader
-        self._filter: Filter | None = None  # of the arrangement, as it was applied
-        self.documents: dict[str, Sequence[Any]] = {}  # stored JSON texts that the filter compares, by node id
-        self._compared: dict[str, tuple[str, float | None]] = {}  # states of their nodes
         self._windows: dict[str | None, PageWindow] = {}
         self._scan_allowed: set[str | None] = set()
         self._next_parent = 0
@@ -275,49 +272,6 @@ class NodeList(ListModel[Node, Node]):
         gone = set(ids) - {node.id for node in page.nodes}
         if gone:
             changes.append(self.forest.remove(gone))
-
-    def arrange(self, context: Context, columns: Collection[str]) -> bool:
-        """Filter and sort the nodes as the operator has chosen.
-
-        Return True if they were not. ``columns``: titles of those that the engine has; an order by another one is not
-        applied.
-        """
-        chosen = self.arrangement.order
-        order = chosen if chosen is not None and chosen.title in columns else None
-        filtered, sorted_ = self._filter is self.arrangement.filter, self.forest.order is order
-        if not filtered:
-            self.filter_again(context)
-        if not sorted_:
-            self.forest.set_order(order)
-        return not (filtered and sorted_)
-
-    def filter_again(self, context: Context) -> None:
-        """Test all nodes, as after what they are compared with has changed."""
-        chosen = self._filter = self.arrangement.filter
-        self.forest.set_filter(None if chosen is None else lambda node: NODES.matches(chosen, node, context))
-
-    async def read_documents(self) -> str:
-        """Read the stored texts that the filter compares.
-
-        Only those of nodes that are new or have changed. Return why some are not known.
-        """
-        from console.model.selection import stored_documents
-
-        chosen, reader = self.arrangement.filter, self._reader()
-        if chosen is None or reader is None or not uses_payloads(chosen):
-            self.documents, self._compared = {}, {}
-            return ""
-        nodes = {node.id: node for node in self.forest.records()}
-        states = {id_: (node.version, node.changed_at) for id_, node in nodes.items()}
-        fresh = [node for id_, node in nodes.items() if self._compared.get(id_) != states[id_]]
-        documents, why, unread = await stored_documents(reader, chosen, fresh)
-        self.documents |= documents
-        for node in unread:  # asked again at the next refresh
-            del states[node.id]
-        self._compared = states
-        if fresh:
-            self._filter = Filter()  # not the chosen one, so that this is applied again
-        return why
 
     @property
     def records(self) -> Sequence[Node]:

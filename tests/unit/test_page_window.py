@@ -189,11 +189,11 @@ def test_lists_that_share_an_arrangement_follow_it_when_they_are_shown() -> None
     one, other = lists = [NodeList(lambda: None, ListKind.TREE, shared) for _ in range(2)]
     for each in lists:
         each.forest.set_children(None, map(node, (1, 2, 10)), complete=True)
-        assert each.arrange(NOTHING, ["title"])
-        assert not each.arrange(NOTHING, ["title"]), "what has not changed is not applied again"
+        assert each.applied.arrange(NOTHING, ["title"])
+        assert not each.applied.arrange(NOTHING, ["title"]), "what has not changed is not applied again"
         assert [each.forest.id_at(row) for row in range(len(each.forest))] == [node(10).id, node(1).id]
     shared.filter = None
-    assert one.arrange(NOTHING, ["title"])
+    assert one.applied.arrange(NOTHING, ["title"])
     assert (len(one.forest), len(other.forest)) == (3, 2)
-    assert other.arrange(NOTHING, ["status"])
+    assert other.applied.arrange(NOTHING, ["status"])
     assert (len(other.forest), other.forest.order, one.forest.order) == (3, None, shared.order)

@@ -125,7 +125,7 @@ class TreeScreen(ListScreen):
             return
         change = await node_list.refresh(self.table.visible_ids)
         await self._bring(node_list)
-        if why := await node_list.read_documents():
+        if why := await node_list.applied.read_documents():
             self.say(f"{why[:1].upper()}{why[1:]}.", "warn")
         self.session.read(node_list.at)
         if node_list is self.node_list and self.alive:
@@ -170,7 +170,7 @@ class TreeScreen(ListScreen):
         """Paint what a refresh of the list has changed."""
         self._show(node_list)
         if self.filter and any(term.field in TIME_DEPENDENT for term in self.filter.terms):
-            node_list.filter_again(self.context())
+            node_list.applied.filter_again(self.context())
         self._sync_codes()
         self.table.sync(change.cells, context=self.context())
         if change.vanished is not None:
@@ -202,7 +202,7 @@ class TreeScreen(ListScreen):
             self.look.put_columns(self._columns())
             self.table.show(node_list.forest)
             self._codes = None
-        if node_list.arrange(self.context(), [column.title for column in self.look.columns]):
+        if node_list.applied.arrange(self.context(), [column.title for column in self.look.columns]):
             self.table.sync()
 
     def times_changed(self) -> None:
@@ -402,7 +402,7 @@ class TreeScreen(ListScreen):
             now=self.node_list.at,
             ascii=self.host.ascii,
             codes=self.session.findings.codes,
-            documents=self.node_list.documents,
+            documents=self.node_list.applied.documents,
         )
 
     def set_filter(self, filter: Filter | None) -> None:
