@@ -31,6 +31,11 @@ class PageWindow:
         return self._keys[high] if high < len(self._keys) else None
 
     @property
+    def partial(self) -> bool:
+        """True if there are pages before or after the loaded ones."""
+        return self.after is not None or self.low > 0
+
+    @property
     def reached(self) -> int:
         """Number of pages from the top to the last loaded page."""
         return self.low + len(self._pages)

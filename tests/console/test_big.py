@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from console.model.node_list import UNHEALTHY_NODES, NodeList
+from console.model.attention_first import UNHEALTHY_NODES
+from console.model.node_list import NodeList
 from console.model.page_window import MAX_PAGES
 from console.tui import keymap
 from console.tui.screens.tree import TreeScreen
@@ -120,8 +121,7 @@ async def test_a_job_of_a_hundred_thousand_tasks(
             await tui.press("right")
         await until_read(tui, lambda: "Shard000001 v1" in tui.text)
         node_id, forest = eternaltwin_db.id(job, "job"), node_list(tui).forest
-        window = node_list(tui).window(node_id)
-        assert window is not None
+        window = node_list(tui).pages.window(node_id)
         await walk(tui, "pagedown", lambda: window.low >= 5)
         assert forest.loaded <= MAX_LOADED + 1
         assert first_paged(tui, node_id) == f"Shard{100 * window.low + 1:06} v1", "the pages far above were evicted"
@@ -145,7 +145,9 @@ async def test_home_end_and_an_id_among_many_jobs(
         await tui.press("space")
         await tui.wait_for("1 marked")
         await tui.press("end")
-        await tui.wait_for(lambda: forest.cursor_row == len(forest) - 1 and not node_list(tui).has_after(None))
+        await tui.wait_for(
+            lambda: forest.cursor_row == len(forest) - 1 and node_list(tui).pages.window(None).after is None
+        )
         assert forest.loaded <= MAX_LOADED
         assert eternaltwin_db.id(oldest, "job") in forest
         assert eternaltwin_db.id(newest, "job") not in forest
@@ -153,7 +155,7 @@ async def test_home_end_and_an_id_among_many_jobs(
         await tui.press("home")
         await tui.wait_for(lambda: forest.cursor_row == 0 and eternaltwin_db.id(newest, "job") in forest)
         assert forest.loaded <= MAX_LOADED
-        assert node_list(tui).has_after(None)
+        assert node_list(tui).pages.window(None).after is not None
         assert forest.marks == {eternaltwin_db.id(newest, "job")}
         await find(tui, eternaltwin_db.id(oldest, "job"))
         await tui.press("enter")
@@ -172,7 +174,7 @@ async def test_the_way_to_the_end_stops_at_a_key(
         await tui.wait_for("Reading to the end")
         await tui.press("up", "up")
         await tui.wait_for(lambda: not tree(tui).reading)
-        assert node_list(tui).has_after(None)
+        assert node_list(tui).pages.window(None).after is not None
 
 
 @proof
@@ -250,8 +252,7 @@ async def test_a_task_with_fifty_thousand_children(
         async with answering(tui, proxy):
             await tui.press("right")
         await until_read(tui, lambda: len(forest.children(EstuaryDb.id(parent)) or ()) == 100)
-        window = node_list(tui).window(EstuaryDb.id(parent))
-        assert window is not None
+        window = node_list(tui).pages.window(EstuaryDb.id(parent))
         await walk(tui, "pagedown", lambda: window.low >= 3)
         assert len(forest.children(EstuaryDb.id(parent)) or ()) <= MAX_LOADED
 

@@ -199,7 +199,7 @@ class TreeDriver(ListDriver):
 
     async def open(self) -> None:
         await self.tui.press(self.target.key)
-        await self.until(lambda: self.page.node_list is not None and self.page.node_list.read)
+        await self.until(lambda: self.page.node_list is not None and self.page.node_list.pages.read)
         forest = self.page.node_list.forest
 
         def unread() -> list[str]:

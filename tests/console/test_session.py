@@ -12,7 +12,8 @@ import msgspec
 import pytest
 
 from console.model import run_work
-from console.model.node_list import ListKind, NodeList
+from console.model.node_list import NodeList
+from console.model.node_pages import ListKind
 from console.model.run_work import RunWork
 from console.model.session import ConnectionState, Session
 from queries.actions import perform
@@ -120,7 +121,7 @@ async def test_a_node_is_revealed_wherever_its_page_is(eternaltwin_db: Eternaltw
     assert await node_list.reveal(page.nodes[0])
     assert node_list.forest.reveal(eternaltwin_db.id(tasks[-1]))
     assert node_list.forest.cursor == eternaltwin_db.id(tasks[-1])
-    assert node_list.has_more(None)
+    assert node_list.pages.window(None).partial
     await eternaltwin_db.sql("DELETE FROM job")
     assert not await NodeList(lambda: reader, ListKind.TREE).reveal(page.nodes[0])
 
@@ -133,12 +134,12 @@ async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(
     node_list = NodeList(lambda: reader, ListKind.TREE)
     await node_list.refresh([])
     node_list.forest.expand(eternaltwin_db.id(job, "job"))
-    await node_list.below(eternaltwin_db.id(job, "job"))
+    await node_list.pages.first(eternaltwin_db.id(job, "job"))
     assert node_list.forest.children(eternaltwin_db.id(job, "job")) == ()
     task = await eternaltwin_db.task(job)
     news = await node_list.refresh([eternaltwin_db.id(job, "job")])
     assert "phase" in news.cells[eternaltwin_db.id(job, "job")]
-    await node_list.below(eternaltwin_db.id(job, "job"))
+    await node_list.pages.first(eternaltwin_db.id(job, "job"))
     assert node_list.forest.children(eternaltwin_db.id(task)) == (), "a task has nothing to unfold"
     await eternaltwin_db.sql("DELETE FROM job")
     news = await node_list.refresh([eternaltwin_db.id(job, "job"), eternaltwin_db.id(task)])
@@ -155,7 +156,7 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
     node_list = NodeList(lambda: reader, ListKind.TREE)
     await node_list.refresh([])
     node_list.forest.expand(eternaltwin_db.id(job, "job"))
-    await node_list.below(eternaltwin_db.id(job, "job"))
+    await node_list.pages.first(eternaltwin_db.id(job, "job"))
     nodes = reader.nodes
 
     async def counted(ids: Iterable[str]) -> Page:
@@ -186,8 +187,8 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
 
 async def test_a_list_without_an_engine_reads_nothing() -> None:
     node_list = NodeList(lambda: None, ListKind.LIVE)
-    assert await node_list.first() is None
-    assert await node_list.more(None) is None
+    assert await node_list.pages.first() is None
+    assert await node_list.pages.more(None) is None
     await node_list.refresh([])
     assert node_list.forest.loaded == 0
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from console.model.node_list import SIBLINGS_READ, NodeList
+from console.model.attention_first import SIBLINGS_READ
+from console.model.node_pages import NodePages
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -107,15 +107,15 @@ async def test_a_key_that_is_pressed_while_the_first_rows_come_in_is_not_undone(
     """Move the cursor while the nodes that need attention are read, as a key does."""
     for number in range(5):
         await eternaltwin_db.job(age=3600 * number)
-    bring, moved = NodeList.bring, list[str | None]()
+    sort, moved = NodePages.sort, list[str | None]()
 
-    async def during_a_key(self: NodeList, ids: Sequence[str]) -> None:
-        await bring(self, ids)
+    def during_a_key(self: NodePages, parent_id: str | None) -> None:
+        sort(self, parent_id)
         if not moved:
             self.forest.move(2)
             moved.append(self.forest.cursor)
 
-    monkeypatch.setattr(NodeList, "bring", during_a_key)
+    monkeypatch.setattr(NodePages, "sort", during_a_key)
     async with run_tui(eternaltwin, tmp_path, size=(120, 35)) as tui:
         await tui.wait_for("● live", lambda: tui.app.session.findings_loaded and len(tree(tui).forest))
         assert moved[0] is not None

@@ -9,12 +9,13 @@ from unittest import mock
 import hypothesis.strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from console.model import node_list
+from console.model import node_pages
 from console.model.fields.field import NOTHING
 from console.model.filter import NODES, parse
 from console.model.forest import EdgeRow, tail_id
 from console.model.list_model import Arrangement
-from console.model.node_list import ListKind, NodeList
+from console.model.node_list import NodeList
+from console.model.node_pages import ListKind
 from console.model.order import Order
 from console.model.page_window import MAX_PAGES, PageWindow
 from queries.records.node import Node, Page, Phase
@@ -59,9 +60,9 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         self.table.keys = list(range(0, 400, 4))
         self.late: set[int] = set()
         self.marked: set[int] = set()
-        self.sifted = mock.patch.object(node_list, "MAX_FILTERED_PAGES", SOME)
+        self.sifted = mock.patch.object(node_pages, "MAX_FILTERED_PAGES", SOME)
         self.sifted.start()
-        asyncio.run(self.node_list.first())
+        asyncio.run(self.node_list.pages.first())
 
     @property
     def held(self) -> list[int]:
@@ -70,9 +71,9 @@ class ReadingUpAndDown(RuleBasedStateMachine):
     @rule(pages=st.integers(1, 2 * MAX_PAGES))
     def down(self, pages: int) -> None:
         for _ in range(pages):
-            if self.node_list.has_after(None):
+            if self.node_list.pages.window(None).after is not None:
                 last, gone = self.held[-1:], [key for key in self.table.keys if self.held[-1:] < [key]]
-                asyncio.run(self.node_list.more(None))
+                asyncio.run(self.node_list.pages.more(None))
                 assert self.held[-1:] >= last
                 assert not gone or self.held[-1] > last[0], "the next page is read"
                 self.forest.move(1000)
@@ -82,12 +83,12 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         for _ in range(pages):
             if self.forest.index("\0before") is not None:
                 self.forest.move(-1000)
-                asyncio.run(self.node_list.before(None))
+                asyncio.run(self.node_list.pages.before(None))
                 assert self.forest.cursor != "\0before" or self.forest.index("\0before") is not None
 
     @rule()
     def home(self) -> None:
-        asyncio.run(self.node_list.first())
+        asyncio.run(self.node_list.pages.first())
         assert self.held == self.table.keys[:SIZE]
 
     @rule(key=NUMBERS)
@@ -144,8 +145,7 @@ class ReadingUpAndDown(RuleBasedStateMachine):
         held, keys = self.held, self.table.keys
         between = {key for key in keys if held and held[0] < key < held[-1]}
         assert between - set(held) <= self.late
-        window = self.node_list.window(None)
-        assert window is not None
+        window = self.node_list.pages.window(None)
         assert (self.forest.index("\0before") is not None) == (window.low > 0)
         assert (self.forest.index(tail_id(None)) is not None) == (window.after is not None)
 
@@ -157,11 +157,11 @@ class ReadingUpAndDown(RuleBasedStateMachine):
     def teardown(self) -> None:
         """Reading all the way up and down again finds every row of the table once."""
         while self.forest.index("\0before") is not None:
-            asyncio.run(self.node_list.before(None))
-        asyncio.run(self.node_list.first())
+            asyncio.run(self.node_list.pages.before(None))
+        asyncio.run(self.node_list.pages.first())
         seen = self.held
-        while self.node_list.has_after(None):
-            asyncio.run(self.node_list.more(None))
+        while self.node_list.pages.window(None).after is not None:
+            asyncio.run(self.node_list.pages.more(None))
             seen += [key for key in self.held if key > (seen[-1] if seen else -1)]
         assert seen == self.table.keys
         self.sifted.stop()

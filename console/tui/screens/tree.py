@@ -12,7 +12,8 @@ from console.model.fields.node import COLUMNS, FIELDS, previewed
 from console.model.filter import Filter, uses_payloads
 from console.model.forest import EdgeRow, ForestChange
 from console.model.list_model import NOT_READ, WITH_FILTER, Arrangement
-from console.model.node_list import FAR_LEVELS, ListKind, NodeList
+from console.model.node_list import FAR_LEVELS, NodeList
+from console.model.node_pages import ListKind
 from console.model.session import in_front
 from console.text import formatting
 from console.text.spans import Spans
@@ -26,6 +27,7 @@ from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
 from queries.contract import engine_options
 from queries.db.errors import attempting
+from queries.read.reader import PAGE_NODES
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
@@ -91,9 +93,9 @@ class TreeScreen(ListScreen):
             return []
         node_list = self.node_list
         all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
-        live = formatting.scope_note(node_list.scope) if node_list.scope else "most urgent first"
+        live = formatting.scope_note(node_list.pages.scope) if node_list.pages.scope else "most urgent first"
         arrangement = self.arrangement()
-        by_page = "" if node_list.ordered or arrangement else ", attention first in each page"
+        by_page = "" if node_list.attention.ordered or arrangement else ", attention first in each page"
         kind = all_jobs + by_page if self._kind is ListKind.TREE else f"unfinished, {live}"
         return [self._label, kind, *arrangement]
 
@@ -102,17 +104,17 @@ class TreeScreen(ListScreen):
         return super().offers(key) and not useless.get(key.id)
 
     def note(self) -> str:
-        if not self.node_list.read:
+        if not self.node_list.pages.read:
             return ""
         loaded = [] if self.filter else [f"{self.forest.loaded}{'+' if self.more() else ''}"]
         return "  ".join([*self.count(), *loaded])
 
     def more(self) -> bool:
-        return self.node_list.has_more(None) or bool(self.node_list.scope)
+        return self.node_list.pages.window(None).partial or bool(self.node_list.pages.scope)
 
     @property
     def partial(self) -> bool:
-        return self.node_list.partial
+        return self.node_list.pages.partial
 
     def node(self, record: Node) -> Node:
         return record
@@ -127,28 +129,16 @@ class TreeScreen(ListScreen):
         await self._bring(node_list)
         if why := await node_list.applied.read_documents():
             self.say(f"{why[:1].upper()}{why[1:]}.", "warn")
-        self.session.read(node_list.at)
+        self.session.read(node_list.pages.at)
         if node_list is self.node_list and self.alive:
             await self.paint(lambda: self._paint(node_list, change))
 
     async def _bring(self, node_list: NodeList) -> None:
-        """Put first the nodes that need attention.
-
-        This happens once for each visit, and again as soon as the findings are known. A row that keeps its place is
-        easier to follow than one that is in order.
-        """
-        visit = self._visit, self.session.findings_loaded
-        if node_list.visit == visit:
-            return
-        filling = node_list.visit is None or not node_list.visit[1]
-        forest = node_list.forest
-        at_top, cursor = filling and forest.cursor_row == 0, forest.cursor
-        node_list.visit = visit
+        """Put first the nodes that need attention."""
         beginning = f"{self._label}/"
+        unhealthy = (id_ for id_ in self.session.findings.codes if id_.startswith(beginning))
         with attempting(lambda error: self.say(f"The order was not read: {error}", "warn")):
-            await node_list.bring([id_ for id_ in self.session.findings.codes if id_.startswith(beginning)])
-        if at_top and forest.cursor == cursor:  # the first rows come in, and the operator has not moved meanwhile
-            forest.move(-len(forest))
+            await node_list.attention.bring(unhealthy, (self._visit, self.session.findings_loaded))
 
     def _choose(self) -> NodeList:
         """Return the list to show.
@@ -214,8 +204,8 @@ class TreeScreen(ListScreen):
         return recorded(COLUMNS, engine.not_recorded, (s.native for s in engine.spec.statuses)) if engine else COLUMNS
 
     def notice(self) -> tuple[str, str]:
-        node_list = None if self._label is None else self.node_list
-        return empty_state.why(self.session, node_list, self.search_hint() if self.filter else "")
+        pages = None if self._label is None else self.node_list.pages
+        return empty_state.why(self.session, pages, self.search_hint() if self.filter else "")
 
     def renew_header(self) -> None:
         super().renew_header()
@@ -233,27 +223,27 @@ class TreeScreen(ListScreen):
         return views.preview(
             row,
             width,
-            now=self.node_list.at,
+            now=self.node_list.pages.at,
             helps=self.helps(),
-            facts=previewed(row, self.node_list.at, self.engine),
+            facts=previewed(row, self.node_list.pages.at, self.engine),
             problems=self.session.findings.of(row.id),
             children=self.node_list.forest.below(row.id)[:CHILDREN_SHOWN],
         )
 
     @on(ListTable.Expand)
     def _expand(self, message: ListTable.Expand) -> None:
-        self._fetch(self.node_list, message.id, self.node_list.below(message.id))
+        self._fetch(self.node_list, message.id, self.node_list.pages.first(message.id))
 
     @on(ListTable.More)
     def _more(self, message: ListTable.More) -> None:
         node_list, parent_id = self.node_list, message.parent_id
-        if not node_list.read:
+        if not node_list.pages.read:
             return
         if message.scan_required:
             self._confirm_scan(node_list, parent_id)
             return
         if message.before:
-            self._fetch(node_list, parent_id, node_list.before(parent_id), before=True)
+            self._fetch(node_list, parent_id, node_list.pages.before(parent_id), before=True)
             return
         if self.filter and not message.asked:
             self._filter_pages += 1
@@ -261,12 +251,12 @@ class TreeScreen(ListScreen):
                 node_list.forest.set_tail(parent_id, EdgeRow.MORE, WITH_FILTER)
                 self.table.sync()
                 return
-        self._fetch(node_list, parent_id, node_list.more(parent_id))
+        self._fetch(node_list, parent_id, node_list.pages.more(parent_id))
 
     def _confirm_scan(self, node_list: NodeList, parent_id: str | None) -> None:
         from console.tui.screens.confirm_scan import confirm_scan
 
-        scan_required = node_list.scan_required.get(parent_id)
+        scan_required = node_list.pages.scan_required.get(parent_id)
         if scan_required is not None:
             confirm_scan(self.app, [scan_required], lambda: self._scan(node_list, parent_id))
 
@@ -276,12 +266,12 @@ class TreeScreen(ListScreen):
         else:
             node_list.forest.set_tail(parent_id, EdgeRow.LOADING)
             self.table.sync()
-            self._fetch(node_list, parent_id, node_list.below(parent_id, allow_scan=True))
+            self._fetch(node_list, parent_id, node_list.pages.first(parent_id, allow_scan=True))
 
     @on(ListTable.Edge)
     def _edge(self, message: ListTable.Edge) -> None:
         node_list, parent_id = self.node_list, message.parent_id
-        if not node_list.read:
+        if not node_list.pages.read:
             return
         if message.side < 0:
             self._fetch(node_list, None, self._first(node_list))
@@ -291,8 +281,8 @@ class TreeScreen(ListScreen):
             self._fetch(node_list, parent_id, self._last(node_list, parent_id))
 
     async def _first(self, node_list: NodeList) -> None:
-        await node_list.first()
-        node_list.visit = None
+        await node_list.pages.first()
+        node_list.attention.visit = None
         await self._bring(node_list)
         self.table.sync()
         self.table.action_edge(-1)
@@ -302,17 +292,18 @@ class TreeScreen(ListScreen):
 
         The first pages are evicted. Moving the cursor stops the reading.
         """
-        forest, self._seeking = node_list.forest, True
-        while self._seeking and node_list is self.node_list and node_list.has_after(parent_id):
-            before = node_list.reached(parent_id)
-            if await node_list.more(parent_id) is None or not self._seeking:
+        forest, pages, self._seeking = node_list.forest, node_list.pages, True
+        while self._seeking and node_list is self.node_list and pages.window(parent_id).after is not None:
+            before = pages.window(parent_id).reached
+            if await pages.more(parent_id) is None or not self._seeking:
                 break
             forest.move(len(forest))
             self.table.sync()
             self.table.follow()
-            if node_list.reached(parent_id) == before:
+            reached = pages.window(parent_id).reached
+            if reached == before:
                 return  # not read; the row at the end says why
-            self.say(f"Reading to the end: about {node_list.reached(parent_id):,} so far. An arrow key stops it.")
+            self.say(f"Reading to the end: about {reached * PAGE_NODES:,} so far. An arrow key stops it.")
         self.say("")
         self._to_end = self._seeking and forest.row(len(forest) - 1).parent_id != parent_id  # those of an ancestor
 
@@ -399,7 +390,7 @@ class TreeScreen(ListScreen):
 
     def context(self) -> Context:
         return Context(
-            now=self.node_list.at,
+            now=self.node_list.pages.at,
             ascii=self.host.ascii,
             codes=self.session.findings.codes,
             documents=self.node_list.applied.documents,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.model.node_list import ListKind, NodeList
+from console.model.node_pages import ListKind, NodePages
 from console.model.session import Session
 from console.text import formatting
 from queries.actions.plan import count_nodes
@@ -12,28 +12,26 @@ from queries.workspace import Workspace
 ONLY_LOADED = "Only loaded rows are filtered. l: all unfinished, f: search the database."
 
 
-def why(session: Session, node_list: NodeList | None, search_hint: str = "") -> tuple[str, str]:
+def why(session: Session, pages: NodePages | None, search_hint: str = "") -> tuple[str, str]:
     """Return headline and details for an empty tree or list of nodes.
 
     ``search_hint``: of a filtered list, how to search the database.
     """
     if session.workspace is None:
         return _unconnected(session)
-    if node_list is None:
+    if pages is None:
         headline = "This database contains no known task engine."
         return headline, _expected(session.workspace)
-    if not node_list.read:
+    if not pages.read:
         return "Reading …", session.error_text
-    if search_hint and node_list.forest.loaded:
-        more = f"\n{ONLY_LOADED}" if node_list.kind is ListKind.TREE else ""
-        loaded = count_nodes(node_list.forest.loaded, ())
+    if search_hint and pages.forest.loaded:
+        more = f"\n{ONLY_LOADED}" if pages.kind is ListKind.TREE else ""
+        loaded = count_nodes(pages.forest.loaded, ())
         return "The filter hides all loaded rows.", f"{search_hint}esc clears the filter · {loaded}{more}"
-    if node_list.scope:
-        note = formatting.scope_note(node_list.scope)
+    if pages.scope:
+        note = formatting.scope_note(pages.scope)
         return "Nothing to show.", f"{note[:1].upper()}{note[1:]}."
-    return (
-        ("There are no jobs.", "") if node_list.kind is ListKind.TREE else ("Nothing is unfinished.", "esc goes back")
-    )
+    return ("There are no jobs.", "") if pages.kind is ListKind.TREE else ("Nothing is unfinished.", "esc goes back")
 
 
 def _unconnected(session: Session) -> tuple[str, str]:
