@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import AsyncIterator, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -26,7 +26,7 @@ from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
-from queries.db.errors import DatabaseError, LockedError, LostError, MissingError, UnknownIdError, attempted
+from queries.db.errors import DatabaseError, LockedError, LostError, UnknownIdError, attempted
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.read import changes
@@ -35,48 +35,19 @@ from queries.read.blockers import row_locked
 from queries.read.question import NOW, Question
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
-from queries.records.action import Durability
-from queries.records.audit import AuditLogEntry, Origin
 from queries.records.change import Changes, ChangeSource
 from queries.records.finding import Finding, Findings, Incident, SkippedFinding
 from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
-from queries.write import audit_chain, audit_log
-from queries.write.audit_log import Subject
-from queries.write.failover import Journal
-from queries.write.receipts import Receipt, Receipts
-from queries.write.transaction_mark import TransactionMark
+from queries.write.audit_choice import AuditLog
+from queries.write.audit_log import Criteria, TableState
 
-NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
-NO_TABLE = "the database has no table for images: `unstick init` creates it"
-NO_INSERT = "The role {role} may not write the audit log, because it has no INSERT on the table unstick.audit_log"
-LOCAL_LOG = (
-    "{why}. The owner of the table grants what is missing with `unstick init --operator {role}`."
-    " --local-log changes rows anyway, and writes the entries to a file of this user"
-)
-NO_RUNS = "it needs the audit log table, and the right to write and read it: `unstick init` creates it"
-OLD_TABLE = "the audit log table is from an earlier version: `unstick init` adds what it needs"
-_CLOSED = (
-    "The audit log is the table unstick.audit_log. The role {role} may not read it, because it has no SELECT on it."
-)
-_POLICIES = (
-    "Row-level policies on unstick.audit_log or unstick.audit_images may hide entries from the role {role}, so nothing"
-    " is said of them. A superuser, a role with BYPASSRLS or the owner sees all."
-)
 _NO_CHANGES = "{cursor!r} is not a cursor of this list. --after takes the cursor at the end of the previous page."
 _ACTIONS = "recorded: each action of an operator through unstick"
 TRUST_KEPT_SECONDS = 0.5
 DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
 SCHEMAS_NAMED = 3  # schemas that a reason names
 IDS_SUGGESTED = 3  # ids that are suggested for an incomplete one
-
-
-def _doubtful_audit_log(trust: Trust) -> str:
-    """Return why writing an audit entry could run code of an untrusted role, or ""."""
-    tables = ("audit_log", "audit_images")
-    return trust.unreadable("unstick", tables) or next(
-        filter(None, (trust.unwritten("unstick", t) for t in tables)), ""
-    )
 
 
 def _few(schemas: Sequence[str]) -> str:
@@ -126,16 +97,16 @@ class Workspace:
         self.broken: tuple[BrokenFolder, ...] = outside.broken
         self._all_engines = (*builtin(), *outside.engines)
         self.expected = expected(self._all_engines)
-        self.local_file = audit_log.File(file, self._origin)  # also where the table is used
-        self.audit_log: audit_log.Log = self.local_file  # where entries are written
-        self.readable_log: audit_log.Log = self.local_file  # whose entries are shown
-        self.no_audit_log = ""  # why no change can be recorded where it must be, or ""
-        self.no_images = ""  # why no images of changed rows are kept, or ""
-        self.no_runs = NO_RUNS  # why the audit log table cannot hold runs, or ""
-        self.audit_log_closed = ""  # why the table's entries are not shown, or ""
-        self.journal = Journal(self.database, self.local_file)
+        self.audit_log = AuditLog(
+            self.database,
+            file,
+            server=lambda: self.server,
+            reader=self.reader,
+            context=context,
+            images=images,
+            local_log=local_log,
+        )
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
-        self.receipts = Receipts(self.local_file.path.parent)
         self.server_findings = ServerFindings(self.database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._safe: dict[
@@ -143,10 +114,7 @@ class Workspace:
         ] = {}  # monotonic time of the last `admit` without a reason, and its schemas
         self._overrides = overrides or {}
         self._schema = schema
-        self._context = context
         self._trusted = trusted
-        self.keeps_values = images  # False: the audit log has no value of a changed row
-        self._local_log = local_log
         self._later = False
 
     async def open(self, *, later: bool = False) -> Workspace:
@@ -176,7 +144,6 @@ class Workspace:
             engines, (catalog, types, doubts, (there,)) = await self._catalog()
         labels = {reader.detected.full: label for label, reader in self.engines.items()} if renew else {}
         detection = detect(engines, catalog, types, doubts, self._schema, labels)
-        state = audit_log.TableState(**there)
         self.declined, self.locked = detection.declined, detection.locked
         before = {reader.detected.full: reader for reader in self.engines.values()}
         self.engines = {}
@@ -197,36 +164,7 @@ class Workspace:
         self.server_findings.engines = tuple(reader.detected for reader in self.engines.values())
         if not self._later:
             await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
-        self._use_log(state, _doubtful_audit_log(Trust(doubts)) if state.exists else "")
-
-    def _use_log(self, state: audit_log.TableState, doubt: str) -> None:
-        """Choose where entries are written and read.
-
-        ``doubt``: why the table is not trusted, or "".
-        """
-        role, readable = self.server.role, state.readable and not state.policies and not doubt
-        table = audit_log.Table(self.database, state, readable=readable)
-        self.audit_log = table if state.writable and not doubt else self.local_file
-        self.readable_log = table if readable else self.audit_log
-        self.no_audit_log = ""
-        if state.exists and not self._in_table and not self._local_log:
-            why = f"the table unstick.audit_log is not used: {doubt}" if doubt else NO_INSERT
-            self.no_audit_log = LOCAL_LOG.format(why=why.format(role=role), role=role)
-        self.no_images = ""
-        if not self.keeps_values:
-            self.no_images = NO_IMAGES
-        elif self._in_table and state.policies:
-            self.no_images = _POLICIES.format(role=role)
-        elif self._in_table and not (state.images and readable):
-            self.no_images = NO_TABLE
-        if doubt:
-            closed = f"The table unstick.audit_log is not used: {doubt}."
-        else:
-            closed = (_POLICIES if state.readable else _CLOSED).format(role=role)
-        self.no_runs = "" if self._in_table and readable else NO_RUNS
-        if not self.no_runs and not (state.runs and state.images):
-            self.no_runs = OLD_TABLE
-        self.audit_log_closed = closed if state.exists and not readable else ""
+        self.audit_log.choose(TableState(**there), Trust(doubts))
 
     async def detect_again(self) -> None:
         """Detect again if the last detection is old, or found a locked table.
@@ -318,8 +256,8 @@ class Workspace:
         an earlier part of the same run asked; its answer counts for TRUST_KEPT_SECONDS if only trusted roles can create
         triggers on these tables.
         """
-        if self.no_audit_log:
-            return Question([], lambda _: (self.no_audit_log, ()))
+        if self.audit_log.no_entries:
+            return Question([], lambda _: (self.audit_log.no_entries, ()))
         asked_for = (reader, action.name, action.privileges)
         at, path = self._safe.get(asked_for, (-math.inf, ()))
         if again and at > time.monotonic() - TRUST_KEPT_SECONDS:
@@ -329,7 +267,7 @@ class Workspace:
 
     def _admitted(self, reader: Reader, action: Action, trust: Trust) -> tuple[str, tuple[str, ...]]:
         asked_for = (reader, action.name, action.privileges)
-        if self._in_table and (why := _doubtful_audit_log(trust)):
+        if why := self.audit_log.doubt(trust):
             return why, ()
         detected = msgspec.structs.replace(
             reader.detected, unsafe=unsafe(reader.engine, reader.detected.schema, reader.detected.relations, trust)
@@ -347,15 +285,6 @@ class Workspace:
         if self.database.server is None:
             raise LostError("There is no connection yet.")
         return self.database.server
-
-    @property
-    def audit_log_place(self) -> str:
-        """Destination of entries: "table", or the path of a file."""
-        return self.audit_log.place
-
-    @property
-    def _in_table(self) -> bool:
-        return self.audit_log is not self.local_file
 
     def named(self, label: str, local: str = "") -> Reader:
         """Return the reader for a label.
@@ -415,56 +344,6 @@ class Workspace:
         ]
         return " or ".join(forms[:IDS_SUGGESTED])
 
-    async def audit_entries(
-        self,
-        cursor: str | None = None,
-        limit: int = 100,
-        node_id: str | None = None,
-        conditions: audit_log.Criteria = audit_log.ALL,
-    ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
-        """Return entries, newest first, and the cursor of the next page.
-
-        Raises DatabaseError, UnknownIdError. ``node_id`` selects the entries about one node. Entries under another
-        form of its label are included; those about a node with the same key in another schema are not.
-        """
-        return await audit_log.page(self.readable_log, cursor, limit, self._subject(node_id), conditions)
-
-    async def find_entries(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
-        """Return the entry of the id ``name``, or the entries of that run, newest first.
-
-        ``changes``: read the rows of an entry; those of a run are not read. Raises UnknownIdError, DatabaseError.
-        """
-        if not audit_log.is_id(name):
-            raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
-        log = self.readable_log
-        entry = await log.entry(name, changes=changes)
-        entries = () if entry is None else (entry,)
-        if entry is None or entry.run == name:  # it may have begun in a file
-            entries = (*await log.of_run(name), *entries)
-        if not entries and self.audit_log_closed:
-            raise DatabaseError(self.audit_log_closed)
-        if not entries:
-            raise MissingError(f"The audit log has no entry {name}. `unstick audit` lists the entries.")
-        return entries
-
-    def audit_stream(
-        self, node_id: str | None = None, conditions: audit_log.Criteria = audit_log.ALL
-    ) -> AsyncIterator[AuditLogEntry]:
-        """Yield the entries of all pages of `audit_entries`, in bounded memory.
-
-        Raises DatabaseError, UnknownIdError.
-        """
-        return self.readable_log.entries(None, self._subject(node_id), conditions)
-
-    async def verify_audit_log(self, heads: Iterable[str] = ()) -> audit_chain.Verification:
-        """Verify the hash chain of the table, or else of the local file.
-
-        Raises DatabaseError. ``heads``: those that were exported earlier.
-        """
-        if self.audit_log_closed:
-            raise DatabaseError(self.audit_log_closed)
-        return await self.readable_log.verify(heads)
-
     async def changed(
         self,
         since: float | None = None,
@@ -497,8 +376,8 @@ class Workspace:
 
         async def of_audit_log() -> ChangeSource:
             after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
-            criteria = audit_log.Criteria(since=before.since, changes=False)
-            entries, why = await self.done(None, limit + 1, after, criteria)
+            criteria = Criteria(since=before.since, changes=False)
+            entries, why = await self.audit_log.newest(None, limit + 1, after, criteria)
             pages[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
             return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
 
@@ -517,52 +396,6 @@ class Workspace:
         """Return the server's time in seconds since 1970. Raises DatabaseError."""
         async with self.database.reading() as transaction:
             return await NOW.answer(transaction)
-
-    async def done(
-        self,
-        node_id: str | None,
-        most: int,
-        cursor: str | None = None,
-        conditions: audit_log.Criteria = audit_log.ALL,
-    ) -> tuple[tuple[AuditLogEntry, ...], str]:
-        """Return the newest entries about a node, and why others cannot be read, or "".
-
-        Raises an error of NO_CONNECTION only, because the rest of the node can be shown without entries.
-        """
-        answer = await attempted(self.audit_entries(cursor, most, node_id, conditions))
-        return ((), answer.line) if isinstance(answer, DatabaseError) else (answer[0], self.audit_log_closed)
-
-    def keep_receipt(self, mark: TransactionMark, entry: AuditLogEntry, durability: Durability) -> None:
-        """Keep a receipt of a commit if a failover may lose it."""
-        if durability.losable:
-            receipt = Receipt(
-                mark=mark,
-                entry=msgspec.structs.replace(entry, changes=()),
-                database=self.server.database,
-                system_identifier=self.server.system_identifier,
-                table=self._in_table,
-                durability=durability,
-                at=time.time(),
-            )
-            self.receipts.add(receipt)
-
-    def _origin(self) -> Origin:
-        server = self.server
-        return Origin(
-            database=server.database,
-            host=server.host,
-            port=server.port,
-            system_identifier=server.system_identifier or "",
-            context=self._context,
-        )
-
-    def _subject(self, node_id: str | None) -> Subject | None:
-        if node_id is None:
-            return None
-        reader = self.reader(node_id)
-        detected, local = reader.detected, reader.local(node_id)
-        labels = dict.fromkeys((detected.label, detected.full, detected.engine.name))
-        return Subject(schema=detected.schema, ids=tuple(f"{label}/{local}" for label in labels))
 
     async def close(self) -> None:
         """Close all connections."""

@@ -55,8 +55,8 @@ async def one(target: Target, name: str) -> int:
     ``name``: the id of either. Return the exit code.
     """
     async with opened(target, empty=True) as workspace:
-        entries = await workspace.find_entries(name, changes=True)
-        answer = Entries(entries=entries, cursor=None, place=workspace.audit_log_place)
+        entries = await workspace.audit_log.find(name, changes=True)
+        answer = Entries(entries=entries, cursor=None, place=workspace.audit_log.place)
     _show(target, answer, None if len(entries) > 1 or entries[0].id != name else "")
     return 0
 
@@ -93,10 +93,10 @@ async def audit_log(
         elif node is not None and _is_id(workspace, node):  # an index serves it
             about = node
         if format:
-            await _export(output_for(target), workspace, format, workspace.audit_stream(about, criteria))
+            await _export(output_for(target), workspace, format, workspace.audit_log.stream(about, criteria))
         else:
             await _list(target, workspace, node_id, about, criteria, limit or ENTRIES_SHOWN, after)
-        closed = workspace.audit_log_closed
+        closed = workspace.audit_log.unreadable
     if closed:
         say(closed)
     return int(bool(closed))
@@ -111,7 +111,7 @@ async def verify(target: Target, text: str | None) -> int:
     if text is not None and not heads:
         raise UsageError(_NO_HEAD if text.strip() else _EMPTY)
     async with opened(target, empty=True) as workspace:
-        verification = await workspace.verify_audit_log(heads)
+        verification = await workspace.audit_log.verify(heads)
     output_for(target).answer(verification, lambda: _verification(verification, len(heads)))
     return int(bool(verification.problems or (verification.entries and not verification.hashed)))
 
@@ -156,9 +156,9 @@ async def _list(
     limit: int,
     after: str | None,
 ) -> None:
-    entries, cursor = await workspace.audit_entries(after, limit, about, criteria)
-    place, closed = workspace.audit_log_place, workspace.audit_log_closed
-    receipts = await workspace.receipts.settle(workspace.database)
+    entries, cursor = await workspace.audit_log.page(after, limit, about, criteria)
+    place, closed = workspace.audit_log.place, workspace.audit_log.unreadable
+    receipts = await workspace.audit_log.receipts.settle(workspace.database)
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
     _show(target, answer, node_id)
     say(*map(_receipt, receipts))
@@ -201,7 +201,7 @@ async def _export(output: Output, workspace: Workspace, format: str, entries: As
     """Write all entries, each as soon as it is read, until the reader closes the pipe."""
     lines: Callable[[AuditLogEntry], Iterable[str]]
     if format == "json":
-        facts = {"place": workspace.audit_log_place, "unreadable": workspace.audit_log_closed}
+        facts = {"place": workspace.audit_log.place, "unreadable": workspace.audit_log.unreadable}
         head = answered({**facts, "cursor": None})
         separators = chain([""], repeat(","))
         begin, end = [f'{head.removesuffix("}")},"entries":['], ["]}"]

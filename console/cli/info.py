@@ -62,7 +62,7 @@ async def info(target: Target) -> int:
                 server=workspace.server,
                 engines={label: reader.detected.schema for label, reader in workspace.engines.items()},
                 declined={f"{each.engine} in schema {each.schema}": each.why for each in workspace.declined},
-                audit_log=workspace.audit_log_place,
+                audit_log=workspace.audit_log.place,
                 load=round(workspace.database.load.share(), 4),
             )
     except DatabaseError as error:

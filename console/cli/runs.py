@@ -39,7 +39,7 @@ async def listed(target: Target, *, redrives: bool = False) -> int:
     """List runs, newest first. ``redrives``: only those. Return the exit code."""
     async with opened(target, empty=True) as workspace:
         answer = await runs.listed(workspace, RUNS_SHOWN, REDRIVE if redrives else None)
-        closed = workspace.no_runs
+        closed = workspace.audit_log.no_runs
     output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.runs) if answer.runs else ["No runs."])
     if closed:
         say(f"Only runs of this machine are listed: {closed}.")

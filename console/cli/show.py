@@ -28,7 +28,7 @@ async def show(target: Target, text: str, size: int) -> int:
         if detail is None:
             say(missing(reader, node_id))
             return SKIPPED
-        entries, unreadable = await workspace.done(detail.node.id, 5)
+        entries, unreadable = await workspace.audit_log.newest(detail.node.id, 5)
     actions = list(_actions(reader, detail.node))
     output = output_for(target)
     output.text(

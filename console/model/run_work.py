@@ -54,7 +54,7 @@ class RunWork:
         self._none = Total()
         self._again: dict[str, str] | None = None  # what go_on continues
         self._began, self._before = monotonic(), 0
-        self._corrected = len(workspace.journal.corrected)
+        self._corrected = len(workspace.audit_log.journal.corrected)
         self._decisions = Decisions()
         self._runner: Runner | None = None
         self._workspace = workspace
@@ -191,7 +191,7 @@ class RunWork:
 
         Corrections occur when a failover has lost changes.
         """
-        return self.outcomes.correct(self._workspace.journal.corrected[self._corrected :])
+        return self.outcomes.correct(self._workspace.audit_log.journal.corrected[self._corrected :])
 
     def leave(self) -> None:
         """End the part of this console after the current step.

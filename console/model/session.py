@@ -367,13 +367,12 @@ class Session:
 
     async def _check(self, workspace: Workspace) -> None:
         """Check the console's commits again if another server answers now."""
-        await workspace.journal.check()
+        journal = workspace.audit_log.journal
+        await journal.check()
         corrected = sum(work.correct() for work in self.works)
         if corrected:
             nodes = count_nodes(corrected, ())
-            self.notice = (
-                f"The server was replaced: changes of {nodes} are lost or unconfirmed. See {workspace.journal.place}."
-            )
+            self.notice = f"The server was replaced: changes of {nodes} are lost or unconfirmed. See {journal.place}."
 
     async def _poll_samples(self, errors: ErrorCollector) -> None:
         """Take samples for the findings that need several, more often than findings."""

@@ -110,7 +110,7 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
         mark = await transaction_mark.read_mark(transaction)
         entry = _entry(attempt, mark.xid)
         entry_id = await _write_entry(workspace, transaction, attempt, entry, mark)
-        proof = workspace.audit_log.proof(entry, RowProof(attempt.script, attempt.effect))
+        proof = workspace.audit_log.destination.proof(entry, RowProof(attempt.script, attempt.effect))
         if request.run is not None:
             request.run.sending(mark, proof)
         sent = time.monotonic()
@@ -141,11 +141,11 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
             settled=status == commit_status.COMMITTED,
         )
         if done.settled or not run:  # a run reads its own entries again
-            workspace.journal.add(done)
+            workspace.audit_log.journal.add(done)
     if status == commit_status.COMMITTED:
         durability = Durability.UNCONFIRMED if caveat else mark.durability
         attempt.commit = Commit(xid=mark.xid, entry=entry_id, durability=durability, caveat=caveat)
-        workspace.keep_receipt(mark, entry, durability)
+        workspace.audit_log.keep_receipt(mark, entry, durability)
     _settle(workspace, attempt, mark, entry, status)
 
 
@@ -155,7 +155,7 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     run, detected = request.run, request.reader.detected
     if run is not None:
         await run.guard(transaction)
-    await script.load(transaction, workspace.audit_log)
+    await script.load(transaction, workspace.audit_log.destination)
     admission = workspace.admission(request.reader, script.action, again=run is not None)
     written = gate.written(detected.schema, detected.relations)
     images = attempt.copies.images
@@ -179,7 +179,7 @@ async def _write_entry(
     """
     effect = attempt.effect
     logged = entry if effect.compared is None else msgspec.structs.replace(entry, changes=effect.compared)
-    entry_id = await workspace.audit_log.write(transaction, logged, effect.images, mark)
+    entry_id = await workspace.audit_log.destination.write(transaction, logged, effect.images, mark)
     if file := _file_of_run(workspace, attempt):
         await file.write(transaction, msgspec.structs.replace(entry, changes=()), mark=mark)
     return entry_id
@@ -188,7 +188,7 @@ async def _write_entry(
 def _file_of_run(workspace: Workspace, attempt: Attempt) -> audit_log.File | None:
     """Return the local file of a run that the table cannot hold."""
     file = None if attempt.request.run is None else attempt.request.run.file
-    return None if file is workspace.audit_log else file
+    return None if file is workspace.audit_log.destination else file
 
 
 def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, status: str) -> None:
@@ -206,7 +206,7 @@ def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry
 def append_outcome(workspace: Workspace, attempt: Attempt, intent: AuditLogEntry) -> None:
     """Note the outcome where an entry is written before COMMIT."""
     entry = _entry(attempt, intent.xid, intent.id)
-    workspace.audit_log.settle(entry)
+    workspace.audit_log.destination.settle(entry)
     if file := _file_of_run(workspace, attempt):
         file.settle(msgspec.structs.replace(entry, changes=()))
 

@@ -21,7 +21,7 @@ from queries.db.errors import (
 )
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log, server_copies
+from queries.write import server_copies
 from queries.write.admit import POLICY
 from queries.write.gate import UnshownError
 from queries.write.request import Request
@@ -42,7 +42,7 @@ async def attempt_all(
     """
     limit = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + CHUNK_SECONDS
-    in_table = isinstance(workspace.audit_log, audit_log.Table)  # else only whole rows prove a commit
+    in_table = workspace.audit_log.in_table  # else only whole rows prove a commit
     attempt = Attempt(request, on_server=in_table and server_copies.suits(request))
     try:
         await transact(workspace, attempt, limit)

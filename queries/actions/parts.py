@@ -8,7 +8,7 @@ from itertools import groupby
 from queries.actions.plan import Plan, current_reader
 from queries.records.action import DryRun
 from queries.workspace import Workspace
-from queries.write import audit_log, server_copies, undo
+from queries.write import server_copies, undo
 
 CHUNK_NODES = 500
 SERVER_CHUNK_FACTOR = 2  # of CHUNK_NODES if their rows stay on the server, which takes less time for each
@@ -17,7 +17,7 @@ SERVER_CHUNK_FACTOR = 2  # of CHUNK_NODES if their rows stay on the server, whic
 def part_nodes(workspace: Workspace, plan: Plan) -> int:
     """Return how many nodes that were not dry-run one transaction may have."""
     reader = current_reader(workspace, plan.label)
-    stays = isinstance(workspace.audit_log, audit_log.Table) and all(
+    stays = workspace.audit_log.in_table and all(
         server_copies.is_possible(reader, action) for action in plan.actions.values()
     )
     return CHUNK_NODES * SERVER_CHUNK_FACTOR if stays else CHUNK_NODES

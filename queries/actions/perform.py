@@ -71,7 +71,7 @@ async def dry_run(
         row_digests={i: digest for effect in effects for i, digest in effect.row_digests.items()},
         # There is no server time if all were refused.
         at=max((attempt.at for attempt in transactions), default=0.0) or time.time(),
-        audit_log=workspace.audit_log_place,
+        audit_log=workspace.audit_log.place,
         for_now=tuple(i for attempt in transactions for i in attempt.nodes.for_now),
         steady={i: text for each in transactions if each.request.action.waits for i, text in each.nodes.steady.items()},
         titles=plan.titles,
@@ -154,7 +154,7 @@ def _requests(
     reader = current_reader(workspace, plan.label)
     for action, versions in plan.by_script(ids):
         given = {"entry": next(iter(versions.values()))} if action.name == undo.NAME else arguments
-        no_images = action.undo_note if action.undo in (Undo.NONE, None) else workspace.no_images
+        no_images = action.undo_note if action.undo in (Undo.NONE, None) else workspace.audit_log.no_images
         yield Request(
             reader=reader,
             action=action,
@@ -164,7 +164,7 @@ def _requests(
             versions=versions,
             titles={i: plan.titles[i] for i in versions if i in plan.titles},
             no_images=no_images,
-            keeps_values=workspace.keeps_values,
+            keeps_values=workspace.audit_log.keeps_values,
             **more,
         )
 
@@ -179,7 +179,7 @@ def _part(workspace: Workspace, skipped: Iterable[Result], transactions: Sequenc
         results=tuple(results),
         changes=tuple(copy for attempt in transactions for copy in attempt.effect.copies),
         xid=" ".join(commit.xid for commit in commits) or None,
-        audit_log=workspace.audit_log_place if commits else None,
+        audit_log=workspace.audit_log.place if commits else None,
         entries=tuple(commit.entry for commit in commits if commit.entry),
         for_now=tuple(i for attempt in transactions for i in attempt.nodes.for_now),
         durability=least_certain(commit.durability for commit in commits),

@@ -119,7 +119,7 @@ async def dry_run(workspace: Workspace, plan: Plan, reason: str) -> DryRun:
         versions=versions,
         row_digests={},
         at=max((row["now"] for row in rows.values()), default=0.0) or time.time(),
-        audit_log=workspace.audit_log_place,
+        audit_log=workspace.audit_log.place,
         titles={**{i: _title(row) for i, row in rows.items()}, **plan.titles},
     )
 
@@ -141,7 +141,7 @@ async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Oper
         results=tuple(sorted([*skipped, *results], key=lambda r: r.id)),
         changes=tuple(c for c in dry_run.changes if c.id in sent),
         xid=xid,
-        audit_log=workspace.audit_log_place if recorded else None,
+        audit_log=workspace.audit_log.place if recorded else None,
     )
 
 
@@ -152,7 +152,7 @@ async def _send(
 
     Raises DatabaseError if no signal was sent.
     """
-    log = workspace.audit_log
+    log = workspace.audit_log.destination
     values = {"ids": [i.partition(":")[2] for i in ids], "versions": [dry_run.versions[i] for i in ids]}
     results: list[Result] = []
     try:
@@ -235,8 +235,8 @@ def _outcome(workspace: Workspace, action: str, row: Mapping[str, Any] | None, v
     role = workspace.server.role
     if why := "this console is read-only" if workspace.read_only else workspace.database.why_read_only():
         return Outcome.REFUSED, why
-    if workspace.no_audit_log:
-        return Outcome.REFUSED, workspace.no_audit_log
+    if workspace.audit_log.no_entries:
+        return Outcome.REFUSED, workspace.audit_log.no_entries
     if row is None:
         return Outcome.GONE, GONE
     if row["started"] is None:

@@ -18,7 +18,7 @@ async def plan_entry(workspace: Workspace, name: str, ids: Collection[str] = ())
 
     ``name``: id of the entry, or of the run. Raises DatabaseError, UnknownIdError.
     """
-    return plan_undo(workspace, await workspace.find_entries(name), ids)
+    return plan_undo(workspace, await workspace.audit_log.find(name), ids)
 
 
 def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Collection[str] = ()) -> Plan:

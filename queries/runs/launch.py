@@ -108,7 +108,7 @@ def _unseen(workspace: Workspace, plan: RunPlan) -> DryRun:
         versions={member.id: member.version for member in plan.members},
         row_digests={},
         at=0.0,
-        audit_log=workspace.audit_log_place,
+        audit_log=workspace.audit_log.place,
         titles={member.id: member.title for member in plan.members if member.title},
     )
 
@@ -123,7 +123,7 @@ async def look(workspace: Workspace, run: Run, *, settled: bool = False) -> RunD
     total, step, unread = Total(), None, ""
     entries = await (run.log.entries(guarded=False) if settled else run.log.entries_so_far())
     for entry in entries:
-        event = runs.event_of(reader, entry, workspace.audit_log_place)
+        event = runs.event_of(reader, entry, workspace.audit_log.place)
         if event is not None:
             policy.apply(event)
         if isinstance(event, Changed):

@@ -75,8 +75,8 @@ async def plan_redrive(
 ) -> RunPlan:
     """Plan a redrive of these dead letters. Raises DatabaseError."""
     reader = current_reader(workspace, label)
-    if workspace.no_runs:
-        raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
+    if workspace.audit_log.no_runs:
+        raise DatabaseError(f"A redrive cannot begin: {workspace.audit_log.no_runs}.", "Nothing was changed.")
     by_id = {each.node.id: each for each in dead_letters}
     oldest = sorted(by_id.values(), key=lambda each: (unknown_last(each.since), each.node.id))
     action = action_of(reader, oldest)

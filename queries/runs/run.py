@@ -141,10 +141,10 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
     entry = event_entry(workspace, plan, operator)
     event = msgspec.to_builtins(plan.beginning)
     log: OpenRun
-    if not workspace.no_runs:
+    if not workspace.audit_log.no_runs:
         log = await run_log.begin(workspace.database, uuid4().hex, entry, event, plan.members)
     elif plan.is_redrive:
-        raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.", "Nothing was changed.")
+        raise DatabaseError(f"A redrive cannot begin: {workspace.audit_log.no_runs}.", "Nothing was changed.")
     else:
         log = run_file.begin(_local(workspace), entry, event, plan.members)
     return Run(plan=plan, log=log, fresh=True)
@@ -158,15 +158,17 @@ async def load(workspace: Workspace, name: str) -> Run:
         except BaseException:
             log.close()
             raise
-    if workspace.no_runs and audit_log.is_table_id(name):
-        raise DatabaseError(f"The run {name} cannot be read: {workspace.no_runs}.")
-    if not workspace.no_runs and (run := await run_log.load(workspace.database, uuid4().hex, name)) is not None:
+    no_runs = workspace.audit_log.no_runs
+    if no_runs and audit_log.is_table_id(name):
+        raise DatabaseError(f"The run {name} cannot be read: {no_runs}.")
+    if not no_runs and (run := await run_log.load(workspace.database, uuid4().hex, name)) is not None:
         return _loaded(workspace, run)
     raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
 
 
 def _local(workspace: Workspace) -> run_file.Local:
-    return run_file.Local(database=workspace.database, file=workspace.local_file, log=workspace.audit_log)
+    log = workspace.audit_log
+    return run_file.Local(database=workspace.database, file=log.file, log=log.destination)
 
 
 def _loaded(workspace: Workspace, log: OpenRun) -> Run:
@@ -242,8 +244,8 @@ async def listed(workspace: Workspace, most: int, kind: str | None = None, *, op
     ``kind``: only those of this kind. Those in files of this machine are bulks that have not ended. ``open_only``: only
     those that have not ended, and of those in files only those that no console continues.
     """
-    entries = [] if workspace.no_runs else await run_log.newest(workspace.database, most, kind, open_only=open_only)
-    local = _local(workspace)
+    local, no_runs = _local(workspace), workspace.audit_log.no_runs
+    entries = [] if no_runs else await run_log.newest(workspace.database, most, kind, open_only=open_only)
     files, unread = ([], []) if kind == REDRIVE else run_file.unfinished(local, idle=open_only)
     summaries = map(summary, (*entries, *files))
     return Runs(runs=tuple(sorted(summaries, key=lambda each: -each.at)[:most]), unread=tuple(unread))

@@ -31,9 +31,9 @@ async def messages(workspace: Workspace) -> list[str]:
     lines = [_message(workspace, run, now) for run in runs[:RUNS_SHOWN]]
     lines += [f"There are more: `{command('runs')}` lists them."] if len(runs) > RUNS_SHOWN else []
     lines += answer.unread[:RUNS_SHOWN]
-    if workspace.audit_log is workspace.local_file:
+    if not workspace.audit_log.in_table:
         try:
-            entries, _ = await audit_log.page(workspace.audit_log, None, ENTRIES_READ)
+            entries, _ = await audit_log.page(workspace.audit_log.file, None, ENTRIES_READ)
         except DatabaseError as error:
             return [*lines, error.line]
         intents = sum(any(r.outcome is Outcome.UNKNOWN for r in entry.results) for entry in entries)

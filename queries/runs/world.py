@@ -34,7 +34,7 @@ class RunLog:
         self._workspace, self._run, self._operator = workspace, run, operator
         self._taken = run.fresh
         self._life = workspace.server.life
-        workspace.journal.begin(run.log.id)
+        workspace.audit_log.journal.begin(run.log.id)
 
     async def history(self) -> list[Event]:
         """Take the run over, and return its events. Raises DatabaseError."""
@@ -42,13 +42,14 @@ class RunLog:
         await workspace.database.renew()
         if why := workspace.database.why_read_only():
             raise LostError(why)
-        await workspace.journal.check()  # before the nodes are changed again: an id of a lost transaction may be reused
+        # Before the nodes are changed again: an id of a lost transaction may be reused.
+        await workspace.audit_log.journal.check()
         self._life = workspace.server.life
         if not self._taken:
             self._taken = await self.open.take_over(runs.event_entry(workspace, plan, self._operator))
         reader = current_reader(workspace, plan.label)
         entries = await self.open.entries(guarded=self._taken)
-        events = (runs.event_of(reader, entry, workspace.audit_log_place) for entry in entries)
+        events = (runs.event_of(reader, entry, workspace.audit_log.place) for entry in entries)
         return [event for event in events if event is not None]
 
     def replaced(self) -> bool:
@@ -99,7 +100,7 @@ class RunLog:
     async def close(self) -> None:
         """End the part of this process."""
         self.open.close()
-        await self._workspace.journal.end(self.open.id)
+        await self._workspace.audit_log.journal.end(self.open.id)
 
 
 class _World:

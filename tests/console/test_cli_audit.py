@@ -105,7 +105,7 @@ async def test_the_table_and_the_file_filter_alike(both: tuple[Workspace, list[A
         at = None if since is None else entries[-1].at + 30 - since
         for values in itertools.product(*FILTERS.values()):
             wanted = msgspec.convert({"since": at, **dict(zip(FILTERS, values, strict=True))}, Criteria)
-            table, _ = await workspace.audit_entries(conditions=wanted)
+            table, _ = await workspace.audit_log.page(conditions=wanted)
             file, _ = await audit_log.page(local_file(workspace, tmp_path), None, 100, None, wanted)
             expected = [e.at for e in reversed(entries) if wanted.matches(e)]
             assert (
@@ -128,12 +128,12 @@ async def test_a_filter_that_few_entries_meet_walks_in_bounded_steps(
     asked = []
     real = audit_log.statement
     monkeypatch.setattr(audit_log, "statement", lambda name: asked.append(name) or real(name))
-    ((found,), cursor) = await workspace.audit_entries(limit=2, conditions=wanted)
+    ((found,), cursor) = await workspace.audit_log.page(limit=2, conditions=wanted)
     assert (found.reason, cursor, len(asked)) == ("the first", None, 3)
-    streamed = [each.reason async for each in workspace.audit_stream(None, wanted)]
+    streamed = [each.reason async for each in workspace.audit_log.stream(None, wanted)]
     assert streamed == ["the first"]
     asked.clear()
-    assert await workspace.audit_entries(conditions=Criteria(since=now - 60)) == ((), None)
+    assert await workspace.audit_log.page(conditions=Criteria(since=now - 60)) == ((), None)
     assert len(asked) == 1, "the newest 1,000 are too old, so the others are not looked at"
     await workspace.close()
 
@@ -310,7 +310,7 @@ async def test_an_export_takes_bounded_memory(eternaltwin_db: EternaltwinDb, ete
         for n in range(number):
             local_file(workspace, tmp_path).append(msgspec.structs.replace(large, id=f"{number}-{n}"), intended=False)
         peaks = []
-        for source in (workspace.audit_stream(), local_file(workspace, tmp_path).entries()):
+        for source in (workspace.audit_log.stream(), local_file(workspace, tmp_path).entries()):
             tracemalloc.start()
             async for _ in source:
                 pass

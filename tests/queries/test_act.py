@@ -194,7 +194,7 @@ async def test_a_reason_must_be_given(eternaltwin_db: EternaltwinDb, audited: Wo
         audited, plan_versions(audited, LABEL, "cancel", versions), "\x1b[31m\u202e'; -- ü🎉", {"a": "\\u0000"}
     )
     assert set((await commit(audited, odd)).values()) == {CHANGED}
-    assert (await audited.audit_entries())[0][0].reason == odd.reason
+    assert (await audited.audit_log.page())[0][0].reason == odd.reason
 
 
 async def test_a_read_only_console_changes_nothing(
@@ -270,7 +270,7 @@ async def test_a_constraint_that_fails_at_commit_is_a_conflict(
         eternaltwin_db.id(await eternaltwin_db.task()),
     )
     outcomes = await do(workspace, "cancel", [late, fine])
-    entries, _ = await workspace.audit_entries()
+    entries, _ = await workspace.audit_log.page()
     await workspace.close()
     assert outcomes_of(outcomes) == {late: CONFLICT, fine: CHANGED}
     assert why(outcomes, late) == "Too late. Nothing was changed."
@@ -352,7 +352,7 @@ async def test_times_are_the_servers(
     monkeypatch.setattr(time, "time", lambda: 0.0)
     dry_run = await dry_run_of(workspace, "cancel", [task])
     await commit(workspace, dry_run)
-    ((entry,), _) = await workspace.audit_entries()
+    ((entry,), _) = await workspace.audit_log.page()
     assert abs(dry_run.at - now) < 60
     assert abs(entry.at - now) < 60
 

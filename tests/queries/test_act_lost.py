@@ -74,7 +74,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         proxy.answer.clear()
     assert proxy.failed == times
     assert wrong == []
-    entries, _ = await workspace.audit_entries(limit=1000 + times)
+    entries, _ = await workspace.audit_log.page(limit=1000 + times)
     changes = [r.id for e in entries for r in e.results if r.outcome is CHANGED]
     available = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
     assert sorted(changes) == sorted(eternaltwin_db.id(r[0]) for r in available), "the audit log says the same"
@@ -118,13 +118,13 @@ async def test_unknown_only_where_no_server_answers(
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNKNOWN}
     xid = (await eternaltwin_db.row(task))["xmin"]
     assert why(outcomes, eternaltwin_db.id(task)) == commit_status.UNSETTLED.format(xid=xid)
-    entries, _ = await workspace.audit_entries()
+    entries, _ = await workspace.audit_log.page()
     assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): UNKNOWN}]
     await proxy.plug()
     await workspace.database.renew()
-    assert workspace.journal.doubtful
-    await workspace.journal.check()
-    assert outcomes_of(workspace.journal.corrected) == {eternaltwin_db.id(task): CHANGED}
+    assert workspace.audit_log.journal.doubtful
+    await workspace.audit_log.journal.check()
+    assert outcomes_of(workspace.audit_log.journal.corrected) == {eternaltwin_db.id(task): CHANGED}
     await workspace.close()
 
 
@@ -145,7 +145,7 @@ async def test_a_connection_lost_before_commit_changes_nothing(
     assert why(outcomes, eternaltwin_db.id(task)).startswith("The server ended the connection: ")
     assert why(outcomes, eternaltwin_db.id(task)).endswith(". Nothing was changed.")
     assert (await eternaltwin_db.row(task))["status"] == "Available"
-    assert (await workspace.audit_entries())[0] == ()
+    assert (await workspace.audit_log.page())[0] == ()
 
 
 # The server killed
@@ -238,7 +238,7 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
         outcomes = await launch.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(kept): CHANGED}
         assert outcomes.xid
-        entries, _ = await workspace.audit_entries()
+        entries, _ = await workspace.audit_log.page()
         assert outcomes_of(entries[0].results) == {eternaltwin_db.id(kept): CHANGED}
         await workspace.close()
 
@@ -273,7 +273,7 @@ async def test_killed_in_the_middle_of_commit(own_server: PostgresServer, tmp_pa
     await asyncio.to_thread(own_server.start)
     outcomes = await at_it
     assert outcomes_of(outcomes) == {node: CHANGED}, outcomes.results
-    entries, _ = await workspace.audit_entries()
+    entries, _ = await workspace.audit_log.page()
     assert [outcomes_of(entry.results) for entry in entries] == [{node: CHANGED}]
     await workspace.close()
     eternaltwin_db = await EternaltwinDb.open(dsn)
@@ -331,8 +331,8 @@ async def test_a_full_disk_names_the_node(eternaltwin_db: EternaltwinDb, workspa
 async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert workspace.audit_log is workspace.local_file
-    append = workspace.local_file.append
+    assert workspace.audit_log.destination is workspace.audit_log.file
+    append = workspace.audit_log.file.append
     task = await eternaltwin_db.task()
 
     def full(entry: audit_log.AuditLogEntry, *, intended: bool, **more: Any) -> None:
@@ -340,11 +340,11 @@ async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
             raise DatabaseError("The disk is full.")
         append(entry, intended=True, **more)
 
-    monkeypatch.setattr(workspace.local_file, "append", full)
+    monkeypatch.setattr(workspace.audit_log.file, "append", full)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): CHANGED}
     assert (await eternaltwin_db.row(task))["status"] == "Complete"
-    entries, _ = await workspace.audit_entries()
+    entries, _ = await workspace.audit_log.page()
     assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): UNKNOWN}], (
         "an intent alone proves nothing"
     )

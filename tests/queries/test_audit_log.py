@@ -67,10 +67,10 @@ async def test_an_entry_is_written_in_the_actions_own_transaction(
 ) -> None:
     task, refused = await eternaltwin_db.task(status="Blocked", timer=30), await eternaltwin_db.task()
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path)
-    assert workspace.audit_log_place == "table"
+    assert workspace.audit_log.place == "table"
     outcomes = await do(workspace, "wake", [eternaltwin_db.id(task)], {"untimed": True})
     both = await do(workspace, "cancel", [eternaltwin_db.id(task), eternaltwin_db.id(refused)])
-    (newest, entry), cursor = await workspace.audit_entries()
+    (newest, entry), cursor = await workspace.audit_log.page()
     assert cursor is None
     assert outcomes.audit_log == "table"
     assert (
@@ -168,7 +168,7 @@ async def test_entries_are_compressed_the_quick_way_where_the_server_has_it(
             == method
         )
         await audit_log.create(workspace.database, [])
-    entries, _ = await workspace.audit_entries()
+    entries, _ = await workspace.audit_log.page()
     assert [entry.changes for entry in reversed(entries)] == expected
     await workspace.close()
 
@@ -187,18 +187,18 @@ async def test_pages_of_entries_and_those_about_one_node(
     paged: list[AuditLogEntry] = []
     cursor = None
     while True:
-        entries, cursor = await workspace.audit_entries(cursor, limit=2)
+        entries, cursor = await workspace.audit_log.page(cursor, limit=2)
         paged += entries
         if cursor is None:
             break
     assert [e.action for e in paged] == ["cancel", *["wake"] * 5]
     assert [[r.id for r in e.results] for e in paged[1:]] == [[eternaltwin_db.id(task)] for task in reversed(tasks)]
     assert len({e.id for e in paged}) == 6
-    about, _ = await workspace.audit_entries(node_id=eternaltwin_db.id(tasks[2]))
+    about, _ = await workspace.audit_log.page(node_id=eternaltwin_db.id(tasks[2]))
     assert [e.action for e in about] == ["cancel", "wake"]
-    assert (await workspace.audit_entries(node_id=eternaltwin_db.id(tasks[2]), limit=1))[1] == about[0].id
+    assert (await workspace.audit_log.page(node_id=eternaltwin_db.id(tasks[2]), limit=1))[1] == about[0].id
     with pytest.raises(UnknownIdError):
-        await workspace.audit_entries(node_id=f"{LABEL}/task:' OR 1=1")
+        await workspace.audit_log.page(node_id=f"{LABEL}/task:' OR 1=1")
     await workspace.close()
 
 
@@ -211,7 +211,7 @@ async def test_an_entry_has_the_columns_that_differ_and_the_rows_that_were_delet
     workspace = await opened(eternaltwin, tmp_path)
     outcomes = await do(workspace, "wake", [eternaltwin_db.id(task)])
     assert all(len(c.before or {}) > 1 for c in outcomes.changes), "the result has the whole rows"
-    ((entry,), _) = await workspace.audit_entries()
+    ((entry,), _) = await workspace.audit_log.page()
     kept = {c.table: (c.before, c.after) for c in entry.changes}
     assert kept == {
         "task": ({"status": "Blocked"}, {"status": "Available"}),
@@ -228,7 +228,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
 ) -> None:
     path = tmp_path / "state" / "unstick" / "audit_log.jsonl"
     workspace = await Workspace(eternaltwin, file=path).open()
-    assert workspace.audit_log_place == str(path)
+    assert workspace.audit_log.place == str(path)
     task, refused = await eternaltwin_db.task(), await eternaltwin_db.task(status="Complete")
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     assert dry_run.audit_log == str(path)
@@ -248,7 +248,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     assert len(path.read_text().splitlines()) == 2, "nothing was changed, so nothing is recorded"
     with path.open("a") as file:
         file.write('{"id": "half a li')
-    assert [e.id for e in (await workspace.audit_entries())[0]] == [outcome["id"]]
+    assert [e.id for e in (await workspace.audit_log.page())[0]] == [outcome["id"]]
     await workspace.close()
 
 
@@ -257,15 +257,15 @@ async def test_a_table_that_may_not_be_written_leaves_the_file_if_the_operator_a
 ) -> None:
     server.sql(audit_log.ddl(), eternaltwin)
     workspace = await opened(as_role(server, eternaltwin, role), tmp_path, local_log=True)
-    assert workspace.audit_log_place == str(tmp_path / "audit_log.jsonl")
+    assert workspace.audit_log.place == str(tmp_path / "audit_log.jsonl")
     task = eternaltwin_db.id(await eternaltwin_db.task())
     assert outcomes_of(await do(workspace, "cancel", [task])) == {task: CHANGED}
     server.sql(audit_log.grants(role), eternaltwin)
     await workspace.detect()
-    assert workspace.audit_log_place == "table"
+    assert workspace.audit_log.place == "table"
     server.sql("DROP SCHEMA unstick CASCADE", eternaltwin)
     await workspace.detect()
-    assert workspace.audit_log_place == str(tmp_path / "audit_log.jsonl")
+    assert workspace.audit_log.place == str(tmp_path / "audit_log.jsonl")
     await workspace.close()
 
 
@@ -308,7 +308,7 @@ async def test_two_consoles_write_whole_lines(eternaltwin_db: EternaltwinDb, ete
             return await eternaltwin_db.task()
 
     await asyncio.gather(*map(work, consoles))
-    entries, _ = await consoles[0].audit_entries(limit=100)
+    entries, _ = await consoles[0].audit_log.page(limit=100)
     assert len(entries) == 20
     assert {r.outcome for e in entries for r in e.results} == {CHANGED}
     for console in consoles:
@@ -322,7 +322,7 @@ async def test_of_an_entry_older_than_what_is_looked_at_nothing_is_claimed(
     await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
     await do(workspace, "wake", [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))])
-    (entry,), _ = await workspace.audit_entries()
+    (entry,), _ = await workspace.audit_log.page()
     other = msgspec.structs.replace(entry, reason="never written")
 
     async def holds(asked: AuditLogEntry) -> bool | None:

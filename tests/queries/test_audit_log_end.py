@@ -48,13 +48,13 @@ def found(verification: Verification) -> set[tuple[str, str]]:
 @both_versions
 async def test_a_removed_end_is_named(owner: asyncpg.Connection[Any], workspace: Workspace) -> None:
     await write(owner, 5)
-    assert (await workspace.verify_audit_log()).problems == ()
+    assert (await workspace.audit_log.verify()).problems == ()
     await owner.execute("DELETE FROM unstick.audit_log WHERE id > 3")
-    cut = await workspace.verify_audit_log()
+    cut = await workspace.audit_log.verify()
     assert found(cut) == {("cut_end", "4")}
     assert "ids 4 to 5" in cut.problems[0].why
     await owner.execute("TRUNCATE unstick.audit_log, unstick.audit_images")
-    assert found(await workspace.verify_audit_log()) == {("cut_end", "1")}
+    assert found(await workspace.audit_log.verify()) == {("cut_end", "1")}
 
 
 async def test_an_entry_that_is_being_written_is_not_missing(
@@ -64,8 +64,8 @@ async def test_an_entry_that_is_being_written_is_not_missing(
     other = await asyncpg.connect(database)
     async with other.transaction():
         await other.execute(INSERT, "not committed yet")
-        assert (await workspace.verify_audit_log()).problems == ()
-    assert (await workspace.verify_audit_log()).problems == ()
+        assert (await workspace.audit_log.verify()).problems == ()
+    assert (await workspace.audit_log.verify()).problems == ()
     await other.close()
 
 
@@ -95,9 +95,9 @@ async def test_a_role_that_may_not_read_the_sequence_verifies_the_rest(
     await write(owner, 3)
     await owner.execute("DELETE FROM unstick.audit_log WHERE id = 3")
     workspace = await opened(dsn, tmp_path)
-    assert found(await workspace.verify_audit_log()) == {("cut_end", "3")}
+    assert found(await workspace.audit_log.verify()) == {("cut_end", "3")}
     await owner.execute(f"REVOKE SELECT ON SEQUENCE unstick.audit_log_id_seq FROM {role}")
-    assert found(await workspace.verify_audit_log()) == set()
+    assert found(await workspace.audit_log.verify()) == set()
     await workspace.close()
 
 
@@ -111,12 +111,12 @@ async def test_an_entry_that_is_committed_late_is_no_insertion(
         await other.execute(INSERT, "a COMMIT that waits for a standby")
         await write(owner, FOLLOWERS)
     await write(owner, 3)
-    late = await workspace.verify_audit_log()
+    late = await workspace.audit_log.verify()
     assert late.problems == ()
     assert sorted(int(head.partition(":")[0]) for head in late.heads) == [4, 4 + FOLLOWERS + 3]
-    assert (await workspace.verify_audit_log(late.heads)).known == 2
+    assert (await workspace.audit_log.verify(late.heads)).known == 2
     await owner.execute("UPDATE unstick.audit_log SET reason = 'another' WHERE id = 4")
-    assert found(await workspace.verify_audit_log(late.heads)) == {("changed", "4")}
+    assert found(await workspace.audit_log.verify(late.heads)) == {("changed", "4")}
     await other.close()
 
 
@@ -129,12 +129,12 @@ async def test_a_sequence_that_was_set_back_has_a_remedy(
     await do(workspace, "cancel", tasks[:1])
     await do(workspace, "cancel", tasks[1:2])
     await eternaltwin_db.sql("SELECT setval('unstick.audit_log_id_seq', 1)")
-    assert found(await workspace.verify_audit_log()) == {("sequence", "2")}
+    assert found(await workspace.audit_log.verify()) == {("sequence", "2")}
     refused = why(await do(workspace, "cancel", tasks[2:]), tasks[2])
     assert "unstick init" in refused
     await audit_log.create(workspace.database, [])
     assert outcomes_of(await do(workspace, "cancel", tasks[2:])) == {tasks[2]: Outcome.CHANGED}
-    assert (await workspace.verify_audit_log()).problems == ()
+    assert (await workspace.audit_log.verify()).problems == ()
     await workspace.close()
 
 
@@ -152,20 +152,20 @@ async def test_where_policies_hide_entries_nothing_is_said_of_them(
     done = await do(all_seen, "cancel", [task])
     await eternaltwin_db.sql(f"ALTER TABLE unstick.{table} ENABLE ROW LEVEL SECURITY")
     await all_seen.detect()
-    assert all_seen.audit_log_closed == "", "the owner is not subject to the policies"
+    assert all_seen.audit_log.unreadable == "", "the owner is not subject to the policies"
     role = server.unique("operator")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(audit_log.grants(role), eternaltwin)
     server.sql(f"GRANT SELECT ON job, task, task_timer TO {role}", eternaltwin)
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
-    assert "policies" in workspace.audit_log_closed
-    assert role in workspace.audit_log_closed
+    assert "policies" in workspace.audit_log.unreadable
+    assert role in workspace.audit_log.unreadable
     with pytest.raises(DatabaseError, match="policies"):
-        await workspace.verify_audit_log()
+        await workspace.audit_log.verify()
     with pytest.raises(DatabaseError, match="policies"):
-        await workspace.find_entries(done.entries[0])
+        await workspace.audit_log.find(done.entries[0])
     if table == "audit_log":
-        ((entry,), _) = await all_seen.audit_entries()
+        ((entry,), _) = await all_seen.audit_log.page()
         async with workspace.database.reading() as transaction:
             assert await audit_log.EntryProof(entry=entry).was_committed(transaction) is None, "hidden is not missing"
     await workspace.close()

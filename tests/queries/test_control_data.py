@@ -45,7 +45,7 @@ async def test_revoked_control_functions(
         dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
         outcomes = await launch.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
-        (entry,), _ = await workspace.audit_entries()
+        (entry,), _ = await workspace.audit_log.page()
         assert entry.origin is not None
     finally:
         await workspace.close()

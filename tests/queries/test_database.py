@@ -218,7 +218,7 @@ async def test_two_connections_at_most(eternaltwin_db: EternaltwinDb, workspace:
         *(looks.live() for _ in range(8)),
         *(looks.findings() for _ in range(8)),
         *(do(workspace, "cancel", [eternaltwin_db.id(task)]) for task in tasks),
-        *(workspace.audit_entries() for _ in range(8)),
+        *(workspace.audit_log.page() for _ in range(8)),
     )
     over.set()
     await watching

@@ -19,8 +19,9 @@ from queries.actions import perform
 from queries.actions.plan import Plan, plan_selection, plan_versions
 from queries.db.errors import DatabaseError
 from queries.records.action import NOT_KEPT, SET, Outcome
-from queries.workspace import NO_IMAGES, Workspace
+from queries.workspace import Workspace
 from queries.write import audit_log
+from queries.write.audit_choice import NO_IMAGES
 from tests.db import uni2work
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
@@ -89,7 +90,7 @@ async def test_the_entry_has_digests_instead_of_the_text(
     dry_run = await dry_run_edit(workspace, node, REPAIR, uni2work.LABEL)
     assert dry_run.irreversible == {node: NO_IMAGES}
     await committed(workspace, dry_run)
-    ((entry,), _) = await workspace.audit_entries()
+    ((entry,), _) = await workspace.audit_log.page()
     assert entry.arguments["content"].endswith(
         "sha256 "
         + await uni2work_db.value("SELECT encode(sha256(convert_to(content::text, 'UTF8')), 'hex') FROM queued_job")

@@ -71,7 +71,7 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
 async def test_the_order_of_commits_tells_what_the_server_cannot(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    journal = Journal(workspace.database, workspace.local_file)
+    journal = Journal(workspace.database, workspace.audit_log.file)
     order = {  # by xid: when COMMIT was sent and answered, and what the server says
         "1": (1, 2, "not asked"),
         "2": (3, 4, COMMITTED),
@@ -126,7 +126,7 @@ async def test_chunks_that_a_failover_has_lost_are_changed_again(
     assert len(runner.total.results) == len(ids), "each once"
     assert len(runner.lost) >= 50
     assert ever_lost(tmp_path) == runner.lost
-    assert workspace.journal.corrected == [], "the run has done them again"
+    assert workspace.audit_log.journal.corrected == [], "the run has done them again"
     await workspace.close()
 
 
@@ -198,10 +198,10 @@ async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
     )
     await asyncio.to_thread(own_server.keep)
     await workspace.database.renew()
-    assert workspace.journal.doubtful
-    await workspace.journal.check()
-    assert not workspace.journal.doubtful
-    assert workspace.journal.corrected == []
+    assert workspace.audit_log.journal.doubtful
+    await workspace.audit_log.journal.check()
+    assert not workspace.audit_log.journal.doubtful
+    assert workspace.audit_log.journal.corrected == []
 
     assert outcomes_of(await do(workspace, "wake", [last])) == {last: CHANGED}
     await asyncio.to_thread(own_server.fall_back)
@@ -209,8 +209,8 @@ async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
     for _ in range(5):  # the id of the lost one is given to another
         await asyncio.to_thread(own_server.sql, f"{with_ids}; CREATE TABLE IF NOT EXISTS mine ()", dsn)
     await workspace.database.renew()
-    await workspace.journal.check()
-    outcomes = outcomes_of(workspace.journal.corrected)
+    await workspace.audit_log.journal.check()
+    outcomes = outcomes_of(workspace.audit_log.journal.corrected)
     assert outcomes.pop(last) is LOST
     assert set(outcomes.values()) <= {UNKNOWN}, "their rows are neither as they were nor as they were left"
     await workspace.close()
@@ -249,7 +249,7 @@ async def test_a_wait_for_a_standby_that_was_cancelled_is_said(
             pass
     outcomes = await waking
     assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, UNREPLICATED)
-    ((entry,), _) = await workspace.audit_entries()
+    ((entry,), _) = await workspace.audit_log.page()
     assert [r.why for r in entry.results] == [UNREPLICATED]
     await workspace.close()
 

@@ -48,7 +48,7 @@ async def test_rows_that_a_foreign_key_deletes_are_named_and_counted(
     assert "public.invoice" in why(stopped, node)
     done = await committed(workspace, await dry_run_of(workspace, "delete", [node]))
     assert outcomes_of(done) == {node: Outcome.CHANGED}
-    (entry, *_), _cursor = await workspace.audit_entries()
+    (entry, *_), _cursor = await workspace.audit_log.page()
     assert "deleted 3 rows of public.invoice" in entry.arguments["other_rows"]
     assert "updated 1 row of public.mail" in entry.arguments["other_rows"]
     await workspace.close()

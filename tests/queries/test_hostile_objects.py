@@ -143,7 +143,7 @@ async def everything(workspace: Workspace, reader: Reader) -> set[str]:
                 workspace, plan_versions(workspace, reader.label, action.name, {one: seen[one]}), "try", arguments
             )
             await launch.commit(workspace, again, OPERATOR)
-    await workspace.audit_entries()
+    await workspace.audit_log.page()
     return changed
 
 

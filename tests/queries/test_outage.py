@@ -56,7 +56,7 @@ async def woken(dsn: str) -> tuple[set[str], set[int]]:
 
 async def entered(workspace: Workspace) -> list[str]:
     """Return the id of every change in the audit log, duplicates included."""
-    entries, _ = await workspace.audit_entries(limit=1000)
+    entries, _ = await workspace.audit_log.page(limit=1000)
     return [r.id for e in entries for r in e.results if r.outcome is CHANGED]
 
 
@@ -140,7 +140,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
     assert len(commits) >= NODES // CHUNK + (not arrived)
     assert (await woken(dsn))[0] == set(ids)
     assert sorted(await entered(workspace)) == sorted(ids)
-    assert workspace.journal.corrected == []
+    assert workspace.audit_log.journal.corrected == []
     assert (await runs.listed(workspace, 9, open_only=True)).runs == ()
     await workspace.close()
 
@@ -265,7 +265,7 @@ async def loaded(workspace: Workspace, name: str) -> FileRun:
 
 def locks(workspace: Workspace) -> Path:
     """Return the folder with a file for each run that has not ended."""
-    return workspace.local_file.path.parent / "runs"
+    return workspace.audit_log.file.path.parent / "runs"
 
 
 def lock_of(workspace: Workspace) -> Path:
@@ -321,7 +321,7 @@ async def test_a_chunk_without_an_outcome_is_asked_for(
         async for progress in steps(workspace, dry_run, decisions):
             if progress.done == 20:
                 decisions.leave()
-    path = workspace.local_file.path
+    path = workspace.audit_log.file.path
     begun, sent, _, second, outcome = path.read_bytes().splitlines(keepends=True)
     content = {
         "all": begun + sent + second,
@@ -358,7 +358,7 @@ async def test_a_run_beside_a_table_that_cannot_hold_it(own_server: PostgresServ
     async for progress in steps(workspace, dry_run, decisions):
         if progress.done >= 50:
             decisions.leave()
-    path = workspace.local_file.path
+    path = workspace.audit_log.file.path
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]))  # the outcome of the last part
     assert all(b'"changes":[]' in line for line in lines)
@@ -371,7 +371,7 @@ async def test_a_run_beside_a_table_that_cannot_hold_it(own_server: PostgresServ
     rest = await continued(workspace, progress.run.log.id)
     assert {r.id: r.outcome for r in rest} == dict.fromkeys(ids, CHANGED)
     assert sorted(await entered(workspace)) == sorted(ids), "each once"
-    assert len(await workspace.find_entries(listed.run)) == NODES // CHUNK
+    assert len(await workspace.audit_log.find(listed.run)) == NODES // CHUNK
     assert (await runs.listed(workspace, 9)).runs == ()
     await workspace.close()
 

@@ -220,7 +220,7 @@ async def test_the_reported_outcomes_are_true_when_both_connections_are_lost(
     outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     over.set()
     await killing
-    entries, _ = await workspace.audit_entries(limit=1000)
+    entries, _ = await workspace.audit_log.page(limit=1000)
     await workspace.close()
     changed = {id_ for id_, outcome in outcomes_of(outcomes).items() if outcome is CHANGED}
     woken = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")

@@ -215,7 +215,7 @@ async def test_a_document_that_parsers_refuse_is_logged_and_undone(
     node = next(n for n in nodes if n.kind in action.kinds and engine.availability(action, n).ok)
     outcomes = await act(workspace, engine, action, node)
     assert outcomes is not None
-    (entry,) = await workspace.find_entries(outcomes.entries[0], changes=True)
+    (entry,) = await workspace.audit_log.find(outcomes.entries[0], changes=True)
     (change,) = [each for each in entry.changes if each.table.endswith("jobs")]
     assert change.before is not None
     assert change.before["payload"] == {"a": r"\ud800", "b": "1E400", "c": "\0"}

@@ -176,7 +176,7 @@ async def test_a_redrive_of_a_role_that_could_not_run_it_is_not_continued(
 async def test_the_entries_are_in_the_hash_chain(jobs: Workspace) -> None:
     run = await begun(jobs, "agent_jobs")
     await until(runner_of(jobs, run), Watch)
-    found = await jobs.verify_audit_log()
+    found = await jobs.audit_log.verify()
     assert (found.entries, found.problems) == (2, ())
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from queries.db.errors import DatabaseError
 from queries.runs import run as runs
-from queries.workspace import NO_RUNS
+from queries.write.audit_choice import NO_RUNS
 from tests.queries.builders import opened
 
 

@@ -75,7 +75,7 @@ async def test_a_colleague_continues_a_bulk_that_is_running(
     assert outcomes_of(theirs[-1].runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
     with pytest.raises(OvertakenError, match="has ended the run"):
         await anext(step async for step in mine if step.done == NODES)
-    entries = [entry async for entry in bert.audit_stream()]
+    entries = [entry async for entry in bert.audit_log.stream()]
     changed = [r.id for entry in entries for r in entry.results if r.outcome is CHANGED]
     assert sorted(changed) == sorted(dry_run.versions)
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == NODES

@@ -130,7 +130,7 @@ async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:
 
 async def entries(workspace: Workspace) -> list[AuditLogEntry]:
     """Return the entries of changes, the oldest first."""
-    return [entry async for entry in workspace.audit_stream() if entry.results][::-1]
+    return [entry async for entry in workspace.audit_log.stream() if entry.results][::-1]
 
 
 async def images_of(dsn: str) -> dict[str, Images]:

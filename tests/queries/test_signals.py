@@ -62,7 +62,7 @@ async def test_ending_a_session_is_recorded(audited: Workspace, idle: Connection
     done = await launch.commit(audited, planned, OPERATOR)
     assert [(r.outcome, r.why) for r in done.results] == [(Outcome.CHANGED, "")]
     assert not await alive(audited, idle)
-    ((entry,), _) = await audited.audit_entries()
+    ((entry,), _) = await audited.audit_log.page()
     assert (entry.action, entry.engine, entry.reason) == ("end_session", "server", "it hangs")
     assert [(r.id, r.outcome) for r in entry.results] == [(id_of(idle), Outcome.CHANGED)]
     assert entry.changes[0].read().before["application"] == "report"  # type: ignore[index]
@@ -70,25 +70,25 @@ async def test_ending_a_session_is_recorded(audited: Workspace, idle: Connection
 
 async def test_the_local_audit_file_has_the_intent_and_the_outcome(workspace: Workspace, idle: Connection) -> None:
     await act(workspace, "end_session", id_of(idle))
-    ((entry,), _) = await workspace.audit_entries()
+    ((entry,), _) = await workspace.audit_log.page()
     assert (entry.action, entry.results[0].outcome) == ("end_session", Outcome.CHANGED)
-    assert len(workspace.local_file.path.read_text().splitlines()) == 2
+    assert len(workspace.audit_log.file.path.read_text().splitlines()) == 2
 
 
 async def test_a_disk_that_fails_after_the_signal_does_not_make_it_refused(
     workspace: Workspace, idle: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    append = workspace.local_file.append
+    append = workspace.audit_log.file.append
 
     def full(entry: AuditLogEntry, *, intended: bool, **more: Any) -> None:
         if not intended:
             raise DatabaseError("The disk is full.")
         append(entry, intended=True, **more)
 
-    monkeypatch.setattr(workspace.local_file, "append", full)
+    monkeypatch.setattr(workspace.audit_log.file, "append", full)
     (result,) = (await act(workspace, "end_session", id_of(idle))).results
     assert result.outcome is Outcome.CHANGED
-    ((entry,), _) = await workspace.audit_entries()
+    ((entry,), _) = await workspace.audit_log.page()
     assert entry.results[0].outcome is Outcome.UNKNOWN, "an intent alone proves nothing"
 
 
@@ -107,7 +107,7 @@ async def test_a_log_that_fails_after_the_signal_does_not_make_it_refused(
     (result,) = (await act(audited, "end_session", id_of(idle))).results
     assert (result.outcome, result.why) == (Outcome.CHANGED, signals.UNRECORDED)
     assert not await alive(audited, idle)
-    assert await audited.audit_entries() == ((), None)
+    assert await audited.audit_log.page() == ((), None)
 
 
 @both_versions
@@ -122,7 +122,7 @@ async def test_an_error_after_the_signal_is_recorded_as_unknown(
     assert (result.outcome, "division by zero" in result.why) == (Outcome.UNKNOWN, True)
     monkeypatch.undo()
     assert not await alive(audited, idle)
-    ((entry,), _) = await audited.audit_entries()
+    ((entry,), _) = await audited.audit_log.page()
     assert entry.results[0].outcome is Outcome.UNKNOWN
 
 
@@ -145,7 +145,7 @@ async def test_a_connection_that_is_lost_while_the_signal_is_sent_makes_it_unkno
     failing_signal(monkeypatch, LostError("The connection broke."))
     (result,) = (await act(workspace, "end_session", id_of(idle))).results
     assert (result.outcome, result.why) == (Outcome.UNKNOWN, signals.LOST)
-    ((entry,), _) = await workspace.audit_entries()
+    ((entry,), _) = await workspace.audit_log.page()
     assert entry.results[0].outcome is Outcome.UNKNOWN
 
 
@@ -186,7 +186,7 @@ async def test_another_session_with_the_same_pid_is_not_ended(audited: Workspace
     done = await launch.commit(audited, forged, OPERATOR)
     assert [r.outcome for r in done.results] == [Outcome.STALE]
     assert await alive(audited, idle)
-    assert (await audited.audit_entries())[0] == (), "nothing was done"
+    assert (await audited.audit_log.page())[0] == (), "nothing was done"
     assert [r.outcome for r in (await act(audited, "end_session", f"{id_of(idle)}@{start}")).results] == [
         Outcome.CHANGED
     ]

@@ -290,7 +290,7 @@ async def test_random_actions_while_the_engine_runs(tasker_db: TaskerDb, engine:
     refused = {Outcome.STALE, Outcome.LOCKED, Outcome.REFUSED, Outcome.GONE, Outcome.CONFLICT}
     assert {o for _, o in done} <= {Outcome.CHANGED, *refused}
     assert len({v for v, o in done if o is Outcome.CHANGED}) >= 5, done
-    entries, _ = await tasker_db.workspace.audit_entries(limit=1000)
+    entries, _ = await tasker_db.workspace.audit_log.page(limit=1000)
     assert sum(o is Outcome.CHANGED for _, o in done) == sum(
         r.outcome is Outcome.CHANGED for e in entries for r in e.results
     )

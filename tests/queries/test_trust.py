@@ -235,8 +235,8 @@ async def test_an_audit_log_of_a_stranger_is_not_used(
     await eternaltwin_db.sql(audit_log.ddl())
     server.sql(f"ALTER TABLE unstick.audit_log OWNER TO {role}", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
-    assert workspace.audit_log is workspace.local_file
-    assert role in workspace.audit_log_closed
+    assert workspace.audit_log.destination is workspace.audit_log.file
+    assert role in workspace.audit_log.unreadable
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
     assert role in why(outcomes, eternaltwin_db.id(task))
@@ -254,7 +254,7 @@ async def test_a_trigger_on_the_audit_log_is_noticed_while_the_console_is_open(
     task = await eternaltwin_db.task()
     await eternaltwin_db.sql(audit_log.ddl())
     workspace = await opened(eternaltwin, tmp_path)
-    assert workspace.audit_log_place == audit_log.TABLE
+    assert workspace.audit_log.place == audit_log.TABLE
     await eternaltwin_db.sql(
         "CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN new; END $$;"
         f"ALTER FUNCTION theirs() OWNER TO {role};"

@@ -19,8 +19,9 @@ from queries.db.query import Query
 from queries.db.transaction import Transaction
 from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Result
 from queries.runs import launch
-from queries.workspace import NO_IMAGES, NO_TABLE, Workspace
+from queries.workspace import Workspace
 from queries.write import audit_log
+from queries.write.audit_choice import NO_IMAGES, NO_TABLE
 from queries.write.grants import grants
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
@@ -123,7 +124,7 @@ async def test_a_node_that_the_engine_touched_is_skipped_by_name(
     assert (await eternaltwin_db.row(tasks[0]))["timers"] == 1
     again = await undo(workspace, done.entries[0])
     assert outcomes_of(again) == {free: STALE, polled: STALE, deleted: GONE}
-    if workspace.audit_log_place == "table":
+    if workspace.audit_log.place == "table":
         assert f"audit log entry {undone.entries[0]}: undo" in detail(again, free)
 
 
@@ -194,7 +195,7 @@ async def test_a_context_may_forbid_images(eternaltwin: str, eternaltwin_db: Ete
     assert dry_run.irreversible == {task: NO_IMAGES}
     await launch.commit(workspace, dry_run, OPERATOR)
     assert b"images" not in (tmp_path / "audit_log.jsonl").read_bytes()
-    (entry,), _ = await workspace.audit_entries()
+    (entry,), _ = await workspace.audit_log.page()
     assert {name for c in entry.changes for name in c.after or ()} == {"status", "revision"}
     assert [set((row or {}).values()) for c in entry.changes for row in (c.before, c.after)] == [{NOT_KEPT}, {SET}]
     with pytest.raises(DatabaseError, match="no images"):
@@ -267,7 +268,7 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
     tasks = [await eternaltwin_db.task(status="Blocked", timer=3600) for _ in range(12)]
     done = await do(workspace, "wake", map(eternaltwin_db.id, tasks))
     assert len(done.entries) == 3
-    entry = (await workspace.audit_entries(None, 1))[0][0]
+    entry = (await workspace.audit_log.page(None, 1))[0][0]
     plan = await plan_entry(workspace, entry.run)
     dry_run = await perform.dry_run(workspace, plan, "wrong", plan.arguments)
     chunks = [list(plan.versions)[n : n + 4] for n in (0, 4, 8)]

@@ -181,7 +181,7 @@ class Rounds:
         outcomes = await launch.commit(self.workspace, dry_run, OPERATOR)
         if not any(r.outcome is Outcome.CHANGED for r in outcomes.results):
             return None
-        entries = [(await self.workspace.find_entries(entry, changes=True))[0] for entry in outcomes.entries]
+        entries = [(await self.workspace.audit_log.find(entry, changes=True))[0] for entry in outcomes.entries]
         if entries:  # the console has only the rows of nodes that were dry-run
             outcomes = replace(outcomes, changes=tuple(change for entry in entries for change in entry.changes))
         self.done[action.name] += 1
@@ -201,7 +201,7 @@ class Rounds:
         """Return the id of the entry or the bulk, or "" if several entries are no bulk."""
         if len(done.entries) == 1:
             return done.entries[0]
-        return (await self.workspace.audit_entries(None, 1))[0][0].run
+        return (await self.workspace.audit_log.page(None, 1))[0][0].run
 
     async def undo(self, name: str) -> Outcomes:
         """Undo an entry or a bulk."""

@@ -148,7 +148,7 @@ async def test_estuary_dead(estuary_db: EstuaryDb, estuary_workspace: Workspace)
     assert outcomes_of(done) == {task: CHANGED}
     committed = owner_of(done, task)
     assert "it has not moved in the" in detail(committed, "second read of the heartbeat")
-    (entry,), _ = await estuary_workspace.audit_entries()
+    (entry,), _ = await estuary_workspace.audit_log.page()
     assert entry.results[0].owner == committed
     assert "owner is dead: 2 of 5" in said(entry_lines(entry, UNLIMITED))
     stored = json.loads(await estuary_db.value("SELECT results::text FROM unstick.audit_log"))

@@ -30,30 +30,30 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
 
     def _place(self) -> str:
         workspace = self.session.workspace
-        return "" if workspace is None else f"It is kept in {audit_log_place(workspace.audit_log_place)}."
+        return "" if workspace is None else f"It is kept in {audit_log_place(workspace.audit_log.place)}."
 
     def note(self) -> str:
         workspace = self.session.workspace
         if workspace is None:
             return ""
-        place = workspace.audit_log_place
+        place = workspace.audit_log.place
         where = "in the database" if place == audit_log.TABLE else "in a local file"
         return "  ".join([*self.count(), where])
 
     async def load(self) -> None:
         workspace = self.session.workspace
         if workspace is not None:
-            self.newest.refresh(*await workspace.audit_entries(conditions=WITHOUT_ROWS))
+            self.newest.refresh(*await workspace.audit_log.page(conditions=WITHOUT_ROWS))
 
     def nothing(self) -> tuple[str, str]:
         workspace = self.session.workspace
-        if workspace is not None and workspace.audit_log_closed:
-            return "No privilege to read the audit log.", workspace.audit_log_closed
+        if workspace is not None and workspace.audit_log.unreadable:
+            return "No privilege to read the audit log.", workspace.audit_log.unreadable
         about = "Every change is recorded here: who, when, why, which rows."
         return "No changes made with unstick yet.", f"{about}\n{self._place()}"
 
     async def older(self, workspace: Workspace, cursor: str) -> tuple[Sequence[AuditLogEntry], str | None]:
-        return await workspace.audit_entries(cursor, conditions=WITHOUT_ROWS)
+        return await workspace.audit_log.page(cursor, conditions=WITHOUT_ROWS)
 
     def open(self, record: AuditLogEntry) -> None:
         self.app.push_screen(AuditEntryScreen(record, self.MODE))

@@ -33,7 +33,7 @@ class AuditEntryScreen(TextScreen):
         if self._whole or workspace is None:
             return
         with contextlib.suppress(UnknownIdError):  # it was removed since
-            entries = await workspace.find_entries(self._entry.id, changes=True)  # all of a run if it begins one
+            entries = await workspace.audit_log.find(self._entry.id, changes=True)  # all of a run if it begins one
             self._entry = next(entry for entry in entries if entry.id == self._entry.id)
         self._whole = True
 

@@ -72,7 +72,7 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
     cursor: str | None = None
     if session.workspace is not None:
         conditions = audit_log.Criteria(since=since, changes=False)
-        entries, cursor = await session.workspace.audit_entries(limit=SHIFT_ENTRIES, conditions=conditions)
+        entries, cursor = await session.workspace.audit_log.page(limit=SHIFT_ENTRIES, conditions=conditions)
     newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
     text = hand_over.shift(session.incidents, entries, since)
     return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]

@@ -59,7 +59,7 @@ class DetailScreen(TextScreen):
         if detail is not None:
             self._detail, self._node = detail, detail.node
             self.session.read(detail.at)
-        self._entries, self._unread = await workspace.done(self._node.id, 20)
+        self._entries, self._unread = await workspace.audit_log.newest(self._node.id, 20)
 
     def show_body(self) -> None:
         if self._gone:

@@ -58,8 +58,8 @@ class RedriveDialogs(ChangeDialogs):
         label = dead_letters[0].node.engine
         if any(each.node.engine != label for each in dead_letters):
             raise DatabaseError("The dead letters belong to several engines. Redrive those of one engine.")
-        if workspace.no_runs:
-            raise DatabaseError(f"A redrive cannot begin: {workspace.no_runs}.")
+        if workspace.audit_log.no_runs:
+            raise DatabaseError(f"A redrive cannot begin: {workspace.audit_log.no_runs}.")
         self._workspace, self._reader = workspace, workspace.named(label)
         self._dead_letters, self._selection = dead_letters, selection
         self._nodes = {each.node.id: each.node for each in dead_letters}
