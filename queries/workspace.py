@@ -26,24 +26,20 @@ from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
-from queries.db.errors import DatabaseError, LockedError, LostError, UnknownIdError, attempted
+from queries.db.errors import LockedError, LostError, UnknownIdError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
-from queries.read import changes
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
 from queries.read.question import NOW, Question
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
-from queries.records.change import Changes, ChangeSource
 from queries.records.finding import Finding, Findings, Incident, SkippedFinding
 from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
 from queries.write.audit_choice import AuditLog
-from queries.write.audit_log import Criteria, TableState
+from queries.write.audit_log import TableState
 
-_NO_CHANGES = "{cursor!r} is not a cursor of this list. --after takes the cursor at the end of the previous page."
-_ACTIONS = "recorded: each action of an operator through unstick"
 TRUST_KEPT_SECONDS = 0.5
 DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
 SCHEMAS_NAMED = 3  # schemas that a reason names
@@ -343,54 +339,6 @@ class Workspace:
             if key and name in (reader.label, reader.engine.name, kind.name)
         ]
         return " or ".join(forms[:IDS_SUGGESTED])
-
-    async def changed(
-        self,
-        since: float | None = None,
-        cursor: str | None = None,
-        limit: int = 200,
-        *,
-        routine: bool = True,
-        allow_scan: bool = False,
-    ) -> Changes:
-        """Read what the engines and the operators changed lately, newest first.
-
-        ``since``: seconds before now. ``cursor`` continues a list and has its time. ``routine``: with changes that say
-        only that work goes on. ``allow_scan``: read also what needs a full scan. A source that cannot be read does not
-        stop the others. Raises UnknownIdError for an unknown cursor, and DatabaseError if the connection is lost.
-        """
-        at = await self.now()
-        before = changes.Position(since=at - (since or 0.0)) if cursor is None else changes.position(cursor)
-        if before is None:
-            raise UnknownIdError(_NO_CHANGES.format(cursor=cursor))
-        pages: dict[str, Sequence[changes.Placed]] = {}
-
-        async def of_engine(label: str, reader: Reader) -> ChangeSource:
-            places = before.places.get(label, {})
-            reading = reader.changed(before.since, places, limit + 1, routine=routine, allow_scan=allow_scan)
-            answer = await attempted(reading)
-            if isinstance(answer, DatabaseError):
-                return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=answer.line)
-            pages[label], source = answer
-            return source
-
-        async def of_audit_log() -> ChangeSource:
-            after = before.places.get(changes.AUDIT_LOG, {}).get("entry")
-            criteria = Criteria(since=before.since, changes=False)
-            entries, why = await self.audit_log.newest(None, limit + 1, after, criteria)
-            pages[changes.AUDIT_LOG] = [changes.acted(entry) for entry in entries]
-            return ChangeSource(name=changes.AUDIT_LOG, recorded=_ACTIONS, unreadable=why)
-
-        sources = await self.database.together(*(of_engine(*each) for each in self.engines.items()), of_audit_log())
-        shown, end = changes.page(pages, before, limit)
-        return Changes(
-            changes=shown,
-            at=at,
-            since=before.since,
-            sources=tuple(sources),
-            capped=end is not None,
-            cursor=None if end is None else changes.token(end),
-        )
 
     async def now(self) -> float:
         """Return the server's time in seconds since 1970. Raises DatabaseError."""

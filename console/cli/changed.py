@@ -18,6 +18,7 @@ from console.target import Target
 from console.text import formatting
 from console.text.spans import Spans
 from console.text.views import changes as views
+from queries.changed import read_changes
 from queries.text import duration
 
 
@@ -36,9 +37,9 @@ async def changed(
     fields = Fields(FIELDS)
     conditions = parsed(" ".join(filters), target, fields)
     async with opened(target, empty=True) as workspace:
-        answer = whole = await workspace.changed(seconds, after, limit, routine=routine, allow_scan=allow_scan)
+        answer = whole = await read_changes(workspace, seconds, after, limit, routine=routine, allow_scan=allow_scan)
         if answer.capped and after is None and limit < CHANGES_COUNTED and not allow_scan:  # or it would scan twice
-            whole = await workspace.changed(seconds, None, CHANGES_COUNTED, routine=routine)
+            whole = await read_changes(workspace, seconds, None, CHANGES_COUNTED, routine=routine)
         warnings = access_warnings(workspace, workspace.engines.values())
     context = Context(now=answer.at)
     counted = [change for change in whole.changes if fields.matches(conditions, change, context)]

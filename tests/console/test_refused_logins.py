@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Awaitable
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,6 +16,7 @@ from console.cli import repeat as repeating
 from console.cli.output import Output
 from console.model.session import Session
 from queries.actions import parts
+from queries.changed import read_changes
 from queries.db import connecting, database
 from queries.db.errors import DatabaseError, RefusedError
 from queries.runs import launch, redrive_plan
@@ -202,7 +204,7 @@ async def test_a_page_of_several_reads_logs_in_once(jobs: tuple[Rotated, Workspa
     reader = workspace.engines["agent_jobs"]
     role.rotate()
     clock.logins.clear()
-    for read in (reader.findings, reader.dead, reader.counts, workspace.changed):
+    for read in (reader.findings, reader.dead, reader.counts, partial(read_changes, workspace)):
         with pytest.raises(RefusedError):
             await read()
     assert len(clock.logins) == 2  # with TLS, which this server has not, and without

@@ -9,6 +9,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from queries.changed import read_changes
 from queries.contract import detect
 from queries.contract.builtin import builtin
 from queries.db.errors import DatabaseError, UnknownIdError
@@ -92,7 +93,7 @@ async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
     filled: Workspace, server: PostgresServer
 ) -> None:
     (engine,) = filled.engines
-    whole = await filled.changed(86400, limit=100_000)
+    whole = await read_changes(filled, 86400, limit=100_000)
     assert (whole.capped, whole.cursor) == (False, None)
     expected = await recorded(server.dsn(filled.server.database), engine, whole.since, whole.at)
     assert of_nodes(whole) == expected
@@ -104,7 +105,7 @@ async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
     assert source(whole, engine).recorded
 
     paged: Counter[tuple[str, str]] = Counter()
-    page = await filled.changed(86400, limit=7)
+    page = await read_changes(filled, 86400, limit=7)
     since, at = page.since, page.at
     while True:
         assert page.since == since
@@ -112,7 +113,7 @@ async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
         paged += of_nodes(page)
         if page.cursor is None:
             break
-        page = await filled.changed(cursor=page.cursor, limit=7)
+        page = await read_changes(filled, cursor=page.cursor, limit=7)
     assert paged == await recorded(server.dsn(filled.server.database), engine, since, at)
 
 
@@ -123,7 +124,7 @@ async def test_of_large_tables_the_part_that_was_not_searched_is_said(
     monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     (engine,) = filled.engines
     workspace = await opened(server.dsn(filled.server.database), tmp_path)
-    answer = await workspace.changed(86400, limit=100_000)
+    answer = await read_changes(workspace, 86400, limit=100_000)
     expected = await recorded(server.dsn(filled.server.database), engine, answer.since, answer.at)
     missing = {what for what, _ in expected - of_nodes(answer)}
     said = source(answer, engine)
@@ -142,7 +143,7 @@ async def test_of_large_tables_the_part_that_was_not_searched_is_said(
         assert "wake_at" in said.scope
     else:
         assert (missing, said.scan_required) == (set(), None), "these tables fit into what is read at an end of them"
-    scanned = await workspace.changed(86400, limit=100_000, allow_scan=True)
+    scanned = await read_changes(workspace, 86400, limit=100_000, allow_scan=True)
     expected = await recorded(server.dsn(filled.server.database), engine, scanned.since, scanned.at)
     missing = {what for what, _ in expected - of_nodes(scanned)}
     assert missing == {"estuary": {"heartbeat"}, "eternaltwin": {"created"}}.get(engine, set())
@@ -157,7 +158,7 @@ async def test_a_scan_that_is_allowed_needs_no_table_that_does_not_exist(
     dsn = server.dsn(filled.server.database)
     server.sql("DROP TABLE token_bucket", dsn)
     workspace = await opened(dsn, tmp_path)
-    answer = await workspace.changed(86400, allow_scan=True)
+    answer = await read_changes(workspace, 86400, allow_scan=True)
     assert source(answer, "uni2work").unreadable == ""
     assert {change.what for change in answer.changes} >= {"queued", "executed"}
     await workspace.close()
@@ -179,7 +180,7 @@ async def test_a_transition_has_the_state_before_it(filled: Workspace, server: P
           FROM workflow_step_transitions"""
     expected = Counter(tuple(row) for row in await connection.fetch(before))
     await connection.close()
-    answer = await filled.changed(10 * 365 * 86400, limit=100_000)
+    answer = await read_changes(filled, 10 * 365 * 86400, limit=100_000)
     assert Counter((c.id, c.old, c.new) for c in answer.changes if c.what == "transition") == expected
 
 
@@ -194,16 +195,16 @@ async def test_operators_and_engines_are_in_one_list(
     await eternaltwin_db.sql(
         f"UPDATE task SET polled_at = row(clock_timestamp(), 1)::job_tick WHERE task_id = '{task}'"
     )
-    answer = await workspace.changed(60)
+    answer = await read_changes(workspace, 60)
     assert [(c.what, c.id, c.entry is not None) for c in answer.changes[:2]] == [
         ("polled", eternaltwin_db.id(task), False),
         ("wake", eternaltwin_db.id(task), True),
     ]
     assert answer.changes[1].entry is not None
     assert answer.changes[1].entry.changes == (), "a list does not read the rows"
-    first = await workspace.changed(60, limit=1)
+    first = await read_changes(workspace, 60, limit=1)
     assert first.capped
-    second = await workspace.changed(cursor=first.cursor, limit=1)
+    second = await read_changes(workspace, cursor=first.cursor, limit=1)
     assert (second.changes[0].what, second.changes[0].entry is not None) == ("wake", True)
     await workspace.close()
 
@@ -219,7 +220,7 @@ async def test_an_engine_that_cannot_be_read_does_not_stop_the_others(
         raise DatabaseError("permission denied for table task")
 
     monkeypatch.setattr(reader, "changed", fails)
-    answer = await workspace.changed(60)
+    answer = await read_changes(workspace, 60)
     assert [change.what for change in answer.changes] == ["wake"]
     assert source(answer, reader.label).unreadable == "permission denied for table task"
 
@@ -227,7 +228,7 @@ async def test_an_engine_that_cannot_be_read_does_not_stop_the_others(
 @pytest.mark.parametrize("cursor", ["", "x", "e30", "&&&", "12"])
 async def test_a_wrong_cursor_is_refused(workspace: Workspace, cursor: str) -> None:
     with pytest.raises(UnknownIdError):
-        await workspace.changed(cursor=cursor)
+        await read_changes(workspace, cursor=cursor)
 
 
 def test_a_position_is_a_word() -> None:
@@ -238,8 +239,8 @@ def test_a_position_is_a_word() -> None:
 @pytest.mark.parametrize("engine", ["eternaltwin", "estuary", "uni2work"])
 async def test_routine_changes_are_counted_and_not_listed(engine: str, every_engine: str, tmp_path: Path) -> None:
     workspace = await opened(every_engine, tmp_path)
-    whole = await workspace.changed(10 * 365 * 86400, limit=100_000)
-    without = await workspace.changed(10 * 365 * 86400, limit=100_000, routine=False)
+    whole = await read_changes(workspace, 10 * 365 * 86400, limit=100_000)
+    without = await read_changes(workspace, 10 * 365 * 86400, limit=100_000, routine=False)
     await workspace.close()
     routine = source(without, engine).routine
     assert routine

@@ -15,6 +15,7 @@ from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.log_screen import LogScreen
 from console.tui.widgets.messages import note
 from console.tui.widgets.text_bar import TextBar
+from queries.changed import read_changes
 from queries.records.change import Change, Changes
 from queries.records.node import Node, ScanRequired
 from queries.workspace import Workspace
@@ -59,7 +60,7 @@ class ChangedScreen(LogScreen[Change]):
     async def load(self) -> None:
         if self.session.workspace is not None:
             routine = self._routine
-            answer = await self.session.workspace.changed(WINDOW_SECONDS, routine=routine)
+            answer = await read_changes(self.session.workspace, WINDOW_SECONDS, routine=routine)
             if routine == self._routine:
                 self._answer = answer
                 self.newest.refresh(answer.changes, answer.cursor, answer.since)
@@ -112,8 +113,8 @@ class ChangedScreen(LogScreen[Change]):
         self.say("Scanning …", "faint")
         routine = self._routine
         if self.session.workspace is not None:
-            answer = await self.session.workspace.changed(
-                WINDOW_SECONDS, None, CHANGES_COUNTED, routine=routine, allow_scan=True
+            answer = await read_changes(
+                self.session.workspace, WINDOW_SECONDS, None, CHANGES_COUNTED, routine=routine, allow_scan=True
             )
             if routine == self._routine:
                 self.newest.refresh(answer.changes, answer.cursor, answer.since)
@@ -123,7 +124,7 @@ class ChangedScreen(LogScreen[Change]):
                 self.renew()
 
     async def older(self, workspace: Workspace, cursor: str) -> tuple[Sequence[Change], str | None]:
-        answer = await workspace.changed(cursor=cursor, limit=CHANGES_LOADED, routine=self._routine)
+        answer = await read_changes(workspace, cursor=cursor, limit=CHANGES_LOADED, routine=self._routine)
         return answer.changes, answer.cursor
 
     def action_more(self) -> None:
