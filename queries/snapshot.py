@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
 
 import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
 from queries.db.errors import DatabaseError, attempted
+from queries.read import incidents as grouping
+from queries.read.blockers import row_locked
 from queries.read.reader import FINDING_NODES, Reader
-from queries.records.finding import Findings, SkippedFinding
+from queries.records.finding import Finding, Findings, Incident, SkippedFinding
 from queries.records.node import Count
 from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
 from queries.workspace import Workspace
@@ -69,7 +71,51 @@ async def snapshot(
 def grouped(workspace: Workspace, parts: Iterable[Part], at: float) -> Snapshot:
     """Return the snapshot that these parts are at the server time ``at``."""
     result = Snapshot(at=at, parts=tuple(parts), incidents=())
-    return msgspec.structs.replace(result, incidents=workspace.incidents(result.findings, result.capped, at))
+    return msgspec.structs.replace(result, incidents=incidents(workspace, result.findings, result.capped, at))
+
+
+def incidents(
+    workspace: Workspace,
+    findings: Iterable[Finding],
+    capped: Collection[tuple[str, str]] = (),
+    at: float | None = None,
+) -> tuple[Incident, ...]:
+    """Group findings of the engines and of the server by cause.
+
+    ``capped``: engine label and code of findings of which more exist than were read. ``at``: server time.
+    An incident of a whole engine that does no work also says what the sessions do that may be its workers.
+    """
+    specs = {reader.label: reader.finding_specs for reader in workspace.engines.values()}
+    specs[LABEL] = server_spec().codes
+    return tuple(_with_sessions(workspace, each) for each in grouping.incidents(findings, specs, capped, at))
+
+
+def _with_sessions(workspace: Workspace, incident: Incident) -> Incident:
+    doing = workspace.server_findings.doing(incident.engine)
+    if not doing or incident.code not in server_spec().groups["standstill"]:
+        return incident
+    return msgspec.structs.replace(incident, sentence=f"{incident.sentence} {doing}")
+
+
+async def server_problems(
+    workspace: Workspace,
+    of_engines: Sequence[Finding],
+    unread: Mapping[str, str] | None = None,
+    outside: Findings | None = None,
+) -> Findings:
+    """Read the findings about the server, for all engines at once.
+
+    ``of_engines``: findings; the locks on the rows of their nodes are read, too. ``unread``: engines of which most
+    could not be read, with the reason. ``outside``: causes outside of the tables that were read already.
+    """
+    server = outside or await workspace.server_findings.findings()
+    locks = await row_locked(workspace.database, workspace.engines, of_engines, workspace.server_findings)
+    silent = workspace.server_findings.not_read(unread or {})
+    return Findings(
+        findings=(*server.findings, *locks.findings, *silent),
+        at=server.at,
+        skipped_findings=(*server.skipped_findings, *locks.skipped_findings, *workspace.not_checked),
+    )
 
 
 async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
@@ -127,7 +173,7 @@ async def _of_server(
     if not workspace.engines:
         return Part(label=LABEL, findings=Findings(findings=(), at=0.0, skipped_findings=workspace.not_checked))
     if not isinstance(outside, DatabaseError):
-        outside = await attempted(workspace.server_problems(findings, unread, outside))
+        outside = await attempted(server_problems(workspace, findings, unread, outside))
     if isinstance(outside, DatabaseError):
         return _failed(LABEL, outside, kept, *workspace.not_checked)
     return Part(label=LABEL, findings=outside)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import time
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -22,19 +22,17 @@ from queries.contract.detect import (
 )
 from queries.contract.engine import Engine, merged
 from queries.contract.outside import NONE, BrokenFolder, OutsideEngines
-from queries.contract.server_spec import LABEL, server_spec
+from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import LockedError, LostError, UnknownIdError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
-from queries.read import incidents as grouping
-from queries.read.blockers import row_locked
 from queries.read.question import NOW, Question
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
-from queries.records.finding import Finding, Findings, Incident, SkippedFinding
+from queries.records.finding import SkippedFinding
 from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
 from queries.write.audit_choice import AuditLog
@@ -204,42 +202,6 @@ class Workspace:
         state = Query(statement("audit_log_state"))
         answers = await self.database.batch([*detection_queries(self._all_engines, self._trusted), state])
         return roles.bound(self._all_engines, {row["relation"] for row in answers[0]}), answers
-
-    async def server_problems(
-        self, of_engines: Sequence[Finding], unread: Mapping[str, str] | None = None, outside: Findings | None = None
-    ) -> Findings:
-        """Read the findings about the server, for all engines at once.
-
-        ``of_engines``: findings; the locks on the rows of their nodes are read, too. ``unread``: engines of which most
-        could not be read, with the reason. ``outside``: causes outside of the tables that were read already.
-        """
-        server = outside or await self.server_findings.findings()
-        locks = await row_locked(self.database, self.engines, of_engines, self.server_findings)
-        silent = self.server_findings.not_read(unread or {})
-        return Findings(
-            findings=(*server.findings, *locks.findings, *silent),
-            at=server.at,
-            skipped_findings=(*server.skipped_findings, *locks.skipped_findings, *self.not_checked),
-        )
-
-    def incidents(
-        self, findings: Iterable[Finding], capped: Collection[tuple[str, str]] = (), at: float | None = None
-    ) -> tuple[Incident, ...]:
-        """Group findings of the engines and of the server by cause.
-
-        ``capped``: engine label and code of findings of which more exist than were read. ``at``: server time.
-        An incident of a whole engine that does no work also says what the sessions do that may be its workers.
-        """
-        specs = {reader.label: reader.finding_specs for reader in self.engines.values()}
-        specs[LABEL] = server_spec().codes
-        grouped = grouping.incidents(findings, specs, capped, at)
-        return tuple(map(self._with_sessions, grouped))
-
-    def _with_sessions(self, incident: Incident) -> Incident:
-        doing = self.server_findings.doing(incident.engine)
-        if not doing or incident.code not in server_spec().groups["standstill"]:
-            return incident
-        return msgspec.structs.replace(incident, sentence=f"{incident.sentence} {doing}")
 
     def admission(
         self, reader: Reader, action: Action, *, again: bool = False

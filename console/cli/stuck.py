@@ -20,7 +20,7 @@ from queries.db.errors import attempted
 from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
 from queries.records.snapshot import Part, Snapshot
-from queries.snapshot import snapshot
+from queries.snapshot import server_problems, snapshot
 from queries.workspace import Workspace
 
 SAMPLE_PAUSE_SECONDS = 1.0  # between two samples of `stuck --sample`
@@ -87,7 +87,7 @@ async def _take_samples(workspace: Workspace, readers: Sequence[Reader], seconds
 
     Return the engines whose last sample failed, with the error.
     """
-    await workspace.server_problems(())  # its counters are compared with those of the end
+    await server_problems(workspace, ())  # its counters are compared with those of the end
     until = time.monotonic() + seconds
     failed: dict[str, str] = {}
     while True:

@@ -12,6 +12,7 @@ from console.model.walk import all_pages, dead_letters
 from queries.read.reader import NODES_AT_ONCE, Reader
 from queries.records.finding import Finding, Incident
 from queries.records.record import Record
+from queries.snapshot import incidents
 from queries.workspace import Workspace
 
 SEARCHED_NODES = 100_000  # nodes that are compared with the finding
@@ -49,7 +50,7 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
         why += [unread] if unread else []
         if matching:
             findings += (await reader.findings(matching, limit=len(matching))).findings
-            now = workspace.incidents(findings)
+            now = incidents(workspace, findings)
             newest = next((each for each in now if each.key == incident.key), newest)
         if limit is not None and len(newest.node_ids) >= limit:
             return Whole(incident=newest)

@@ -21,6 +21,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from queries import snapshot
 from queries.check.explain import explained
 from queries.db.query import Query
 from queries.db.transaction import RowsOrError, Transaction
@@ -56,7 +57,7 @@ def counted() -> Iterator[Counter[str]]:
 async def refresh(dsn: str, name: str, folder: Path) -> dict[str, int]:
     """Return the blocks of one refresh by part.
 
-    An older version has no causes outside of the tables.
+    An older version reads the causes outside of the tables with a method of the workspace.
     """
     workspace = await Workspace(dsn, file=folder / "audit_log").open()
     reader = workspace.engines[name]
@@ -66,9 +67,8 @@ async def refresh(dsn: str, name: str, folder: Path) -> dict[str, int]:
         parts["samples"] = blocks.total()
         found = await reader.findings()
         parts["findings"] = blocks.total() - sum(parts.values())
-        outside = getattr(workspace, "server_problems", None)
-        if outside is not None:
-            await outside(found.findings)
+        outside = getattr(snapshot, "server_problems", None) or Workspace.server_problems
+        await outside(workspace, found.findings)
         parts["outside"] = blocks.total() - sum(parts.values())
     await workspace.close()
     return parts

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 
+from queries import snapshot
 from queries.records.finding import Incident
 from queries.workspace import Workspace
 
@@ -25,7 +26,7 @@ async def shown(workspace: Workspace, watch: float = 0.0, *, twice: bool = True)
     loop = asyncio.get_running_loop()
     until = loop.time() + watch
     if watch:
-        await workspace.server_problems(())  # counters are compared with those of the first read
+        await snapshot.server_problems(workspace, ())  # counters are compared with those of the first read
     while watch:
         for reader in readers:
             await reader.sample()
@@ -39,10 +40,10 @@ async def shown(workspace: Workspace, watch: float = 0.0, *, twice: bool = True)
         failed |= any(check.failed for check in part.skipped_findings)
         unread |= {reader.label: part.unread} if part.unread else {}
         capped += [(reader.label, code) for code in part.capped]
-    server = await workspace.server_problems(found, unread)
+    server = await snapshot.server_problems(workspace, found, unread)
     if twice and workspace.server_findings.counts_once(()):
         await asyncio.sleep(COUNTED)
-        server = await workspace.server_problems(found, unread)
+        server = await snapshot.server_problems(workspace, found, unread)
     found += server.findings
     failed |= any(check.failed for check in server.skipped_findings)
-    return workspace.incidents(found, capped), failed
+    return snapshot.incidents(workspace, found, capped), failed

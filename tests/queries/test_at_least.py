@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from console.text.views.incidents import incidents as lines_of
+from queries import snapshot
 from queries.contract.builtin import builtin_folder
 from queries.contract.loader import load
 from queries.files.statement import Statement
@@ -126,7 +127,7 @@ async def test_more_executing_jobs_than_are_read_are_capped(server: PostgresServ
         found: list[Finding] = [each for each in read.findings if each.code == code]
         assert len(found) > 1999
         assert code in read.capped
-        incidents = workspace.incidents(read.findings, [(reader.label, each) for each in read.capped])
+        incidents = snapshot.incidents(workspace, read.findings, [(reader.label, each) for each in read.capped])
         (incident,) = (each for each in incidents if each.capped and each.n > 1999)
         assert incident.sentence.startswith(f"At least {len(incident.findings)} jobs are executing")
         shown = str(lines_of([incident], 200, now=read.at, command=str, helps=str))

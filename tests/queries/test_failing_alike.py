@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from queries import snapshot
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
 
@@ -41,7 +42,8 @@ async def test_one_error_of_many_jobs_that_try_again_is_an_incident(
     server.sql(insert.format(error=GATEWAY, many=171), dsn)
     found = await alike()
     assert len(found) == 180
-    (incident,) = [i for i in workspace.incidents((await reader.findings()).findings) if i.code == "failing_alike"]
+    incidents = snapshot.incidents(workspace, (await reader.findings()).findings)
+    (incident,) = [i for i in incidents if i.code == "failing_alike"]
     assert (incident.n, incident.action) == (180, None)
     assert incident.sentence.startswith("180 jobs wait for another attempt. They failed with the same error")
     (asked,) = [f for f in (await reader.findings([found[-1]])).findings if f.code == "failing_alike"]

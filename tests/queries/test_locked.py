@@ -11,6 +11,7 @@ from typing import Any
 import asyncpg
 import pytest
 
+from queries import snapshot
 from queries.db.database import READ_SECONDS
 from queries.db.errors import LockedError
 from queries.workspace import Workspace
@@ -154,11 +155,13 @@ async def test_an_engine_of_which_nothing_can_be_read_is_an_incident(
     workspace.server_findings.settings["table_locked"] = 60.0  # the lock is younger
     holder = await lock(dsn, "LOCK TABLE jobs, agents IN ACCESS EXCLUSIVE MODE")
     unread = (await reader(workspace, "agent_jobs").findings()).unread
-    shown = workspace.incidents((await workspace.server_problems((), {"agent_jobs": unread})).findings)
+    problems = await snapshot.server_problems(workspace, (), {"agent_jobs": unread})
+    shown = snapshot.incidents(workspace, problems.findings)
     assert [i.code for i in shown] == ["not_read"]
     assert f"pid {holder.get_server_pid()} (migrator, role postgres) locks" in shown[0].sentence
     workspace.server_findings.settings["table_locked"] = 0.0
-    shown = workspace.incidents((await workspace.server_problems((), {"agent_jobs": unread})).findings)
+    problems = await snapshot.server_problems(workspace, (), {"agent_jobs": unread})
+    shown = snapshot.incidents(workspace, problems.findings)
     assert [(i.code, [s.code for s in i.symptoms]) for i in shown] == [("table_locked", ["not_read"])]
     await workspace.close()
     server.drop(dsn)

@@ -14,6 +14,7 @@ import asyncpg
 import msgspec
 import pytest
 
+from queries import snapshot
 from queries.contract.builtin import builtin
 from queries.db.database import SPELLING, Database
 from queries.db.errors import DatabaseError
@@ -69,7 +70,7 @@ async def everything(workspace: Workspace) -> list[str]:
             "found": [await answer_of(reader.find(re.split("[:/]", node.id)[-1])) for node in few],
             "searched": [await reader.search(word) for word in ("a", "_", "%", "\\", "'")],
         }
-    problems = await workspace.server_problems(())
+    problems = await snapshot.server_problems(workspace, ())
     answers["server"] = [(each.code, each.title) for each in problems.findings]
     return [*steady(answers)]
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from queries import snapshot
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.files.statement import Statement
@@ -53,7 +54,7 @@ async def test_a_refused_action_is_not_suggested_and_the_reason_is_said(server: 
     (long,) = {f.node_id: f for f in found if f.code == "executing_long"}.values()
     assert long.action is None
     assert "Oban.cancel_job(" in long.evidence[REFUSED]
-    incident = next(i for i in workspace.incidents(found) if i.code == "executing_long")
+    incident = next(i for i in snapshot.incidents(workspace, found) if i.code == "executing_long")
     assert (incident.action, incident.remedy[:18]) == (None, "Release is refused")
     assert {f.action for f in found if f.code == "dead_worker"} == {"release"}
     server.sql("DELETE FROM oban_producers", dsn)

@@ -14,6 +14,7 @@ import msgspec
 import pytest
 
 from console.demo.engine import run_worker
+from queries import snapshot
 from queries.db.errors import UnreachableError, connection_error
 from queries.read.server_findings import ServerFindings
 from queries.records.finding import Finding
@@ -113,7 +114,7 @@ async def test_a_lock_queue_names_the_root_of_its_chain(
         while await eternaltwin_db.waiting() < len(waiting):
             await asyncio.sleep(0.01)
     read = await server_findings(workspace, lock_queue=0).findings()
-    (incident,) = workspace.incidents([f for f in read.findings if f.code == "lock_queue"], ())
+    (incident,) = snapshot.incidents(workspace, [f for f in read.findings if f.code == "lock_queue"], ())
     assert len(incident.findings) == 2
     assert f"behind pid {root.get_server_pid()} (colleague, role postgres, idle in transaction" in incident.sentence
     assert f"through pid {report.get_server_pid()} (reporting" in incident.sentence
@@ -701,10 +702,10 @@ async def test_transactions_that_fail_by_deadlocks_are_explained_by_them(
             await asyncio.sleep(0.2)
     failing = codes["transactions_fail"]
     assert ", 4 of them by deadlocks. " in failing.sentence
-    (incident,) = workspace.incidents(codes.values(), ())
+    (incident,) = snapshot.incidents(workspace, codes.values(), ())
     assert (incident.code, [each.code for each in incident.explained]) == ("deadlocks", ["transactions_fail"])
     other = msgspec.structs.replace(failing, evidence={**failing.evidence, "by": "errors"})
-    alone = workspace.incidents([codes["deadlocks"], other], ())
+    alone = snapshot.incidents(workspace, [codes["deadlocks"], other], ())
     assert [each.explained for each in alone] == [()], "old deadlocks do not make transactions fail"
 
 
