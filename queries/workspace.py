@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import msgspec
-
 from queries.contract import id_forms, roles
 from queries.contract.builtin import builtin
-from queries.contract.detect import (
-    Declined,
-    detect,
-    detection_queries,
-    expected,
-    trust_query,
-    unsafe,
-)
+from queries.contract.detect import Declined, detect, detection_queries, expected
 from queries.contract.engine import Engine, merged
 from queries.contract.outside import NONE, BrokenFolder, OutsideEngines
 from queries.contract.server_spec import LABEL
-from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import LockedError, LostError, UnknownIdError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
-from queries.read.question import NOW, Question
+from queries.read.question import NOW
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.finding import SkippedFinding
@@ -37,8 +26,8 @@ from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
 from queries.write.audit_choice import AuditLog
 from queries.write.audit_log import TableState
+from queries.write.untrusted_code import UntrustedCode
 
-TRUST_KEPT_SECONDS = 0.5
 DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
 SCHEMAS_NAMED = 3  # schemas that a reason names
 IDS_SUGGESTED = 3  # ids that are suggested for an incomplete one
@@ -100,12 +89,10 @@ class Workspace:
             images=images,
             local_log=local_log,
         )
+        self.untrusted_code = UntrustedCode(self.audit_log, trusted)
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
         self.server_findings = ServerFindings(self.database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
-        self._safe: dict[
-            tuple[Reader, str, tuple[str, ...]], tuple[float, tuple[str, ...]]
-        ] = {}  # monotonic time of the last `admit` without a reason, and its schemas
         self._overrides = overrides or {}
         self._schema = schema
         self._trusted = trusted
@@ -202,40 +189,6 @@ class Workspace:
         state = Query(statement("audit_log_state"))
         answers = await self.database.batch([*detection_queries(self._all_engines, self._trusted), state])
         return roles.bound(self._all_engines, {row["relation"] for row in answers[0]}), answers
-
-    def admission(
-        self, reader: Reader, action: Action, *, again: bool = False
-    ) -> Question[tuple[str, tuple[str, ...]]]:
-        """Ask why an action could run code of an untrusted role now; "" if it could not.
-
-        Ask also for the schemas in which triggers of these tables may find names.
-
-        The transaction has locked the tables, so no trigger is created between this answer and the change. ``again``:
-        an earlier part of the same run asked; its answer counts for TRUST_KEPT_SECONDS if only trusted roles can create
-        triggers on these tables.
-        """
-        if self.audit_log.no_entries:
-            return Question([], lambda _: (self.audit_log.no_entries, ()))
-        asked_for = (reader, action.name, action.privileges)
-        at, path = self._safe.get(asked_for, (-math.inf, ()))
-        if again and at > time.monotonic() - TRUST_KEPT_SECONDS:
-            return Question([], lambda _: ("", path))
-        query = trust_query([reader.engine], self._trusted)
-        return Question([query], lambda answers: self._admitted(reader, action, Trust(answers[0])))
-
-    def _admitted(self, reader: Reader, action: Action, trust: Trust) -> tuple[str, tuple[str, ...]]:
-        asked_for = (reader, action.name, action.privileges)
-        if why := self.audit_log.doubt(trust):
-            return why, ()
-        detected = msgspec.structs.replace(
-            reader.detected, unsafe=unsafe(reader.engine, reader.detected.schema, reader.detected.relations, trust)
-        )
-        why = detected.why_unsafe(action.privileges)
-        tables = [privilege.partition(" ")[2] for privilege in action.privileges]
-        kept = not why and not trust.trigger_makers(reader.detected.schema, tables)
-        path = trust.trigger_path(reader.detected.schema)
-        self._safe = {asked_for: (time.monotonic(), path)} if kept else {}
-        return why, path
 
     @property
     def server(self) -> Server:

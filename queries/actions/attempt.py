@@ -156,10 +156,10 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     if run is not None:
         await run.guard(transaction)
     await script.load(transaction, workspace.audit_log.destination)
-    admission = workspace.admission(request.reader, script.action, again=run is not None)
+    trusted = workspace.untrusted_code.check(request.reader, script.action, again=run is not None)
     written = gate.written(detected.schema, detected.relations)
     images = attempt.copies.images
-    question = together(admission, written, NOW, *([] if images is None else [images.learning()]))
+    question = together(trusted, written, NOW, *([] if images is None else [images.learning()]))
     (why, path), before, attempt.at, *_ = await question.answer(transaction)
     if why:
         attempt.nodes.skip_all(Outcome.REFUSED, why)

@@ -206,7 +206,7 @@ async def test_each_chunk_of_a_bulk_asks_if_strangers_may_create_triggers(
     grants_trigger: bool,
 ) -> None:
     """Without them, the answer is kept, and the gate stops what the trigger does."""
-    monkeypatch.setattr("queries.workspace.TRUST_KEPT_SECONDS", 600.0)
+    monkeypatch.setattr("queries.write.untrusted_code.TRUST_KEPT_SECONDS", 600.0)
     monkeypatch.setattr("queries.actions.parts.CHUNK_NODES", 2)
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(20)]
     if grants_trigger:
