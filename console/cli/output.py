@@ -53,7 +53,7 @@ class Output:
 
     def rows(self, lines: Iterable[str | Spans]) -> None:
         """Write lines to stdout, cropped to the terminal."""
-        self._write(self._drawn(line, sys.stdout, self.width) for line in lines)
+        self._write(self._drawn(lines, sys.stdout, self.width))
 
     def text(self, record: object, make: Make) -> None:
         """Write ``record`` as JSON, or the lines of ``make``, which wraps them itself."""
@@ -70,21 +70,23 @@ class Output:
         """Return the lines of ``make``, whole if stdout is not a terminal."""
         from console.text.spans import UNLIMITED
 
-        return (self._drawn(line, stream, None) for line in make(self.width or UNLIMITED))
+        return self._drawn(make(self.width or UNLIMITED), stream, None)
 
     def lines(self, text: Iterable[str]) -> None:
         """Write lines to stdout at their full width."""
         self._write(map(safe_text, text))
 
-    def _drawn(self, line: str | Spans, stream: TextIO, cells: int | None) -> str:
-        """Return a line for a stream, cropped to ``cells``."""
+    def _drawn(self, lines: Iterable[str | Spans], stream: TextIO, cells: int | None) -> Iterator[str]:
+        """Yield lines for a stream, cropped to ``cells``."""
         from console.text import ansi, spans
 
-        parts = [(line, "")] if isinstance(line, str) else line
-        safe = [(self._plain(part), style) for part, style in parts]
-        fitting = safe if cells is None else spans.crop(safe, cells)
-        drawn = (ansi.painted(fitting) if _coloured(stream) else spans.text(fitting)).rstrip()
-        return to_ascii(drawn) if self.ascii else drawn  # a cut is marked
+        coloured = _coloured(stream)
+        for line in lines:
+            parts = [(line, "")] if isinstance(line, str) else line
+            parts = spans.joined(parts) if coloured else [(spans.text(parts), "")]
+            safe = [(self._plain(part), style) for part, style in parts]
+            drawn = ansi.painted(safe if cells is None else spans.crop(safe, cells)).rstrip()
+            yield to_ascii(drawn) if self.ascii else drawn  # a cut is marked
 
     def _plain(self, line: str) -> str:
         line = safe_text(line)

@@ -51,12 +51,12 @@ UNLIMITED = 1_000_000  # a width for output that is neither wrapped nor cropped
 
 def text(spans: Sequence[tuple[str, str]]) -> str:
     """Return the text of a line without styles."""
-    return "".join(part for part, _ in spans)
+    return "".join([part for part, _ in spans])
 
 
 def width(spans: Sequence[tuple[str, str]]) -> int:
     """Return the number of cells of a line."""
-    return sum(formatting.width(part) for part, _ in spans)
+    return formatting.width(text(spans))
 
 
 def crop(spans: Spans, cells: int) -> Spans:

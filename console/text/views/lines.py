@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from console.text import formatting, spans
 from console.text.spans import Spans, link, width, wrap
@@ -120,12 +121,12 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int) 
 def aligned(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:
     """Yield rows as aligned lines. Columns in ``right`` are right-aligned."""
     cells = [[safe([(cell, "")] if isinstance(cell, str) else cell) for cell in row] for row in rows]
-    columns = max((len(row) for row in cells), default=0)
-    widths = [max((width(row[n]) for row in cells if n < len(row)), default=0) for n in range(columns)]
-    for row in cells:
+    widths = [[*map(width, row)] for row in cells]
+    widest = [*map(max, zip_longest(*widths, fillvalue=0))]
+    for row, own in zip(cells, widths, strict=True):
         line: Spans = []
         for n, cell in enumerate(row):
-            space = (" " * (widths[n] - width(cell)), "")
+            space = (" " * (widest[n] - own[n]), "")
             line += [*([("  ", "")] if n else []), *([space, *cell] if n in right else [*cell, space])]
         yield line
 
