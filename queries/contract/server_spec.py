@@ -40,18 +40,29 @@ class ServerSpec(Record, forbid_unknown_fields=True):
         return {spec.code: spec for spec in self.findings}
 
 
-@cache
 def server_spec() -> ServerSpec:
     """Return the findings about the server."""
-    return cached("server", [FOLDER], ServerSpec, _parsed)
+    return _loaded()[0]
 
 
-def _parsed() -> ServerSpec:
+def server_statement(part: str) -> Statement:
+    """Return the statement of one part: ``findings/<part>.sql``."""
+    return _loaded()[1][part]
+
+
+@cache
+def _loaded() -> tuple[ServerSpec, dict[str, Statement]]:
+    return cached("server", [FOLDER], tuple[ServerSpec, dict[str, Statement]], _parsed)
+
+
+def _parsed() -> tuple[ServerSpec, dict[str, Statement]]:
     from queries.files import strict_toml
 
     path = FOLDER / "server.toml"
     spec = strict_toml.TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)
-    return msgspec.structs.replace(spec, findings=tuple(_expanded(spec, finding) for finding in spec.findings))
+    statements = {part: parse_statement(sql_text(FOLDER / "findings" / f"{part}.sql")) for part in spec.parts}
+    findings = tuple(_expanded(spec, finding) for finding in spec.findings)
+    return msgspec.structs.replace(spec, findings=findings), statements
 
 
 def _expanded(spec: ServerSpec, finding: FindingSpec) -> FindingSpec:
@@ -63,9 +74,3 @@ def _expanded(spec: ServerSpec, finding: FindingSpec) -> FindingSpec:
         for rule in finding.explains
     )
     return msgspec.structs.replace(finding, explains=tuple(rules))
-
-
-@cache
-def server_statement(part: str) -> Statement:
-    """Return the statement of one part: ``findings/<part>.sql``."""
-    return parse_statement(sql_text(FOLDER / "findings" / f"{part}.sql"))

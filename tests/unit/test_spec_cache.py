@@ -12,8 +12,10 @@ import pytest
 
 from queries.contract import loader, spec_cache
 from queries.contract.engine import Engine
+from queries.contract.server_spec import FOLDER, ServerSpec, server_spec, server_statement
 from queries.contract.spec_cache import cached
 from queries.files import strict_toml
+from queries.files.statement import Statement
 from queries.records import node
 from queries.text import duration
 
@@ -91,3 +93,9 @@ def test_the_engines_survive_the_round_trip(folder: Path) -> None:
     loaded = tuple(loader.load(f) for f in folders)
     for _ in range(2):
         assert cached("engines", folders, tuple[Engine, ...], lambda: loaded) == loaded
+
+
+def test_the_findings_about_the_server_survive_the_round_trip(folder: Path) -> None:
+    loaded = server_spec(), {part: server_statement(part) for part in server_spec().parts}
+    for _ in range(2):
+        assert cached("server", [FOLDER], tuple[ServerSpec, dict[str, Statement]], lambda: loaded) == loaded
