@@ -505,7 +505,7 @@ class Session:
         return [f"{work.action}: {work.summary}. {work.rest}".removesuffix(". ") for work in unseen]
 
     async def close(self) -> None:
-        """Stop runs between two chunks, wait for them, and close the connections."""
+        """Stop runs between two parts, wait for them, and close the connections."""
         if self._loop is not None:
             self._loop.cancel()
             await asyncio.wait([self._loop])

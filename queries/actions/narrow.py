@@ -28,7 +28,7 @@ from queries.write.request import Request
 from queries.write.script import GuardMissedError
 from queries.write.server_copies import IrregularError
 
-CHUNK_SECONDS = 10.0  # for a chunk, including the halving that finds the nodes that make it fail
+PART_SECONDS = 10.0  # for a part, including the halving that finds the nodes that make it fail
 _FULL = "53"  # class of SQLSTATE: the server has no disk space, memory or connection left
 
 
@@ -41,7 +41,7 @@ async def attempt_all(
     ``until``: monotonic time after which nodes are not halved. Raises OvertakenError, and in a dry run DatabaseError.
     """
     limit = None if until is None else until - time.monotonic()
-    until = until or time.monotonic() + CHUNK_SECONDS
+    until = until or time.monotonic() + PART_SECONDS
     in_table = workspace.audit_log.in_table  # else only whole rows prove a commit
     attempt = Attempt(request, on_server=in_table and server_copies.suits(request))
     try:

@@ -10,8 +10,8 @@ from queries.records.action import DryRun
 from queries.workspace import Workspace
 from queries.write import server_copies, undo
 
-CHUNK_NODES = 500
-SERVER_CHUNK_FACTOR = 2  # of CHUNK_NODES if their rows stay on the server, which takes less time for each
+PART_NODES = 500
+SERVER_PART_FACTOR = 2  # of PART_NODES if their rows stay on the server, which takes less time for each
 
 
 def part_nodes(workspace: Workspace, plan: Plan) -> int:
@@ -20,7 +20,7 @@ def part_nodes(workspace: Workspace, plan: Plan) -> int:
     stays = workspace.audit_log.in_table and all(
         server_copies.is_possible(reader, action) for action in plan.actions.values()
     )
-    return CHUNK_NODES * SERVER_CHUNK_FACTOR if stays else CHUNK_NODES
+    return PART_NODES * SERVER_PART_FACTOR if stays else PART_NODES
 
 
 def are_independent(plan: Plan) -> bool:
@@ -40,6 +40,6 @@ def split(dry_run: DryRun, most: int) -> Iterator[tuple[str, ...]]:
     for _, group in groupby(versions, key=entry):
         ids, start = list(group), 0
         while start < len(ids):
-            size = CHUNK_NODES if ids[start] in shown else most
+            size = PART_NODES if ids[start] in shown else most
             yield tuple(ids[start : start + size])
             start += size

@@ -51,7 +51,7 @@ async def dry_run(
         await workspace.database.renew()
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
         plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
-    first = list(plan.versions)[: parts.CHUNK_NODES]
+    first = list(plan.versions)[: parts.PART_NODES]
     transactions: list[Attempt] = []
     for request in _requests(workspace, plan, first, reason, arguments, operator, measures=measures):
         await attempt_all(workspace, request, transactions)

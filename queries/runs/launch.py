@@ -54,7 +54,7 @@ async def start(
     check_storable(dry_run.reason, dry_run.arguments)
     versions = _wanted(dry_run)
     run = None
-    if dry_run.engine != LABEL and len(versions) > parts.CHUNK_NODES:
+    if dry_run.engine != LABEL and len(versions) > parts.PART_NODES:
         plan = RunPlan(
             label=dry_run.engine,
             schema=workspace.engines[dry_run.engine].detected.schema,
@@ -179,12 +179,12 @@ def _runner(
     free = msgspec.structs.replace(dry_run, versions=now)
     independent = False
     if dry_run.engine == LABEL:
-        chunks = [tuple(now)] if now else []
+        split = [tuple(now)] if now else []
     else:
         kinds = {node_id.partition(":")[0]: node_id for node_id in versions}
         plan = plan_versions(workspace, dry_run.engine, dry_run.action, dict.fromkeys(kinds.values(), ""))
         independent = parts.are_independent(plan)
-        chunks = list(parts.split(free, parts.part_nodes(workspace, plan)))
+        split = list(parts.split(free, parts.part_nodes(workspace, plan)))
     skipped = tuple(r for r in dry_run.results if r.id in dry_run.versions and r.id not in versions)
     before = before or Outcomes(results=())
     world = ChangeWorld(
@@ -197,7 +197,7 @@ def _runner(
     )
     return Runner(
         world,
-        lambda: AllAtOnce(chunks, held, dry_run.wait),
+        lambda: AllAtOnce(split, held, dry_run.wait),
         decisions,
         fresh=run is None or run.fresh,
         before=msgspec.structs.replace(before, results=(*before.results, *skipped)),

@@ -16,7 +16,7 @@ CREATE TABLE IF NOT EXISTS unstick.audit_log (
   reason      text NOT NULL CHECK (reason <> ''),
   arguments   jsonb NOT NULL,
   results     jsonb NOT NULL,
-  changes     json NOT NULL -- json, not jsonb: always read as a whole, and a large chunk is written twice as fast
+  changes     json NOT NULL -- json, not jsonb: always read as a whole, and a large value is written twice as fast
 );
 
 -- The hash chain; decision 6 explains it. Entries from before these columns have no hash.
@@ -66,7 +66,7 @@ END $$;
 
 CREATE OR REPLACE TRIGGER audit_images_chain BEFORE INSERT ON unstick.audit_images FOR EACH ROW EXECUTE FUNCTION unstick.audit_images_chain();
 
--- The rows of a chunk of 500 nodes are half a megabyte, and compressing them is most of the cost of an entry. lz4 takes a
+-- The rows of a part of 500 nodes are half a megabyte, and compressing them is most of the cost of an entry. lz4 takes a
 -- tenth of the time for the same size. A server that was built without lz4 keeps its default.
 DO $$
 BEGIN

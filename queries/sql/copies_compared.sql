@@ -1,4 +1,4 @@
--- The changes of a chunk and their images as JSON, from the rows before and after.
+-- The changes of a part and their images as JSON, from the rows before and after.
 -- copied: the rows before, from copies_before.sql; bytes: of the image of a row, at most
 -- {copied}: the statement `rows` of the action; {images}: images_row.sql for each table that has images; {compared}: copies_row.sql
 --   for each of them; {tables}: their images as JSON, or nothing if no images are kept

@@ -36,7 +36,7 @@ from queries.write.images import Layout
 from queries.write.request import Request
 from queries.write.script import Script, image_reader
 
-CHUNK_ROW_BYTES = images.ENTRY_IMAGE_BYTES // 1000  # of the image of a row, so that a chunk is within its limit
+PART_ROW_BYTES = images.ENTRY_IMAGE_BYTES // 1000  # of the image of a row, so that a part is within its limit
 
 
 class IrregularError(DatabaseError):
@@ -95,7 +95,7 @@ class ServerCopies:
         """Ask the server to compare the rows."""
         label, values, images = self._nodes.full(""), self._request.keeps_values, not self._request.no_images
         compared = _compared(self._part, self._layouts, label, keeps_values=values, keeps_images=images)
-        return self._nodes.question(compared, copied=self._before, bytes=CHUNK_ROW_BYTES)
+        return self._nodes.question(compared, copied=self._before, bytes=PART_ROW_BYTES)
 
     async def after(
         self, transaction: Transaction, rows: Rows, server: Mapping[TableName, gate.Counts] | None

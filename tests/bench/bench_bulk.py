@@ -159,7 +159,7 @@ async def _woken(
     await workspace.close()
     assert changed == len(ids), f"{changed} of {len(ids)} were changed"
     print(f"\n{name}: waking {changed:,}: {took:.1f} s (of CPU {served:.1f} s the server, {own:.1f} s the console)")
-    for what, seconds in waited.most_common(8):  # two chunks wait side by side
+    for what, seconds in waited.most_common(8):  # two parts wait side by side
         print(f"  {what:30}{seconds:6.1f} s{100 * seconds / waited.total():5.0f} %")
     sys.stdout.flush()
     return took, served, own

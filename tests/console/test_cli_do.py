@@ -427,7 +427,7 @@ def test_an_audit_log_that_cannot_be_written_stops_everything(eternaltwin: str, 
     assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
 
 
-def test_many_nodes_go_in_chunks(server: PostgresServer, eternaltwin: str) -> None:
+def test_many_nodes_go_in_parts(server: PostgresServer, eternaltwin: str) -> None:
     server.sql(
         "INSERT INTO job SELECT gen_random_uuid(), now(), NULL, '' FROM generate_series(1, 600);"
         "INSERT INTO task"

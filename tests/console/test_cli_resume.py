@@ -20,7 +20,7 @@ from tests.command import ROOT, environment, fetch, started, unstick
 from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
-NODES = 2300  # three chunks, or more without a table for the audit log
+NODES = 2300  # three parts, or more without a table for the audit log
 FILL = """
 INSERT INTO job SELECT gen_random_uuid(), now() - interval '1 day', NULL, '{}' FROM generate_series(1, %d);
 INSERT INTO task SELECT gen_random_uuid(), job_id, 'SendEmail', 1, now() - interval '1 day', NULL, 3, 'Blocked',

@@ -204,7 +204,7 @@ async def test_of_two_operators_one_has_changed_it_and_the_other_is_informed(
 async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
     tasker_db: TaskerDb, proxy: Proxy, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.actions.parts.CHUNK_NODES", 5)
+    monkeypatch.setattr("queries.actions.parts.PART_NODES", 5)
     data = Data(1)
     dead(data, 500)
     other = data.dead_letter(data.task("newsletter", state="error"), reason="manual_dlq")
@@ -220,7 +220,7 @@ async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
         tui.app.screen.query_one("#argument-status").value = "permanently_failed"  # type: ignore[attr-defined]
         await tui.press("enter")
         await tui.wait_for("E apply to 500")
-        proxy.delay = 0.02  # a hundred chunks take so long that they can be stopped on the way
+        proxy.delay = 0.02  # a hundred parts take so long that they can be stopped on the way
         await tui.press("E")
         await tui.wait_for("of 500, ", " a second, about ")
         tui.app.screen.query_one("#stop", Button).press()

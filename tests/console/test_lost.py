@@ -166,7 +166,7 @@ async def lose_the_server_in_a_bulk(tui: TuiDriver, own_server: PostgresServer) 
 @pytest.fixture
 async def sixty_tasks(own_server: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> str:
     """A database with 60 tasks; a bulk goes through them two by two."""
-    monkeypatch.setattr(parts, "CHUNK_NODES", 2)
+    monkeypatch.setattr(parts, "PART_NODES", 2)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db = await EternaltwinDb.open(dsn)
     await eternaltwin_db.tasks(await eternaltwin_db.jobs(60), status="Blocked", timer=60)

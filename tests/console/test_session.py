@@ -215,7 +215,7 @@ async def test_children_that_cost_a_scan_are_asked_for(
         await tui.wait_for("└", "○ Available", lambda: "costly" not in tui.text)
 
 
-async def test_a_work_in_chunks_can_be_stopped_between_two(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
+async def test_a_work_in_parts_can_be_stopped_between_two(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(1200), status="Blocked", timer=60)
     reader = workspace.engines["eternaltwin"]
     nodes = [
@@ -232,7 +232,7 @@ async def test_a_work_in_chunks_can_be_stopped_between_two(eternaltwin_db: Etern
         if work.results:
             work.leave()
 
-    async with workspace.database.reading():  # so that there is one connection only, and one chunk at a time
+    async with workspace.database.reading():  # so that there is one connection only, and one part at a time
         work = RunWork(workspace, changed, dry_run=dry_run)
         await work.task
     assert list(dict.fromkeys(steps)) == [0, 500, 1200]

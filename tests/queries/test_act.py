@@ -124,7 +124,7 @@ async def test_nodes_that_wait_for_a_table_are_not_tried_one_by_one_for_ever(
 
     The index build lets other sessions lock rows but not write them.
     """
-    monkeypatch.setattr(narrow, "CHUNK_SECONDS", 0.0)
+    monkeypatch.setattr(narrow, "PART_SECONDS", 0.0)
     versions = await seen(
         workspace,
         ids_of(eternaltwin_db, await eternaltwin_db.tasks(await eternaltwin_db.jobs(64), status="Blocked", timer=30)),
@@ -283,13 +283,13 @@ async def test_a_constraint_that_fails_at_commit_is_a_conflict(
 # Many at once
 
 
-async def test_many_go_in_chunks_and_stop_between_two(eternaltwin_db: EternaltwinDb, audited: Workspace) -> None:
+async def test_many_go_in_parts_and_stop_between_two(eternaltwin_db: EternaltwinDb, audited: Workspace) -> None:
     tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(2000), status="Blocked", timer=60)
     dry_run = await dry_run_of(audited, "wake", await seen(audited, ids_of(eternaltwin_db, tasks)))
     assert len(dry_run.results) == 500
     decisions = Decisions()
     done = []
-    async with audited.database.reading():  # so that there is one connection only, and one chunk at a time
+    async with audited.database.reading():  # so that there is one connection only, and one part at a time
         async for progress in steps(audited, dry_run, decisions):
             done.append((progress.done, len(progress.results)))
             if progress.done == 1500:

@@ -106,10 +106,10 @@ async def test_the_order_of_commits_tells_what_the_server_cannot(
 
 
 @pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
-async def test_chunks_that_a_failover_has_lost_are_changed_again(
+async def test_parts_that_a_failover_has_lost_are_changed_again(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
-    monkeypatch.setattr(parts, "CHUNK_NODES", 10)
+    monkeypatch.setattr(parts, "PART_NODES", 10)
     dsn = own_server.fresh("eternaltwin")
     ids = await filled(dsn, table=place == "table")
     workspace = await opened(dsn, tmp_path)
@@ -136,7 +136,7 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
     In half of the cases replication was cut before.
     """
-    monkeypatch.setattr(parts, "CHUNK_NODES", 10)
+    monkeypatch.setattr(parts, "PART_NODES", 10)
     rng = random.Random(seed)
     primary = PostgresServer()
     primary.start()

@@ -184,7 +184,7 @@ async def test_it_is_stale_once_it_has_other_rows_to_touch(
     assert outcomes_of(await commit(watching, dry_run)) == {eternaltwin_db.id(task): STALE}
 
 
-async def test_a_bulk_of_them_is_done_in_chunks(
+async def test_a_bulk_of_them_is_done_in_parts(
     eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner
 ) -> None:
     tasks = [await eternaltwin_db.task(**SPINS)]
@@ -195,7 +195,7 @@ async def test_a_bulk_of_them_is_done_in_chunks(
     spinner.task = None
     dry_run = await dry_run_of(watching, "cancel", guards)
     await spinner.polled(len(tasks))
-    assert list(outcomes_of(dry_run).values()).count(CHANGED) >= parts.CHUNK_NODES * 95 // 100
+    assert list(outcomes_of(dry_run).values()).count(CHANGED) >= parts.PART_NODES * 95 // 100
     outcomes = outcomes_of(await commit(watching, dry_run))
     assert len(outcomes) == len(tasks)
     assert list(outcomes.values()).count(CHANGED) >= len(tasks) * 95 // 100

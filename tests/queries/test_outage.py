@@ -26,13 +26,13 @@ from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, se
 from tests.servers import PostgresServer
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
-NODES, CHUNK = 300, 10
+NODES, PART = 300, 10
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "CHUNK_NODES", CHUNK)
-    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1)
+    monkeypatch.setattr(parts, "PART_NODES", PART)
+    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1)
 
 
 async def filled(dsn: str, *, table: bool = True) -> tuple[EternaltwinDb, list[str]]:
@@ -137,7 +137,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
                 await asyncio.to_thread(own_server.start)
     assert sorted(r.id for r in results) == sorted(ids), "each once"
     assert {r.outcome for r in results} == {CHANGED}
-    assert len(commits) >= NODES // CHUNK + (not arrived)
+    assert len(commits) >= NODES // PART + (not arrived)
     assert (await woken(dsn))[0] == set(ids)
     assert sorted(await entered(workspace)) == sorted(ids)
     assert workspace.audit_log.journal.corrected == []
@@ -277,7 +277,7 @@ async def test_a_file_is_private_locked_and_of_one_database(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(CHUNK + 1), status="Blocked", timer=60)
+    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(PART + 1), status="Blocked", timer=60)
     log = await begun(workspace, [eternaltwin_db.id(task) for task in tasks])
     path = lock_of(workspace)
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
@@ -308,10 +308,10 @@ async def test_a_file_is_private_locked_and_of_one_database(
 
 
 @pytest.mark.parametrize("lines", ["all", "torn", "head"])
-async def test_a_chunk_without_an_outcome_is_asked_for(
+async def test_a_part_without_an_outcome_is_asked_for(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, lines: str
 ) -> None:
-    """The file has lost the outcome of a chunk, or a part of it, or all about both."""
+    """The file has lost the outcome of a part, or some of it, or all about both."""
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 30, status="Blocked", timer=3600)
     ids = [eternaltwin_db.id(task) for task in tasks]
@@ -371,7 +371,7 @@ async def test_a_run_beside_a_table_that_cannot_hold_it(own_server: PostgresServ
     rest = await continued(workspace, progress.run.log.id)
     assert {r.id: r.outcome for r in rest} == dict.fromkeys(ids, CHANGED)
     assert sorted(await entered(workspace)) == sorted(ids), "each once"
-    assert len(await workspace.audit_log.find(listed.run)) == NODES // CHUNK
+    assert len(await workspace.audit_log.find(listed.run)) == NODES // PART
     assert (await runs.listed(workspace, 9)).runs == ()
     await workspace.close()
 

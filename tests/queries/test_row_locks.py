@@ -100,13 +100,13 @@ async def test_a_transaction_has_one_time_limit_for_all_its_statements(
     assert outcomes_of(await do(workspace, "cancel", [task])) == {task: CHANGED}
 
 
-async def test_halving_has_no_more_time_than_its_chunk(
+async def test_halving_has_no_more_time_than_its_part(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await eternaltwin_db.sql(SLOW)
     tasks = [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(16))]
     monkeypatch.setattr(database, "WRITE_SECONDS", 1.0)
-    monkeypatch.setattr(narrow, "CHUNK_SECONDS", 4.0)
+    monkeypatch.setattr(narrow, "PART_SECONDS", 4.0)
     limits: list[float | None] = []
     writing = Database.writing
 

@@ -41,8 +41,8 @@ async def tasks(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> AsyncIterator[tuple[Workspace, Workspace, DryRun]]:
     """Two operators, and the dry run of one of them."""
-    monkeypatch.setattr(parts, "CHUNK_NODES", PART)
-    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1)
+    monkeypatch.setattr(parts, "PART_NODES", PART)
+    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1)
     await eternaltwin_db.sql(audit_log.ddl())
     made = await eternaltwin_db.tasks([await eternaltwin_db.job()] * NODES, status="Blocked", timer=3600)
     anna, bert = await opened(eternaltwin, tmp_path / "anna"), await opened(eternaltwin, tmp_path / "bert")
@@ -126,8 +126,8 @@ async def ends_a_bulk(
 ) -> None:
     if place == "table":
         await eternaltwin_db.sql(audit_log.ddl())
-    monkeypatch.setattr(parts, "CHUNK_NODES", PART)
-    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1)
+    monkeypatch.setattr(parts, "PART_NODES", PART)
+    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1)
     made = await eternaltwin_db.tasks([await eternaltwin_db.job()] * PARTS * PART, status="Blocked", timer=3600)
     anna = await opened(dsn, tmp_path)
     bert = await opened(dsn, tmp_path if place == "file" else tmp_path / "another machine")
@@ -285,7 +285,7 @@ async def test_a_wait_for_the_lock_of_a_run_takes_no_time_of_a_part(
     """It may be longer than the part, whose nodes would be skipped then."""
     anna, _, dry_run = tasks
     monkeypatch.setattr(database, "WRITE_SECONDS", 1.0)
-    monkeypatch.setattr(narrow, "CHUNK_SECONDS", 0.5)
+    monkeypatch.setattr(narrow, "PART_SECONDS", 0.5)
     run, runner = await launch.start(anna, dry_run, OPERATOR, Decisions())
     assert run is not None
     other = await asyncpg.connect(eternaltwin)

@@ -33,7 +33,7 @@ from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries import plans
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, why
-from tests.queries.test_parallel_chunks import ARGUMENTS
+from tests.queries.test_parallel_parts import ARGUMENTS
 from tests.servers import PostgresServer, both_versions
 
 CHANGED, STALE, LOCKED, GONE = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED, Outcome.GONE
@@ -50,8 +50,8 @@ LISTS = ("ids", "versions")
 @pytest.fixture(autouse=True)
 def one_is_dry_run(monkeypatch: pytest.MonkeyPatch) -> None:
     """Dry-run one node of a bulk. All others are in one transaction."""
-    monkeypatch.setattr(parts, "CHUNK_NODES", 1)
-    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1000)
+    monkeypatch.setattr(parts, "PART_NODES", 1)
+    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1000)
     monkeypatch.setattr("queries.db.database.WRITE_SECONDS", 60.0)  # a slow transaction would be halved
 
 
@@ -115,7 +115,7 @@ async def fitting(
     looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
     ids = [n.id for n in (await looks.live(limit=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
     with monkeypatch.context() as patch:
-        patch.setattr(parts, "CHUNK_NODES", 500)
+        patch.setattr(parts, "PART_NODES", 500)
         fit = outcomes_of(await dry_run_of(workspace, action, ids, arguments, name))
     able = [id_ for id_, outcome in fit.items() if outcome is CHANGED][:40]
     assert len(able) > 5
@@ -279,7 +279,7 @@ async def test_rows_that_change_in_another_way_are_compared_by_the_console(
     last = max(ids)
     await eternaltwin_db.sql(trigger)
     await eternaltwin_db.sql(f"UPDATE task SET kind_version = 2 WHERE task_id = '{last.partition(':')[2]}'")
-    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 3)
+    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 3)
     done = await wake(audited, sorted(ids))
     assert outcomes_of(done) == dict.fromkeys(ids, CHANGED)
     assert "ServerCopies" in ways
@@ -301,7 +301,7 @@ async def test_rows_of_another_table_stop_the_part_that_wrote_them(
     ids = sorted([eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(8)])
     await eternaltwin_db.sql(ELSEWHERE)
     await eternaltwin_db.sql(f"UPDATE task SET kind_version = 2 WHERE task_id = '{ids[-1].partition(':')[2]}'")
-    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 3)
+    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 3)
     done = await wake(audited, ids)
     assert outcomes_of(done) == {**dict.fromkeys(ids, CHANGED), ids[-1]: Outcome.CONFLICT}
     assert "elsewhere" in why(done, ids[-1])
@@ -392,7 +392,7 @@ async def test_names_of_columns_are_data(
 async def test_a_row_beyond_the_limit_is_compared_by_the_console(
     audited: Workspace, eternaltwin_db: EternaltwinDb, ways: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(server_copies, "CHUNK_ROW_BYTES", 20)
+    monkeypatch.setattr(server_copies, "PART_ROW_BYTES", 20)
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=3600)) for _ in range(3)]
     assert outcomes_of(await wake(audited, ids)) == dict.fromkeys(ids, CHANGED)
     assert set(ways) == {"ConsoleCopies"}

@@ -196,7 +196,7 @@ async def test_a_trigger_whose_creation_is_not_committed_yet_does_not_run(
 
 
 @pytest.mark.parametrize("grants_trigger", [True, False], ids=["granted", "not_granted"])
-async def test_each_chunk_of_a_bulk_asks_if_strangers_may_create_triggers(
+async def test_each_part_of_a_bulk_asks_if_strangers_may_create_triggers(
     eternaltwin_db: EternaltwinDb,
     eternaltwin: str,
     server: PostgresServer,
@@ -207,7 +207,7 @@ async def test_each_chunk_of_a_bulk_asks_if_strangers_may_create_triggers(
 ) -> None:
     """Without them, the answer is kept, and the gate stops what the trigger does."""
     monkeypatch.setattr("queries.write.untrusted_code.TRUST_KEPT_SECONDS", 600.0)
-    monkeypatch.setattr("queries.actions.parts.CHUNK_NODES", 2)
+    monkeypatch.setattr("queries.actions.parts.PART_NODES", 2)
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(20)]
     if grants_trigger:
         server.sql(f"GRANT TRIGGER ON task TO {role}", eternaltwin)

@@ -262,8 +262,8 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Poll one task before the undo, one meanwhile, and one that waits for it."""
-    monkeypatch.setattr(parts, "CHUNK_NODES", 4)
-    monkeypatch.setattr(parts, "SERVER_CHUNK_FACTOR", 1)
+    monkeypatch.setattr(parts, "PART_NODES", 4)
+    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1)
     monkeypatch.setattr("queries.db.database.IDLE_SECONDS", 60.0)
     tasks = [await eternaltwin_db.task(status="Blocked", timer=3600) for _ in range(12)]
     done = await do(workspace, "wake", map(eternaltwin_db.id, tasks))
@@ -271,12 +271,12 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
     entry = (await workspace.audit_log.page(None, 1))[0][0]
     plan = await plan_entry(workspace, entry.run)
     dry_run = await perform.dry_run(workspace, plan, "wrong", plan.arguments)
-    chunks = [list(plan.versions)[n : n + 4] for n in (0, 4, 8)]
+    groups = [list(plan.versions)[n : n + 4] for n in (0, 4, 8)]
     keys = {eternaltwin_db.id(task): task for task in tasks}
     poll = "UPDATE task SET revision = revision + 1 WHERE task_id = $1 AND revision = $2"
     runners = [await asyncpg.connect(eternaltwin) for _ in range(2)]
     revisions = {i: (await eternaltwin_db.row(task))["revision"] for i, task in keys.items()}
-    before, during, after = chunks[0][1], chunks[1][2], chunks[2][3]
+    before, during, after = groups[0][1], groups[1][2], groups[2][3]
 
     assert await runners[0].execute(poll, keys[before], revisions[before]) == "UPDATE 1"
     held = runners[0].transaction()
@@ -286,7 +286,7 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
     each = Transaction.each
 
     async def locking(self: Transaction, queries: Sequence[Query], *more: Any) -> Any:
-        """Let a runner poll a task once the undo has locked its chunk."""
+        """Let a runner poll a task once the undo has locked its part."""
         answers = await each(self, queries, *more)
         locks = [q for q in queries if "undo_find" in q.statement.source and "SKIP LOCKED" in q.statement.text]
         if not waiting and any(str(keys[after]) in str(query.values) for query in locks):

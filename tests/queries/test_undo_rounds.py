@@ -162,7 +162,7 @@ class Rounds:
         if not nodes:
             return None
         if self.bulks:
-            parts.CHUNK_NODES = rng.choice((1, 500)) if action.independent else 500
+            parts.PART_NODES = rng.choice((1, 500)) if action.independent else 500
         arguments = {**ARGUMENTS.get((self.name, action.name), {})}
         if action.name == "priority":
             arguments = {"priority": rng.randint(-100, 100)}
@@ -242,7 +242,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Allow a minute for each transaction: the rounds run beside other work."""
     for limit in ("READ_SECONDS", "WRITE_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
-    monkeypatch.setattr("queries.actions.narrow.CHUNK_SECONDS", 120.0)
+    monkeypatch.setattr("queries.actions.narrow.PART_SECONDS", 120.0)
 
 
 @repeated(few=5, many=40)
@@ -250,7 +250,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_every_row_is_as_before_or_named(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, times: int
 ) -> None:
-    monkeypatch.setattr(parts, "CHUNK_NODES", parts.CHUNK_NODES)  # the rounds set it
+    monkeypatch.setattr(parts, "PART_NODES", parts.PART_NODES)  # the rounds set it
     rng, number, actions, outcomes = Random(f"{SEED}/{name}"), 0, Counter[str](), Counter[str]()
     while number < times:
         async with Rounds.of(server, tmp_path, name, rng.randrange(1000)) as rounds:
@@ -319,15 +319,15 @@ def assert_undone(dry_run: DryRun, done: Outcomes, undone: Outcomes) -> None:
 
 
 @repeated(few=2, many=20)
-@pytest.mark.parametrize(("name", "chunk"), one_in(3, [(e.name, c) for e in ENGINES for c in (parts.CHUNK_NODES, 2)]))
+@pytest.mark.parametrize(("name", "part"), one_in(3, [(e.name, c) for e in ENGINES for c in (parts.PART_NODES, 2)]))
 async def test_an_undo_in_a_race_overwrites_only_what_the_action_left(
-    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, chunk: int, times: int
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, part: int, times: int
 ) -> None:
     rng, number = Random(f"{SEED}/race/{name}"), 0
-    monkeypatch.setattr(parts, "CHUNK_NODES", chunk)
+    monkeypatch.setattr(parts, "PART_NODES", part)
     while number < times:
         async with Rounds.of(server, tmp_path, name, rng.randrange(1000)) as rounds:
-            rounds.sizes = rounds.sizes if chunk > 6 else (6,)
+            rounds.sizes = rounds.sizes if part > 6 else (6,)
             await rounds.connection.execute(NOTE)
             for table in await rounds.connection.fetch(TABLES):
                 await rounds.connection.execute(

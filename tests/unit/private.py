@@ -23,7 +23,7 @@ ALLOWED: dict[str, int] = {
     "tests/queries/estuary/test_demo.py": 2,
     "tests/queries/plans.py": 5,
     "tests/queries/test_act_lost.py": 3,
-    "tests/queries/test_parallel_chunks.py": 4,
+    "tests/queries/test_parallel_parts.py": 4,
     "tests/queries/test_failover.py": 1,
     "tests/queries/test_guards.py": 1,
     "tests/queries/test_hostile_objects.py": 1,

@@ -169,7 +169,7 @@ class ResultDialog(Dialog[str | Again]):
             return [*tally(work.results), (undo, "$faint")]
         done = f"{len(work.results)} of {work.total}"
         if work.stopping:
-            return plain(f"Stopping after the current chunk: {done}", "$warning", 0)
+            return plain(f"Stopping after the current part: {done}", "$warning", 0)
         if work.error_text:
             stop = self.host.keys.shown(STOP)
             return plain(
@@ -272,4 +272,4 @@ class ResultDialog(Dialog[str | Again]):
             self._work.leave()
         else:
             stop = self.host.keys.shown(STOP)
-            self.query_one("#progress", Static).update(f"The commit is running. {stop} stops it after this chunk.")
+            self.query_one("#progress", Static).update(f"The commit is running. {stop} stops it after this part.")

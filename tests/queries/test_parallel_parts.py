@@ -1,4 +1,4 @@
-"""Parallel chunks of actions whose nodes are independent."""
+"""Parallel parts of actions whose nodes are independent."""
 
 from __future__ import annotations
 
@@ -53,10 +53,10 @@ async def many(
 
 
 @pytest.mark.parametrize(("name", "action"), most_in_proof(APART, 6))
-async def test_two_chunks_side_by_side(
+async def test_two_parts_side_by_side(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, action: str
 ) -> None:
-    """Commit two chunks only after both have done everything else.
+    """Commit two parts only after both have done everything else.
 
     Most of the nodes have the same parent.
     """
@@ -70,7 +70,7 @@ async def test_two_chunks_side_by_side(
     ids = [id_ for id_, outcome in outcomes_of(fit).items() if outcome is CHANGED][:8]
     dry_run = await dry_run_of(workspace, action, ids, arguments, name)
 
-    monkeypatch.setattr(parts, "CHUNK_NODES", 4)
+    monkeypatch.setattr(parts, "PART_NODES", 4)
     both, ended = asyncio.Barrier(2), commit_status.send_commit
 
     async def together(transaction: Transaction) -> str | None:
@@ -96,7 +96,7 @@ async def test_what_has_rows_in_common_goes_one_by_one(
     pairs = zip(jobs, await eternaltwin_db.tasks(jobs), strict=True)
     ids = [id_ for job, task in pairs for id_ in (eternaltwin_db.id(job, "job"), eternaltwin_db.id(task))]
     dry_run = await dry_run_of(workspace, "cancel", ids)
-    monkeypatch.setattr(parts, "CHUNK_NODES", 2)
+    monkeypatch.setattr(parts, "PART_NODES", 2)
     most = await transactions(workspace, dry_run, monkeypatch)
     await workspace.close()
     assert most == 1
@@ -123,20 +123,20 @@ async def transactions(workspace: Workspace, dry_run: DryRun, monkeypatch: pytes
 async def test_a_read_goes_first(
     eternaltwin_db: EternaltwinDb, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Run one chunk at a time during a read, without waiting for the read to end."""
+    """Run one part at a time during a read, without waiting for the read to end."""
     workspace, dry_run = many
-    monkeypatch.setattr(parts, "CHUNK_NODES", 10)
+    monkeypatch.setattr(parts, "PART_NODES", 10)
     async with asyncio.timeout(60), workspace.database.reading():
         assert await transactions(workspace, dry_run, monkeypatch) == 1
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 60
 
 
-async def test_reading_gets_its_turn_between_chunks(
+async def test_reading_gets_its_turn_between_parts(
     many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, dry_run = many
-    monkeypatch.setattr(parts, "CHUNK_NODES", 4)
-    order: list[str] = []  # of what began: a look, or a chunk over one or the other connection
+    monkeypatch.setattr(parts, "PART_NODES", 4)
+    order: list[str] = []  # of what began: a look, or a part over one or the other connection
     asked, done, looking = [], [], False
     read, write = Database.reading, Database.writing
 
@@ -178,11 +178,11 @@ async def test_stop_lets_both_end(
     eternaltwin_db: EternaltwinDb, many: tuple[Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace, dry_run = many
-    monkeypatch.setattr(parts, "CHUNK_NODES", 10)
+    monkeypatch.setattr(parts, "PART_NODES", 10)
     decisions, ids, begun = Decisions(), [], 0
     async for progress in steps(workspace, dry_run, decisions):
         begun += 1
-        if begun == 3:  # two chunks are under way
+        if begun == 3:  # two parts are under way
             decisions.leave()
         ids += [r.id for r in progress.results if r.outcome is CHANGED]
     assert len(ids) == 20
@@ -205,7 +205,7 @@ async def test_the_reported_outcomes_are_true_when_both_connections_are_lost(
     workspace = await opened(eternaltwin, tmp_path)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 400, status="Blocked", timer=60)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
-    monkeypatch.setattr(parts, "CHUNK_NODES", 5)
+    monkeypatch.setattr(parts, "PART_NODES", 5)
     over = asyncio.Event()
 
     async def kill() -> None:
@@ -213,7 +213,7 @@ async def test_the_reported_outcomes_are_true_when_both_connections_are_lost(
         killer = await asyncpg.connect(eternaltwin)
         while not over.is_set():
             await killer.execute(f"{kills} AND datname = current_database() AND random() < 0.05")
-            await asyncio.sleep(0.001)  # otherwise few chunks survive where connecting is slow
+            await asyncio.sleep(0.001)  # otherwise few parts survive where connecting is slow
         await killer.close()
 
     killing = asyncio.create_task(kill())
