@@ -29,14 +29,14 @@ class FollowUp:
     ``nodes`` are as they were before the commit; ``now`` is a monotonic clock.
     """
 
-    def __init__(self, nodes: Iterable[Node], now: Callable[[], float], limit: float = WATCH_SECONDS) -> None:
+    def __init__(self, nodes: Iterable[Node], now: Callable[[], float], timeout: float = WATCH_SECONDS) -> None:
         watched = list(nodes)[:WATCHED_NODES]
         self.events: dict[str, Event] = {}
         self._waiting = {node.id: node.phase for node in watched}
         self._first: dict[str, Node] = {}
         self._now = now
         self._began = now()
-        self._limit = limit
+        self._timeout = timeout
         self._stopped: float | None = None
 
     @property
@@ -48,12 +48,12 @@ class FollowUp:
     def seconds(self) -> float:
         """Seconds since the commit, up to the end of the watch."""
         seconds = self._now() - self._began if self._stopped is None else self._stopped
-        return min(seconds, self._limit)
+        return min(seconds, self._timeout)
 
     @property
     def active(self) -> bool:
         """True while nodes have to be read again."""
-        return bool(self._waiting) and self._stopped is None and self.seconds < self._limit
+        return bool(self._waiting) and self._stopped is None and self.seconds < self._timeout
 
     def stop(self) -> None:
         """Read no more."""
@@ -87,7 +87,7 @@ class FollowUp:
         if node.phase not in EXPECTED:
             return Event(what=node.phase.value)
         rest = None if node.due_at is None else node.due_at - at
-        if node.phase is Phase.SCHEDULED and rest is not None and rest > self._limit - self.seconds:
+        if node.phase is Phase.SCHEDULED and rest is not None and rest > self._timeout - self.seconds:
             return Event(what=f"scheduled, due {formatting.until(node.due_at, at)}")
         return None
 

@@ -95,8 +95,8 @@ def unchanged(request: Request, outcome: Outcome, why: str) -> Attempt:
     return attempt
 
 
-async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) -> None:
-    """Run the transaction of an attempt, at most ``limit`` seconds.
+async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None) -> None:
+    """Run the transaction of an attempt, for at most ``seconds``.
 
     Raises DatabaseError if nothing was changed.
     """
@@ -104,7 +104,7 @@ async def transact(workspace: Workspace, attempt: Attempt, limit: float | None) 
     detected = request.reader.detected
     tables = detected.changed(request.action.privileges)
     over, waits = request.over, 0.0 if request.run is None else run_log.GUARD_SECONDS
-    async with workspace.database.writing(detected.action_schema, over, limit, tables, waits=waits) as transaction:
+    async with workspace.database.writing(detected.action_schema, over, seconds, tables, waits=waits) as transaction:
         if not await _change(workspace, transaction, attempt):
             return
         mark = await transaction_mark.read_mark(transaction)

@@ -40,12 +40,12 @@ async def attempt_all(
     If some nodes make it fail, halve the nodes until only these are skipped.
     ``until``: monotonic time after which nodes are not halved. Raises OvertakenError, and in a dry run DatabaseError.
     """
-    limit = None if until is None else until - time.monotonic()
+    seconds = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + PART_SECONDS
     in_table = workspace.audit_log.in_table  # else only whole rows prove a commit
     attempt = Attempt(request, on_server=in_table and server_copies.suits(request))
     try:
-        await transact(workspace, attempt, limit)
+        await transact(workspace, attempt, seconds)
     except IrregularError:
         assert request.run is not None  # or the server does not compare
         request.run.irregular = True

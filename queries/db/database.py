@@ -157,7 +157,7 @@ class Database:
         self._note_facts(self._pipelines["read"], rows[0])
 
     @contextlib.asynccontextmanager
-    async def reading(self, limit: float = READ_SECONDS, *, in_order: bool = False) -> AsyncIterator[Reads]:
+    async def reading(self, seconds: float = READ_SECONDS, *, in_order: bool = False) -> AsyncIterator[Reads]:
         """Open a READ ONLY transaction with one snapshot.
 
         A member of a group of reads gets the group's.
@@ -168,15 +168,17 @@ class Database:
         expects few rows reads all of them through a bitmap scan and sorts them: millions for some parents.
         """
         if (group := self._group()) is not None:
-            yield SharedReads(group, limit * self.patience, in_order=in_order)
+            yield SharedReads(group, seconds * self.patience, in_order=in_order)
             return
-        async with self.reading_alone(limit, in_order=in_order) as transaction:
+        async with self.reading_alone(seconds, in_order=in_order) as transaction:
             yield transaction
 
     @contextlib.asynccontextmanager
-    async def reading_alone(self, limit: float = READ_SECONDS, *, in_order: bool = False) -> AsyncIterator[Transaction]:
+    async def reading_alone(
+        self, seconds: float = READ_SECONDS, *, in_order: bool = False
+    ) -> AsyncIterator[Transaction]:
         """Open a READ ONLY transaction that is not part of a group. See `reading`."""
-        settings = StatementSettings(limit=limit * self.patience, in_order=in_order)
+        settings = StatementSettings(seconds=seconds * self.patience, in_order=in_order)
         timeouts = {"lock_timeout": READ_LOCK_SECONDS, "idle_in_transaction_session_timeout": IDLE_SECONDS}
         async with self._locks["read"]:
             transaction = self._transaction("read", _begin(BEGIN_READ, settings, timeouts), settings, reads=True)
@@ -218,7 +220,7 @@ class Database:
         self,
         schema: str = "",
         over: str = "write",
-        limit: float | None = None,
+        seconds: float | None = None,
         tables: Sequence[TableName] = (),
         *,
         waits: float = 0.0,
@@ -228,24 +230,24 @@ class Database:
         ``schema`` goes on the search_path for an engine whose own triggers and functions use unqualified names. The
         caller must have checked that only trusted roles can create objects in that schema.
         ``over`` is the connection: "read" allows a second writing transaction at the same time. No statement runs after
-        ``limit`` seconds. If this process hangs, the server ends the transaction one second later. ``tables`` are
+        ``seconds``. If this process hangs, the server ends the transaction one second later. ``tables`` are
         locked as a change locks them, with BEGIN. The first statement raises TableLockedError if another session locks
         one. ``waits``: seconds that it may last longer, because it waits for a lock before it has another one.
         """
         most, waits = WRITE_SECONDS * self.patience, waits * self.patience
-        limit = max(round(min(limit or most, most), 1), 0.1)
+        seconds = max(round(min(seconds or most, most), 1), 0.1)
         timeouts = {
-            "lock_timeout": min(WRITE_LOCK_SECONDS, limit),
+            "lock_timeout": min(WRITE_LOCK_SECONDS, seconds),
             "idle_in_transaction_session_timeout": min(IDLE_SECONDS, most),
         }
         if self.server is not None and self.server.version >= 17:
-            timeouts["transaction_timeout"] = limit + waits + 1.0
-        settings = StatementSettings(limit=limit, schemas=(schema,) if schema else ())
+            timeouts["transaction_timeout"] = seconds + waits + 1.0
+        settings = StatementSettings(seconds=seconds, schemas=(schema,) if schema else ())
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, timeouts)
         begin = "; ".join(filter(None, (begin, statement("fire_triggers").text, lock_tables(tables))))
         async with self._locks[over]:
             transaction = self._transaction(over, begin, settings, reads=False)
-            transaction.limit_time(limit + waits)
+            transaction.limit_time(seconds + waits)
             try:
                 yield transaction
             finally:

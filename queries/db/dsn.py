@@ -114,8 +114,8 @@ def _target(settings: Mapping[str, Setting], shown: str) -> ConnectionTarget:
         _host(name, address, port, words, database, user, settings) for name, address, port in _places(settings)
     )
     rest = {word: value for word, value in words.items() if word not in libpq_words.LISTS | {"password"}}
-    limit = CONNECT_SECONDS if seconds is None else float(seconds) if seconds > 0 else ENDLESS_SECONDS
-    return ConnectionTarget(hosts=hosts, user=user, database=database, words=rest, timeout=limit, shown=shown)
+    timeout = CONNECT_SECONDS if seconds is None else float(seconds) if seconds > 0 else ENDLESS_SECONDS
+    return ConnectionTarget(hosts=hosts, user=user, database=database, words=rest, timeout=timeout, shown=shown)
 
 
 def _places(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, int]]:

@@ -134,8 +134,8 @@ def _deliver(askers: Iterator[_Request], answer: RowsOrError) -> None:
 class SharedReads(Reads):
     """Reads of one member of a group, with its own settings."""
 
-    def __init__(self, group: ReadGroup, limit: float, *, in_order: bool) -> None:
-        self._group, self._limit, self._in_order = group, limit, in_order
+    def __init__(self, group: ReadGroup, seconds: float, *, in_order: bool) -> None:
+        self._group, self._seconds, self._in_order = group, seconds, in_order
 
     async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
         """Run several statements together, and with those of the other reads.
@@ -143,7 +143,7 @@ class SharedReads(Reads):
         One that fails does not stop the others. Raises an error of NO_CONNECTION only.
         """
         return await self._group.each(
-            [msgspec.structs.replace(query, in_order=self._in_order, limit=self._limit) for query in queries]
+            [msgspec.structs.replace(query, in_order=self._in_order, seconds=self._seconds) for query in queries]
         )
 
 

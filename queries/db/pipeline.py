@@ -136,7 +136,7 @@ class Pipeline:
     async def run(
         self,
         steps: Sequence[Execute | Fetch],
-        limit: float,
+        seconds: float,
         *,
         reads: bool,
         take: Callable[[int, Any], None] = lambda *_: None,
@@ -146,7 +146,7 @@ class Pipeline:
         The error is the last answer.
 
         Errors are the driver's, or `RepeatError`. A new statement is prepared and run in one round trip; ``reads``: the
-        transaction is READ ONLY, so it may be run again. ``limit``: seconds without any answer. ``take`` is called for
+        transaction is READ ONLY, so it may be run again. ``seconds``: without any answer. ``take`` is called for
         each answer when it comes, with the number of the step. Raises errors of the driver if the connection is lost,
         and TimeoutError.
         """
@@ -164,7 +164,7 @@ class Pipeline:
                 if ends:
                     break
             reading = True
-            async for command, answer in self._sent(commands, limit):
+            async for command, answer in self._sent(commands, seconds):
                 result = command.read(answer) if reading else None
                 if isinstance(result, _Unread):
                     await self._introspect(result)
@@ -175,11 +175,11 @@ class Pipeline:
                     answers.append(result)
         return answers
 
-    async def describe(self, text: str, limit: float) -> asyncpg.prepared_stmt.PreparedStatement[Any]:
+    async def describe(self, text: str, seconds: float) -> asyncpg.prepared_stmt.PreparedStatement[Any]:
         """Prepare a statement without running it. Raises errors of the driver."""
         step = Fetch(text, settings=object())
         command = self._parsed(step)
-        ((_, answer),) = [each async for each in self._sent([command], limit)]
+        ((_, answer),) = [each async for each in self._sent([command], seconds)]
         result = command.read(answer)
         if isinstance(result, _Unread):
             await self._introspect(result)
@@ -332,16 +332,16 @@ class Pipeline:
             self._protocol.wire.kept = None
         raise asyncpg.InternalClientError("the answer to a command did not end it")
 
-    async def _sent(self, commands: Sequence[_Command], limit: float) -> AsyncIterator[tuple[_Command, bytes]]:
+    async def _sent(self, commands: Sequence[_Command], seconds: float) -> AsyncIterator[tuple[_Command, bytes]]:
         """Send commands, and yield each with its answer when that comes."""
-        await self._settle(limit)
+        await self._settle(seconds)
         if self.connection.is_closed():
             raise asyncpg.InterfaceError("connection is closed")
         expected = self._protocol.expect(len(commands))
         self._protocol.wire.write(b"".join(command.sent for command in commands))
         for command in commands:
             try:
-                async with asyncio.timeout(limit):
+                async with asyncio.timeout(seconds):
                     answer = await expected.next()
             except (asyncio.CancelledError, TimeoutError):
                 self._leftover, self._cancelled = expected, asyncio.get_running_loop().create_future()
@@ -349,12 +349,12 @@ class Pipeline:
                 raise
             yield command, answer
 
-    async def _settle(self, limit: float) -> None:
+    async def _settle(self, seconds: float) -> None:
         """Wait until nothing is left of a pipeline that was given up."""
         leftover, cancelled, self._leftover, self._cancelled = self._leftover, self._cancelled, None, None
         if leftover is not None and cancelled is not None:
             try:
-                async with asyncio.timeout(limit):
+                async with asyncio.timeout(seconds):
                     await cancelled
                     await leftover.end()
             except TimeoutError:

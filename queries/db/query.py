@@ -18,7 +18,7 @@ class Query(Record, kw_only=False):
     """A statement and the values of its parameters, by name.
 
     A value of the type jsonb is anything that JSON can hold; a text is JSON already.
-    ``in_order``, ``limit``: None for those of the transaction; see `Database.reading`. ``custom``: a plan for these
+    ``in_order``, ``seconds``: None for those of the transaction; see `Database.reading`. ``custom``: a plan for these
     values is better than one for any, because a part of the statement depends on which values are given. ``apart``: see
     `Transaction.apart`; after it come only others that are apart.
     """
@@ -27,7 +27,7 @@ class Query(Record, kw_only=False):
     values: Mapping[str, Any] = {}
     custom: bool = False
     in_order: bool | None = None
-    limit: float | None = None
+    seconds: float | None = None
     apart: bool = False
 
     @property

@@ -52,10 +52,10 @@ class StatementSettings(Record):
     """Settings that one statement of a transaction may have, and another not.
 
     ``schemas`` are on the search_path. ``in_order``: without bitmap scans and parallel workers. ``generic``: with a
-    plan for any values. ``limit``: seconds.
+    plan for any values. ``seconds``: its time limit.
     """
 
-    limit: float
+    seconds: float
     schemas: tuple[str, ...] = ()
     in_order: bool = False
     generic: bool = False
@@ -76,8 +76,8 @@ class StatementSettings(Record):
         if before is None or self.generic != before.generic:
             mode = "force_generic_plan" if self.generic else "force_custom_plan"
             changed.append(f"SET LOCAL plan_cache_mode = {mode}")
-        if before is None or self.limit != before.limit:
-            changed.append(f"SET LOCAL statement_timeout = '{round(self.limit * 1000) or 1}ms'")
+        if before is None or self.seconds != before.seconds:
+            changed.append(f"SET LOCAL statement_timeout = '{round(self.seconds * 1000) or 1}ms'")
         return changed
 
 
@@ -153,7 +153,7 @@ class Transaction(Reads):
 
         Statements fail with SlowError after it. ``seconds`` None: as many as one statement may take.
         """
-        now, seconds = time.monotonic(), self._own.limit if seconds is None else seconds
+        now, seconds = time.monotonic(), self._own.seconds if seconds is None else seconds
         past = 0.0 if self._until is None or self._lasts is None else now - self._until + self._lasts
         self._lasts = past + seconds
         if self.begun:
@@ -213,12 +213,12 @@ class Transaction(Reads):
         steps = self._first()
         settings: StatementSettings | None = None
         if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
-            self._defaults = msgspec.structs.replace(self._defaults, limit=self._own.limit)
+            self._defaults = msgspec.structs.replace(self._defaults, seconds=self._own.seconds)
         else:
             settings = self._settings()  # not afterwards: a COMMIT that was answered is no matter of time any more
             if changed := settings.commands(self._now):
                 steps.append(Execute("; ".join(changed)))
-        *_, answer = await self._run([*steps, Execute(command)], (settings or self._own).limit)
+        *_, answer = await self._run([*steps, Execute(command)], (settings or self._own).seconds)
         self._now = settings
         if isinstance(answer, Exception):
             raise self._failure(answer)
@@ -233,7 +233,7 @@ class Transaction(Reads):
             await self.control("SAVEPOINT described")
         assert self._pipeline is not None
         with driver_errors():
-            prepared = await self._pipeline.describe(statement.text, self._own.limit + GRACE_SECONDS)
+            prepared = await self._pipeline.describe(statement.text, self._own.seconds + GRACE_SECONDS)
             return Description(
                 columns=tuple((each.name, each.type.name) for each in prepared.get_attributes()),
                 parameters=tuple(each.name for each in prepared.get_parameters()),
@@ -256,8 +256,8 @@ class Transaction(Reads):
 
         ``take`` is called for each answer before it.
         """
-        limit, apart, before = 0.0, False, self._now
-        bounded = True  # each statement before has a limit of its own
+        seconds, apart, before = 0.0, False, self._now
+        bounded = True  # each statement before has a time limit of its own
         await self._open()
         steps = self._first()
         if self._aborted:
@@ -271,13 +271,13 @@ class Transaction(Reads):
             if bounded or self._lasts is None:
                 changed, self._now = settings.commands(now), settings
             else:
-                self._now = msgspec.structs.replace(settings, limit=0.0)  # so that the next statement gets its own
-                others = self._now.commands(now and msgspec.structs.replace(now, limit=0.0))
-                changed = [*others, time_left(settings.limit, self._lasts)]
-            bounded = bounded and query.limit is not None
+                self._now = msgspec.structs.replace(settings, seconds=0.0)  # so that the next statement gets its own
+                others = self._now.commands(now and msgspec.structs.replace(now, seconds=0.0))
+                changed = [*others, time_left(settings.seconds, self._lasts)]
+            bounded = bounded and query.seconds is not None
             if changed:
                 steps.append(Execute("; ".join(changed)))
-            limit = max(limit, settings.limit)
+            seconds = max(seconds, settings.seconds)
             steps.append(Fetch(query.statement.text, tuple(query.arguments.values()), settings.plan))
         taken = 0
 
@@ -286,7 +286,7 @@ class Transaction(Reads):
             taken += 1
             take(self._as_text(rows))
 
-        answers = await self._run(steps, limit, note)
+        answers = await self._run(steps, seconds, note)
         if apart:
             self._queued.append(UNDO_APART)
             self._now = before
@@ -299,7 +299,7 @@ class Transaction(Reads):
         )
 
     async def _run(
-        self, steps: Sequence[Execute | Fetch], limit: float, take: Callable[[Rows], None] = lambda _: None
+        self, steps: Sequence[Execute | Fetch], seconds: float, take: Callable[[Rows], None] = lambda _: None
     ) -> list[Any]:
         """Run steps until the first error, which is the last answer.
 
@@ -308,19 +308,19 @@ class Transaction(Reads):
         """
         begins, self.begun, self._answered = not self.begun, True, False
         try:
-            answers = await self._sent(steps, limit, take, again=False)
+            answers = await self._sent(steps, seconds, take, again=False)
         except LostError:
             # The connection had died while idle. Nothing was done on it, so a new one can take over.
             if not begins or not self._was_idle or self._answered:
                 raise
-            answers = await self._sent(steps, limit, take, again=True)
+            answers = await self._sent(steps, seconds, take, again=True)
         if begins and isinstance(answers[0], Exception):
             raise self._not_begun(self._failure(answers[0])) from answers[0]
         self._aborted = False
         return answers
 
     async def _sent(
-        self, steps: Sequence[Execute | Fetch], limit: float, take: Callable[[Rows], None], *, again: bool
+        self, steps: Sequence[Execute | Fetch], seconds: float, take: Callable[[Rows], None], *, again: bool
     ) -> list[Any]:
         pipeline = await self._open(again=again)
         name = pipeline.new_name()
@@ -339,7 +339,7 @@ class Transaction(Reads):
         try:
             with driver_errors(), self._load.measured() as timed:
                 pipeline.connection.add_log_listener(self._on_log)  # fails if the connection is closed
-                answers = await pipeline.run(steps, limit + GRACE_SECONDS, reads=self._reads, take=note)
+                answers = await pipeline.run(steps, seconds + GRACE_SECONDS, reads=self._reads, take=note)
                 if self._reads and not isinstance(answers[-1], Exception):
                     values = (repr(each.arguments) if isinstance(each, Fetch) else "" for each in steps)
                     # A text keeps its hash. To print 100 statements took 2 ms of a refresh.
@@ -367,18 +367,18 @@ class Transaction(Reads):
         Raises SlowError if no time is left.
         """
         defaults = self._defaults
-        limit = defaults.limit if query is None or query.limit is None else query.limit
+        seconds = defaults.seconds if query is None or query.seconds is None else query.seconds
         if self._until is not None:
-            seconds = self._until - time.monotonic()
-            if seconds <= 0:
+            rest = self._until - time.monotonic()
+            if rest <= 0:
                 raise SlowError("The transaction held row locks for too long, so it was rolled back.", code="57014")
-            now = (self._now and self._now.limit) or limit
-            if seconds < limit - SHRINK_SECONDS:
-                limit = now if now <= limit and seconds >= now - SHRINK_SECONDS else seconds
+            now = (self._now and self._now.seconds) or seconds
+            if rest < seconds - SHRINK_SECONDS:
+                seconds = now if now <= seconds and rest >= now - SHRINK_SECONDS else rest
         if query is None:
-            return msgspec.structs.replace(defaults, limit=limit)
+            return msgspec.structs.replace(defaults, seconds=seconds)
         return StatementSettings(
-            limit=limit,
+            seconds=seconds,
             schemas=(query.statement.schema,) if query.statement.schema else defaults.schemas,
             in_order=defaults.in_order if query.in_order is None else query.in_order,
             generic=self._keeps and not (query.custom or query.statement.custom),
@@ -448,12 +448,12 @@ class Transaction(Reads):
         self.unreplicated |= message.server_source_function == "SyncRepWaitForLSN"
 
 
-def time_left(limit: float, lasts: float) -> str:
+def time_left(seconds: float, lasts: float) -> str:
     """Return the command that limits the next statement.
 
-    It may take ``limit`` seconds, and run until the transaction has lasted ``lasts``.
+    It may take ``seconds``, and run until the transaction has lasted ``lasts``.
     """
-    milliseconds = {"limit": str(round(limit * 1000) or 1), "lasts": str(round(lasts * 1000))}
+    milliseconds = {"timeout": str(round(seconds * 1000) or 1), "lasts": str(round(lasts * 1000))}
     return with_parts(statement("time_left").text, milliseconds)
 
 

@@ -16,24 +16,24 @@ from queries.runs.steps import Ask, Changed, ChangePart, Close, Ended, Event, Re
 PAUSE_SECONDS = 0.1  # between two attempts; one takes about 5 ms
 LONGEST_WAIT_SECONDS = 3600.0
 
-STILL_HELD = "it was not free within {limit:.0f} s: {why}"
+STILL_HELD = "it was not free within {wait:.0f} s: {why}"
 
 
 class AllAtOnce:
     """A plain change.
 
     ``parts``: the nodes of each transaction. ``held``: nodes that are waited for at the end, with the reason, for at
-    most ``limit`` seconds. ``now`` is monotonic.
+    most ``wait`` seconds. ``now`` is monotonic.
     """
 
     def __init__(
-        self, parts: Sequence[tuple[str, ...]], held: Mapping[str, str] | None = None, limit: float = 0.0
+        self, parts: Sequence[tuple[str, ...]], held: Mapping[str, str] | None = None, wait: float = 0.0
     ) -> None:
         self.ended: Ended | None = None
         self.until: float | None = None  # end of the wait; None before it
         self._parts = parts
         self._held = dict(held or {})
-        self._limit = min(limit, LONGEST_WAIT_SECONDS)
+        self._wait_seconds = min(wait, LONGEST_WAIT_SECONDS)
         self._done: set[str] = set()  # nodes with an outcome, also those of an earlier console
         self._begun: set[int] = set()  # parts in a step that is under way
         self._changed: set[str] = set()
@@ -85,7 +85,7 @@ class AllAtOnce:
         if not held:
             return self.end(now, Reason.DONE)
         if self.until is None:
-            self.until = now + self._limit
+            self.until = now + self._wait_seconds
         elif now >= self.until:
             late = (self._late(i) for i in held)
             return Close(event=Changed(at=now, part=len(self._parts), outcomes=Outcomes(results=tuple(late))))
@@ -95,7 +95,7 @@ class AllAtOnce:
         return ChangePart(part=len(self._parts), ids=held, waited=True)
 
     def _late(self, node_id: str) -> Result:
-        why = STILL_HELD.format(limit=self._limit, why=self._held[node_id])
+        why = STILL_HELD.format(wait=self._wait_seconds, why=self._held[node_id])
         return Result(id=node_id, outcome=Outcome.REFUSED, why=why)
 
     def begun(self, change: ChangePart) -> None:

@@ -156,7 +156,7 @@ class Measurement:
 def _apart(question: Question[R]) -> Question[R]:
     """Return a question whose failure costs the transaction nothing."""
     return Question(
-        [msgspec.structs.replace(q, apart=True, limit=STATEMENT_SECONDS) for q in question.queries], question.read
+        [msgspec.structs.replace(q, apart=True, seconds=STATEMENT_SECONDS) for q in question.queries], question.read
     )
 
 

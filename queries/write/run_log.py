@@ -319,9 +319,9 @@ async def _lock(transaction: Transaction, name: str, how: str, seconds: float) -
 
     The time of the transaction begins when it has the lock.
     """
-    values = {"query": name, "limit": round(seconds * 1000)}
+    values = {"query": name, "args": {"timeout": round(seconds * 1000)}}
     try:
-        await transaction.batch([Query(statement(how), values, limit=seconds + 1)])
+        await transaction.batch([Query(statement(how), values, seconds=seconds + 1)])
     except TableLockedError:  # by the BEGIN
         raise
     except LockedError as error:

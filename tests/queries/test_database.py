@@ -145,9 +145,9 @@ async def test_a_table_that_gets_a_column_is_read_again(db: Database, eternaltwi
 
 
 @both_versions
-async def test_the_statements_of_a_writing_transaction_share_one_limit(db: Database) -> None:
-    """Each of them alone is within the limit."""
-    async with db.writing(limit=1.2) as transaction:
+async def test_the_statements_of_a_writing_transaction_share_one_time_limit(db: Database) -> None:
+    """Each of them alone is within the time limit."""
+    async with db.writing(seconds=1.2) as transaction:
         await transaction.control("SELECT pg_sleep(0.8)")
         with pytest.raises(SlowError):
             await transaction.control("SELECT pg_sleep(0.8)")
@@ -155,14 +155,14 @@ async def test_the_statements_of_a_writing_transaction_share_one_limit(db: Datab
 
 @both_versions
 async def test_so_do_those_that_travel_together(db: Database) -> None:
-    """A limit of their own makes it shorter only."""
+    """A time limit of their own makes it shorter only."""
     nap = sql("SELECT pg_sleep(0.8)")
-    for limit in (None, 5.0):
-        async with db.writing(limit=1.2) as transaction:
-            *_, late = await transaction.each([Query(nap), Query(nap, limit=limit)])
+    for seconds in (None, 5.0):
+        async with db.writing(seconds=1.2) as transaction:
+            *_, late = await transaction.each([Query(nap), Query(nap, seconds=seconds)])
             assert isinstance(late, SlowError)
-    async with db.writing(limit=5.0) as transaction:
-        rows, late = await transaction.each([Query(nap), Query(nap, limit=0.1)])
+    async with db.writing(seconds=5.0) as transaction:
+        rows, late = await transaction.each([Query(nap), Query(nap, seconds=0.1)])
         assert not isinstance(rows, SlowError)
         assert isinstance(late, SlowError)
 
@@ -170,7 +170,7 @@ async def test_so_do_those_that_travel_together(db: Database) -> None:
 async def test_a_slow_statement_is_broken_off_and_the_connection_goes_on(db: Database) -> None:
     began = time.monotonic()
     with pytest.raises(SlowError, match="cancelled the statement"):
-        async with db.reading(limit=0.1) as transaction:
+        async with db.reading(seconds=0.1) as transaction:
             await transaction.rows(sql("SELECT pg_sleep(60)"), {})
     assert time.monotonic() - began < 20
     async with db.reading() as transaction:

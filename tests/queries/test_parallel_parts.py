@@ -141,8 +141,8 @@ async def test_reading_gets_its_turn_between_parts(
     read, write = Database.reading, Database.writing
 
     @asynccontextmanager
-    async def reading(self: Database, *limits: Any, **options: Any) -> AsyncIterator[Transaction]:
-        async with read(self, *limits, **options) as transaction:
+    async def reading(self: Database, *arguments: Any, **options: Any) -> AsyncIterator[Transaction]:
+        async with read(self, *arguments, **options) as transaction:
             order.append("look")
             yield transaction
 

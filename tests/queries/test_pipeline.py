@@ -301,8 +301,8 @@ async def test_a_commit_is_not_called_late_after_its_answer(db: Database) -> Non
 
 async def test_a_transaction_that_has_waited_lasts_no_longer(db: Database) -> None:
     """Also if the statements travel together."""
-    async with db.writing(limit=0.5, waits=5.0) as transaction:
-        await transaction.batch([Query(asked("SELECT pg_sleep(0.6)::text").statement, {}, limit=2.0)])
+    async with db.writing(seconds=0.5, waits=5.0) as transaction:
+        await transaction.batch([Query(asked("SELECT pg_sleep(0.6)::text").statement, {}, seconds=2.0)])
         transaction.limit_time()
         await transaction.batch([asked("SELECT 1 AS n")])
         with pytest.raises(SlowError):

@@ -107,20 +107,20 @@ async def test_halving_has_no_more_time_than_its_part(
     tasks = [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(16))]
     monkeypatch.setattr(database, "WRITE_SECONDS", 1.0)
     monkeypatch.setattr(narrow, "PART_SECONDS", 4.0)
-    limits: list[float | None] = []
+    times: list[float | None] = []
     writing = Database.writing
 
     @asynccontextmanager
     async def noted(self: Database, *arguments: Any, **more: Any) -> AsyncIterator[Transaction]:
-        limits.append(arguments[2])
+        times.append(arguments[2])
         async with writing(self, *arguments, **more) as transaction:
             yield transaction
 
     monkeypatch.setattr(Database, "writing", noted)
     assert outcomes_of(await dry_run_of(workspace, "cancel", tasks)) == dict.fromkeys(tasks, REFUSED)
-    assert limits[0] is None
-    assert all(limit is not None and limit < 4.0 for limit in limits[1:])
-    assert 1 < len(limits) < 2 * len(tasks) - 1, "not every one of them was tried alone"
+    assert times[0] is None
+    assert all(seconds is not None and seconds < 4.0 for seconds in times[1:])
+    assert 1 < len(times) < 2 * len(tasks) - 1, "not every one of them was tried alone"
 
 
 @both_versions

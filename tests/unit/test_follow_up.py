@@ -17,9 +17,9 @@ def node(phase: Phase = Phase.READY, version: str = "1", **rest: object) -> Node
 class Watch:
     """A watched node, and a clock."""
 
-    def __init__(self, before: Phase = Phase.BLOCKED, limit: float = 60.0) -> None:
+    def __init__(self, before: Phase = Phase.BLOCKED, timeout: float = 60.0) -> None:
         self.at = 0.0
-        self.follow = FollowUp([node(before)], lambda: self.at, limit)
+        self.follow = FollowUp([node(before)], lambda: self.at, timeout)
 
     def read(self, at: float, *nodes: Node) -> str:
         self.at = at
@@ -67,7 +67,7 @@ def test_a_node_that_is_due_after_the_watch_is_not_waited_for() -> None:
 
 
 def test_the_watch_has_an_end() -> None:
-    watch = Watch(limit=60)
+    watch = Watch(timeout=60)
     watch.read(1, node())
     assert "not taken within 1m00s" in watch.read(61, node())
     assert not watch.follow.active
