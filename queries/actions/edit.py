@@ -23,7 +23,7 @@ from queries.read.reader import Reader
 from queries.records.action import Edit, Mark
 from queries.records.node import Node
 from queries.text.counted import counted
-from queries.text.json_text import PAIRS_ALIGNED, NotJson, Number, below, parse, pretty, respelled
+from queries.text.json_text import PAIRS_ALIGNED, NotJson, Number, below, equal_ends, parse, pretty, respelled
 from queries.workspace import Workspace
 
 PLACES_LEARNED = 20_000  # places of the successes that are learned
@@ -134,12 +134,7 @@ def _notes(document: Document, repeated: Sequence[str], marks: int) -> Iterator[
 def _diff(before: str, after: str) -> Iterator[str]:
     """Yield the lines that differ in two indented texts, with two lines of context."""
     left, right = shown(before).splitlines(), shown(after).splitlines()
-    start, least = 0, min(len(left), len(right))
-    while start < least and left[start] == right[start]:
-        start += 1
-    end = 0
-    while end < least - start and left[-1 - end] == right[-1 - end]:
-        end += 1
+    start, end = equal_ends(left, right)
     from_, to = max(start - 2, 0), max(end - 2, 0)
     left, right = left[from_ : len(left) - to], right[from_ : len(right) - to]
     if len(left) * len(right) > PAIRS_ALIGNED:

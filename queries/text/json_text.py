@@ -208,18 +208,24 @@ def _kept(old: Sequence[tuple[str, str]], new: Sequence[tuple[str, str]]) -> lis
     A token that replaces a single one has the place of that one.
     """
     left, right = [token for _, token in old], [token for _, token in new]
-    start, least = 0, min(len(left), len(right))
-    while start < least and left[start] == right[start]:
-        start += 1
-    end = 0
-    while end < least - start and left[-1 - end] == right[-1 - end]:
-        end += 1
+    start, end = equal_ends(left, right)
     was, now = left[start : len(left) - end], right[start : len(right) - end]
     places: list[int | None] = [*range(start), *[None] * len(now), *range(len(left) - end, len(left))]
     for _, begin, stop, at, upto in _operations(was, now):
         if stop - begin == upto - at:
             places[start + at : start + upto] = range(start + begin, start + stop)
     return places
+
+
+def equal_ends(left: Sequence[str], right: Sequence[str]) -> tuple[int, int]:
+    """Return the number of equal texts at the begin of both sequences, and at the end."""
+    start, least = 0, min(len(left), len(right))
+    while start < least and left[start] == right[start]:
+        start += 1
+    end = 0
+    while end < least - start and left[-1 - end] == right[-1 - end]:
+        end += 1
+    return start, end
 
 
 def _operations(was: Sequence[str], now: Sequence[str]) -> Sequence[tuple[str, int, int, int, int]]:
