@@ -1,5 +1,5 @@
 -- Columns of tables as text, for images: the texts restore the values by a cast.
--- args: for each table an object with name; columns: columns to read, or ["*"]; limit: bytes of text beyond which a
+-- args: for each table an object with name; columns: columns to read, or ["*"]; bytes: size of a text beyond which its
 --   value is not read
 -- columns are the columns to read and those of the key. A value of fixed size is its text. A value of varying size is its text
 -- after "=", or "#" with the size and the digest of its text. rest is a digest of the other columns, without
@@ -7,7 +7,7 @@
 -- array or text. version changes with the table's columns.
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
 WITH asked AS MATERIALIZED (
-  SELECT a.t ->> 'name' AS name, a.t -> 'columns' AS columns, (a.t ->> 'limit')::int AS size, n.nspname, c.oid, c.relname, c.relkind, c.xmin::text AS version
+  SELECT a.t ->> 'name' AS name, a.t -> 'columns' AS columns, (a.t ->> 'bytes')::int AS size, n.nspname, c.oid, c.relname, c.relkind, c.xmin::text AS version
     FROM jsonb_array_elements(:args::text::jsonb) AS a(t)
     JOIN pg_namespace n ON n.nspname = :schema
     JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = a.t ->> 'name'

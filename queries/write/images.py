@@ -223,7 +223,7 @@ class ImageReader:
             if layout is not None and not again:
                 self.layouts[table] = layout
             else:
-                tables_read.append({"name": table, "columns": self._columns[table], "limit": ROW_IMAGE_BYTES})
+                tables_read.append({"name": table, "columns": self._columns[table], "bytes": ROW_IMAGE_BYTES})
         values = {"schema": self._schema, "args": tables_read}
         queries = [Query(statement("image_columns"), values)] if tables_read else []
         return Question(queries, lambda answers: self._learn({str(each["name"]) for each in tables_read}, answers))

@@ -147,14 +147,14 @@ def _row(function: str, row: str, columns: Mapping[str, str]) -> str:
     for name, type_ in columns.items():
         value = f"{row}.{quoted_name(name)}"
         plain = type_ in _FIXED
-        size, limit = (
+        size, most = (
             ("octet_length", VALUE_BYTES) if type_ in _TEXTS else ("pg_column_size", VALUE_BYTES // COMPRESSION_FACTOR)
         )
         if not plain:
-            large.append(f"{size}({value}) > {limit}")
+            large.append(f"{size}({value}) > {most}")
             value = _filled(
                 "value_bounded" if type_ in _TEXTS else "value_stored",
-                {"value": value, "limit": str(VALUE_BYTES), "stored": str(VALUE_BYTES // COMPRESSION_FACTOR)},
+                {"value": value, "bytes": str(VALUE_BYTES), "stored": str(VALUE_BYTES // COMPRESSION_FACTOR)},
             )
         values.append(f"{value} AS {quoted_name(name)}")
     if not large:
