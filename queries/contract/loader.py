@@ -17,7 +17,7 @@ from queries.contract.file_faults import SHARED, ParsedFiles, file_faults, key_o
 from queries.contract.folder import CATALOG, TOML, Folder, read
 from queries.contract.kinds import recorded, with_columns, with_kinds
 from queries.contract.needs import needs_of, with_needs
-from queries.contract.references import names_in_sql, reference_faults
+from queries.contract.references import OF_KIND, names_in_sql, reference_faults
 from queries.contract.rules import RULES, STATEMENT_RULES, RuleInput, setting_faults, threshold
 from queries.contract.spec import Action, EngineSpec, Own
 from queries.files.statement import EngineFileError, SqlText, Statement, parse_sections, parse_statement
@@ -144,7 +144,8 @@ def _parsed_files(
     statements: dict[str, Statement] = {}
     sections: dict[str, dict[str, tuple[Statement, ...]]] = {}
     words = re.findall(r"\w+", folder.files.get(TOML, ""))
-    unread = dict.fromkeys((*words, *(f"{word}_keys" for word in words)), "NULL")  # if the settings cannot be read
+    ends = ("", "_keys", OF_KIND)
+    unread = dict.fromkeys((f"{word}{end}" for word in words for end in ends), "NULL")  # if the settings cannot be read
     settings = names_in_sql(spec) if spec else unread
     for file, sql in texts:
         try:

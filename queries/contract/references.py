@@ -15,22 +15,30 @@ from queries.files.statement import Statement, locate
 from queries.records.fault import Fault
 from queries.text.suggest import did_you_mean
 
+OF_KIND = "_of_kind"  # end of the name of a threshold that may be set for one kind
 _FIRST = r"\s*->>?\s*(?:'(?P<name>[^']*)'|[\w.]+(?:\([^()]*\))?(?:::\w+)?\s*->>?\s*'(?P<inner>[^']*)')"
 
 
 def names_in_sql(spec: EngineSpec, script: str | None = "") -> dict[str, str]:
     """Return SQL for settings, keys of each kind, and arguments of an action's script.
 
-    A duration is an interval, a count a number, and an option a text. ``script``: None for the arguments of all
-    actions, "" for none.
+    A duration is an interval, a count a number, and an option a text. A threshold has a second name for that of the
+    kind of a row. ``script``: None for the arguments of all actions, "" for none.
     """
-    names = {name: f"(:settings ->> '{name}')" for name in (*spec.thresholds, *spec.options)}
+    names = {name: f"(:settings ->> '{name}')" for name in spec.options}
     for name, value in spec.thresholds.items():
-        number = f"{names[name]}::float8"
-        names[name] = f"make_interval(secs => {number})" if isinstance(value, str) else number
+        names[name] = _threshold(f"(:settings ->> '{name}')", value)
+        if spec.thresholds_by and not isinstance(value, dict):
+            of_kind = f"coalesce(:settings -> {spec.thresholds_by} ->> '{name}', :settings ->> '{name}')"
+            names[f"{name}{OF_KIND}"] = _threshold(of_kind, value)
     own = (a for action in spec.actions if script in (None, action.script) for a in action.arguments)
     arguments = () if script == "" else (*spec.arguments.values(), *own)
     return keys_in_sql(spec) | names | {a.name: _argument(f"(:args ->> '{a.name}')", a.type) for a in arguments}
+
+
+def _threshold(text: str, value: object) -> str:
+    """Return the value of a threshold from its text."""
+    return f"make_interval(secs => {text}::float8)" if isinstance(value, str) else f"{text}::float8"
 
 
 def _argument(text: str, type_: str) -> str:

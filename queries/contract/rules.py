@@ -14,6 +14,7 @@ from queries.contract.file_faults import NO_FILES, ParsedFiles
 from queries.contract.folder import NAME, Folder
 from queries.contract.indexes import index_of
 from queries.contract.phases import phases_of
+from queries.contract.references import OF_KIND
 from queries.contract.spec import KEYS, Action, EngineSpec, FindingSpec, Kind, Need, Option, Status
 from queries.files.statement import NAME as SQL_NAME
 from queries.files.statement import PARAMETERS
@@ -223,6 +224,10 @@ def _is_keys(c: RuleInput, name: str, _: object) -> bool:
     return name in keys_in_sql(c.spec)
 
 
+def _is_of_kind(c: RuleInput, name: str, _: object) -> bool:
+    return bool(c.spec.thresholds_by) and name.endswith(OF_KIND) and name.removesuffix(OF_KIND) in c.spec.thresholds
+
+
 def _is_parameter(_: RuleInput, name: str, __: object) -> bool:
     return name in PARAMETERS
 
@@ -378,7 +383,12 @@ RULES = (
     Rules("thresholds.*", "thresholds.{0}: ", (
         ("", _no_duration, "{value}"),
         ("", _is_keys, "the keys of the ids of a kind have this name"),
+        ("", _is_of_kind, "the threshold for a kind has this name"),
         ("", _is_parameter, "a parameter of statements has this name"),
+    )),
+    Rules("thresholds_by", "thresholds_by: ", (
+        ("", lambda c, column: column and not re.fullmatch(r"t\.\w+(::\w+)?", column),
+         "{0!r} must be a column of a row t, such as t.kind"),
     )),
     Rules("kinds.*", "kind {0.name}: ", (
         ("name", lambda c, kind: not is_name(kind.name), f"its name must match {_NAME}"),

@@ -461,6 +461,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     statuses: Annotated[tuple[Status, ...], forms.named("native", text=forms.status)] = ()
     stale_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) that a concurrent change violates
     thresholds: dict[str, str | int | float | dict[str, str | int | float]] = {}  # by name, or by kind and name
+    thresholds_by: str = ""  # column of a row ``t``: its kind. ``:stale_of_kind`` is then the threshold for it
     options: dict[str, Annotated[Option, forms.option]] = {}
     findings: Annotated[
         tuple[Annotated[FindingSpec, forms.sentences, forms.titled("code")], ...], forms.named("code", each=True)

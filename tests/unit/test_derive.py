@@ -84,6 +84,16 @@ def test_a_declared_action_repeats_each_refusal_in_its_change(folder: Path) -> N
     assert "'only if ' || coalesce((t.state)::text, 'NULL')\n" in refused.text
 
 
+def test_a_threshold_may_be_that_of_the_kind_of_a_row(folder: Path) -> None:
+    change(folder, TOML, "taken_at < now() - :stale", "taken_at < now() - :stale_of_kind AND t.id < :most_of_kind")
+    change(folder, TOML, '"5m"', '"5m"\nthresholds.most = 3\nthresholds_by = "t.task"\nthresholds.mail.stale = "1h"')
+    text = load(folder).statements["findings/taken_too_long"][0].text
+    name = next(re.finditer(r"\$\d::jsonb", text))[0]
+    of_kind = "coalesce({0} -> t.task ->> '{1}', {0} ->> '{1}')::float8"
+    assert f"taken_at < now() - make_interval(secs => {of_kind.format(name, 'stale')})" in text
+    assert f"t.id < {of_kind.format(name, 'most')}" in text
+
+
 def test_a_declared_action_may_delete(folder: Path) -> None:
     change(folder, TOML, "set = { state = \"'cancelled'\" }", "delete = true")
     engine = load(folder)
@@ -352,6 +362,7 @@ BROKEN = [
         "taken_at < now() - :stael",
         "'stael' is neither a parameter nor a setting; did you mean \"stale\"?",
     ),
+    ("taken_at < now() - :stale", "taken_at < now() - :stale_of_kind", "'stale_of_kind' is neither a parameter nor"),
     ("set = { state = \"'cancelled'\"", "set = { stat = \"'cancelled'\"", "work_items has no column 'stat'"),
     ('from = ["todo", "failed"]', 'from = ["todos", "failed"]', "'todos' is neither a status nor a phase"),
     ('table = "work_items"', 'table = "work_item"', "there is no table 'work_item'"),

@@ -30,6 +30,8 @@ MISTAKES = [  # text after which a setting is written, the setting, and the mess
     (TOP, 'redrive.revivals = [{ kind = "item", action = "revive" }]', "redrive: 'revive' is not an action for a item"),
     (TOP, 'redrive = { why = "a", revivals = [{ kind = "item", action = "retry" }] }', "redrive: `why` is only for"),
     (TOP, 'thresholds.limit = "5m"', "thresholds.limit: a parameter of statements has this name"),
+    (TOP, 'thresholds_by = "kind"', "thresholds_by: 'kind' must be a column of a row t, such as t.kind"),
+    (TOP, 'thresholds_by = "t.task"\nthresholds.stale_of_kind = "5m"', "thresholds.stale_of_kind: the threshold for a"),
     (TOP, f"options.ids = {VIEW}", "options.ids: a parameter of statements has this name"),
     (TOP, 'arguments.cursor = { title = "a" }', "arguments.cursor: a parameter of statements has this name"),
     (ACTION, 'arguments.limit = { title = "a" }', "action cancel: argument limit: a parameter of statements has this"),

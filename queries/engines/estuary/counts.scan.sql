@@ -2,7 +2,7 @@
 -- needs: task_scan
 WITH seen AS (
   SELECT t.wake_at, t.heartbeat, t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
-         make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS timeout
+         :heartbeat_timeout_of_kind AS timeout
     FROM :"schema".tasks t
 ),
 statuses AS (

@@ -4,8 +4,7 @@
 -- Index: idx_tasks_ready_at, on both sides of now() and for NULLs; index-only scans except for due rows.
 WITH due AS MATERIALIZED (
   SELECT t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
-         t.heartbeat > now() - 0.75 * make_interval(secs => coalesce(
-           :settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS alive
+         t.heartbeat > now() - 0.75 * :heartbeat_timeout_of_kind AS alive
     FROM :"schema".tasks t
    WHERE t.wake_at <= now()
    ORDER BY t.wake_at

@@ -26,10 +26,10 @@ dead AS (
   (SELECT DISTINCT ON (m.task_id) m.task_id, m.task_type, 8 AS severity, m.wake_at AS at, 'undecodable message' AS cause, coalesce(m.shown, 'NULL') AS error
      FROM verdicts m WHERE m.undecodable ORDER BY m.task_id, m.position)
   UNION ALL
-  SELECT h.task_id, h.task_type, 8, h.heartbeat, 'locked by a dead worker', NULL
-    FROM held h
-   WHERE (h.wake_at > now() OR h.wake_at IS NULL)
-     AND h.heartbeat <= now() - make_interval(secs => coalesce(:settings -> h.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
+  SELECT t.task_id, t.task_type, 8, t.heartbeat, 'locked by a dead worker', NULL
+    FROM held t
+   WHERE (t.wake_at > now() OR t.wake_at IS NULL)
+     AND t.heartbeat <= now() - :heartbeat_timeout_of_kind
   UNION ALL
   SELECT u.task_id, u.task_type, 7, NULL, 'unread inbox', NULL FROM unread u
 ),

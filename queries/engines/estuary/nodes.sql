@@ -4,7 +4,7 @@
 WITH seen AS MATERIALIZED (
   SELECT t.*, t.xmin::text AS version, t.ctid::text AS place,
          t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,
-         make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS timeout,
+         :heartbeat_timeout_of_kind AS timeout,
          1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0 AS created,
          coalesce(cardinality(t.inbox), 0) + coalesce(cardinality(t.inbox_next), 0) AS messages
     FROM :"schema".tasks t

@@ -29,7 +29,7 @@ SELECT 'task:' || t.task_id AS id, 'the heartbeat is younger than the timeout: a
        isfinite(t.heartbeat) AS for_now
 \ir ../parts/asked.sql
    AND t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
-   AND t.heartbeat >= now() - make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
+   AND t.heartbeat >= now() - :heartbeat_timeout_of_kind
 
 -- :refused
 SELECT 'task:' || t.task_id AS id,
@@ -97,5 +97,5 @@ DELETE FROM :"schema".tasks t
  WHERE t.task_id = substr(seen.id, 6)::macaddr8
    AND t.xmin::text = seen.version
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
-        OR t.heartbeat < now() - make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8))
+        OR t.heartbeat < now() - :heartbeat_timeout_of_kind)
 RETURNING 'task:' || t.task_id AS id

@@ -39,5 +39,5 @@ UPDATE :"schema".tasks t
    AND j.digest = :args ->> 'digest'
    AND (j.verdict IN ('malformed', 'unlisted') OR coalesce((:args ->> 'decodable')::bool, false))
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
-        OR t.heartbeat < now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8))
+        OR t.heartbeat < now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * :heartbeat_timeout_of_kind)
 RETURNING 'task:' || t.task_id AS id

@@ -54,7 +54,7 @@ UPDATE :"schema".tasks t
    AND NOT EXISTS (SELECT FROM judged j WHERE j.task_id = t.task_id AND j.changed
                       AND (j.verdict = 'malformed' OR (j.verdict IN ('unlisted', 'unknown') AND NOT coalesce((:args ->> 'unchecked')::bool, false))))
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
-        OR t.heartbeat < now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8))
+        OR t.heartbeat < now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * :heartbeat_timeout_of_kind)
 RETURNING 'task:' || t.task_id AS id
 
 -- :document

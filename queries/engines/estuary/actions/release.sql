@@ -13,13 +13,13 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version, t.heartbeat::text AS
 -- :refused
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz THEN 'the task is idle: it has no lock to release'
-            WHEN t.heartbeat < now() - 0.75 * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
+            WHEN t.heartbeat < now() - 0.75 * :heartbeat_timeout_of_kind
             THEN 'the heartbeat is younger than the timeout. By the engine''s rule, the executor has aborted its poll: set early to act now, or wait'
             ELSE 'the heartbeat is younger than the timeout: a poll may be running. Fence the task instead, or wait' END AS why,
        t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
 \ir ../parts/asked.sql
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
-        OR t.heartbeat >= now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8))
+        OR t.heartbeat >= now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * :heartbeat_timeout_of_kind)
 
 -- :witnesses
 \ir ../parts/executor_witnesses.sql
@@ -31,5 +31,5 @@ UPDATE :"schema".tasks t
  WHERE t.task_id = substr(seen.id, 6)::macaddr8
    AND t.xmin::text = seen.version
    AND t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
-   AND t.heartbeat < now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
+   AND t.heartbeat < now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * :heartbeat_timeout_of_kind
 RETURNING 'task:' || t.task_id AS id

@@ -4,7 +4,7 @@
 WITH asked AS MATERIALIZED (
   SELECT i AS id, t.task_type, t.heartbeat, t.xmin, :dry_run::text::float8 AS dry_run,
          CASE WHEN isfinite(t.heartbeat) THEN now() - t.heartbeat END AS age,
-         make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS timeout
+         :heartbeat_timeout_of_kind AS timeout
     FROM unnest(:ids) AS i
     JOIN :"schema".tasks t ON t.task_id = substr(i, 6)::macaddr8
    WHERE t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz

@@ -15,7 +15,7 @@ elements AS MATERIALIZED (
          regexp_replace(regexp_replace(e.element::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
                         '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g') AS safe
     FROM due t
-   CROSS JOIN LATERAL (SELECT make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS timeout) AS l
+   CROSS JOIN LATERAL (SELECT :heartbeat_timeout_of_kind AS timeout) AS l
    CROSS JOIN LATERAL unnest(t.inbox[array_lower(t.inbox, 1):array_lower(t.inbox, 1) + 99]) WITH ORDINALITY AS e(element, position)
    WHERE cardinality(t.inbox) > 0
      AND e.position <= 100

@@ -2,10 +2,10 @@
 -- short times. The operator can wait for such a time, or set early: by the engine's rule, an executor aborts its poll when the
 -- heartbeat is older than 75 % of the timeout.
 SELECT 'task:' || t.task_id AS id,
-       CASE WHEN t.heartbeat < now() - 0.75 * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
+       CASE WHEN t.heartbeat < now() - 0.75 * :heartbeat_timeout_of_kind
             THEN 'the heartbeat is younger than the timeout. By the engine''s rule, the executor has aborted its poll: set early to act now, or wait'
             ELSE 'the heartbeat is younger than the timeout: a running poll would overwrite the inbox' END AS why,
        isfinite(t.heartbeat) AS for_now
 \ir asked.sql
    AND t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
-   AND t.heartbeat >= now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * make_interval(secs => coalesce(:settings -> t.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8)
+   AND t.heartbeat >= now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * :heartbeat_timeout_of_kind

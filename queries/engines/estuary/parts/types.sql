@@ -15,17 +15,17 @@ due AS MATERIALIZED (
 sorts AS MATERIALIZED (
   SELECT y.*, :settings -> 'executors' ->> y.task_type::text AS executor,
          coalesce(:settings -> 'names' ->> y.task_type::text, 'type ' || y.task_type) AS type
-    FROM (SELECT d.task_type, l.timeout, l.patience,
-                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS polls,
-                 max(d.wake_at) FILTER (WHERE d.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS latest,
-                 min(d.wake_at) FILTER (WHERE d.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS earliest,
-                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS live,
-                 count(*) FILTER (WHERE d.heartbeat BETWEEN now() - l.timeout AND now() - 0.55 * l.timeout) AS lapsed
-            FROM due d
+    FROM (SELECT t.task_type, l.timeout, l.patience,
+                 count(*) FILTER (WHERE t.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS polls,
+                 max(t.wake_at) FILTER (WHERE t.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS latest,
+                 min(t.wake_at) FILTER (WHERE t.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS earliest,
+                 count(*) FILTER (WHERE t.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS live,
+                 count(*) FILTER (WHERE t.heartbeat BETWEEN now() - l.timeout AND now() - 0.55 * l.timeout) AS lapsed
+            FROM due t
            CROSS JOIN LATERAL (
-                   SELECT make_interval(secs => coalesce(:settings -> d.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8) AS timeout,
-                          3 * make_interval(secs => coalesce(:settings -> d.task_type::text ->> 'dequeue_interval', :settings ->> 'dequeue_interval')::float8) AS patience) AS l
-           GROUP BY d.task_type, l.timeout, l.patience) AS y
+                   SELECT :heartbeat_timeout_of_kind AS timeout,
+                          3 * :dequeue_interval_of_kind AS patience) AS l
+           GROUP BY t.task_type, l.timeout, l.patience) AS y
 ),
 waiting AS MATERIALIZED (
   SELECT d.task_id, d.task_type, d.wake_at, y.polls, least(now() - min(d.wake_at) OVER (PARTITION BY d.task_type), interval '10 minutes') AS span

@@ -54,7 +54,7 @@ groups AS (
                                         ELSE 'No task of its kind is polled: the runner may not support it, or its polls end without a result' END) AS evidence
    FROM old t LEFT JOIN groups g ON g.kind = t.kind AND g.kind_version = t.kind_version
   WHERE t.changed >= least((SELECT s.changed FROM settled s), g.changed)
-    AND t.polled < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'not_polled', :settings ->> 'not_polled')::float8)
+    AND t.polled < now() - :not_polled_of_kind
     AND EXISTS (SELECT FROM polls p WHERE p.polled > now() - :runner_silent)
     AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY t.polled, t.task_id

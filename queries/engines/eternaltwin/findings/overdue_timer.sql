@@ -16,7 +16,7 @@ WITH newest AS MATERIALIZED (
           ORDER BY min(deadline), task_id) AS m
   CROSS JOIN LATERAL (SELECT o.status, o.kind, o.kind_version, o.revision FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
   WHERE t.status = 'Blocked'
-    AND m.deadline < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'overdue_timer', :settings ->> 'overdue_timer')::float8)
+    AND m.deadline < now() - :overdue_timer_of_kind
   ORDER BY m.deadline, m.task_id
   LIMIT :limit)
 UNION ALL

@@ -6,7 +6,7 @@ WITH starved AS MATERIALIZED (
   SELECT t.task_id, t.kind, t.kind_version, t.created_at
     FROM (SELECT * FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 5000) AS t
    WHERE (t.polled_at).time IS NULL
-     AND t.created_at < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'starved', :settings ->> 'starved')::float8)
+     AND t.created_at < now() - :starved_of_kind
 ),
 ticks AS MATERIALIZED (
   SELECT count(*) AS tasks, mode() WITHIN GROUP (ORDER BY t.kind || ' v' || t.kind_version) AS kind

@@ -11,9 +11,9 @@ polled AS (
   SELECT kind, max(kind_version) AS version
     FROM (SELECT kind, kind_version, polled FROM available
           UNION ALL
-          SELECT t.kind, t.kind_version, (t.polled_at).time FROM :"schema".task t WHERE 'task_scan' = ANY (:met_needs)) AS a
-   WHERE a.polled > now() - make_interval(secs => coalesce(:settings -> a.kind ->> 'version_behind', :settings ->> 'version_behind')::float8)
-     AND a.polled < now() + :clock_ahead
+          SELECT t.kind, t.kind_version, (t.polled_at).time FROM :"schema".task t WHERE 'task_scan' = ANY (:met_needs)) AS t
+   WHERE t.polled > now() - :version_behind_of_kind
+     AND t.polled < now() + :clock_ahead
    GROUP BY kind
 )
 (SELECT 'task:' || t.task_id AS id, extract(epoch FROM coalesce(t.polled, t.created_at))::float8 AS since,
@@ -21,7 +21,7 @@ polled AS (
                            'polled_at', coalesce(date_trunc('second', t.polled)::text, 'its creation')) AS evidence
    FROM available t JOIN polled p ON p.kind = t.kind AND t.kind_version < p.version
   WHERE coalesce(t.polled, t.created_at)
-        < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'version_behind', :settings ->> 'version_behind')::float8)
+        < now() - :version_behind_of_kind
     AND (:ids IS NULL OR t.task_id = ANY (:task_keys))
   ORDER BY coalesce(t.polled, t.created_at), t.task_id
   LIMIT :limit)

@@ -14,7 +14,7 @@ untimed AS MATERIALIZED (
                          FROM :"schema".task o WHERE o.task_id = w.task_id LIMIT 1) AS t
    WHERE CASE WHEN 'timer_scan' = ANY (:met_needs) THEN NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = w.task_id)
               ELSE (SELECT m.task_id FROM :"schema".task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
-     AND t.since < now() - make_interval(secs => coalesce(:settings -> t.kind ->> 'lost_wakeup', :settings ->> 'lost_wakeup')::float8)
+     AND t.since < now() - :lost_wakeup_of_kind
 ),
 sizes AS MATERIALIZED (
   SELECT j.job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id LIMIT 1001) AS o) AS tasks
