@@ -1,7 +1,7 @@
 -- Sleeping tasks that are due far beyond those of their type: more than the threshold due_far_ahead from now, and more than 20
 -- times the usual distance of the type's next tasks, or ten years without such tasks. An overflowed delay looks so.
 -- Index: idx_tasks_ready_at backwards, the last 200 tasks beyond the threshold. If there are any: the next 500, too.
-WITH far AS MATERIALIZED (
+far AS MATERIALIZED (
   SELECT f.*
     FROM (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks
            WHERE wake_at > now() + :due_far_ahead
@@ -15,13 +15,9 @@ usual AS (
            WHERE EXISTS (SELECT FROM far) AND wake_at > now() AND wake_at < now() + :due_far_ahead
            ORDER BY wake_at LIMIT 500) AS n
    GROUP BY n.task_type
-)
-(SELECT 'task:' || f.task_id AS id, NULL::float8 AS since,
-        jsonb_build_object('wake_at', f.wake_at::text, 'type', coalesce(:settings -> 'names' ->> f.task_type::text, 'type ' || f.task_type),
-                           'usual', coalesce('The next tasks of its type are due within ' || date_trunc('second', u.distance) || ' or so', 'No other task of its type is due soon')) AS evidence
-   FROM far f LEFT JOIN usual u ON u.task_type = f.task_type
-  WHERE NOT isfinite(f.wake_at) OR f.wake_at - now() > 20 * coalesce(u.distance, interval '183 days')
-  ORDER BY f.wake_at DESC, f.task_id
-  LIMIT :limit)
-UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM far) = 200
+),
+nodes AS (
+  SELECT 'task:' || f.task_id AS id, f.task_id, f.task_type, f.wake_at, u.distance
+    FROM far f LEFT JOIN usual u ON u.task_type = f.task_type
+),
+more AS (SELECT count(*) = 200 AS more FROM far)

@@ -1,7 +1,7 @@
 -- Blocked tasks whose only known timer is far beyond those of their kind: more than the threshold due_far_ahead from now, and
 -- more than 20 times the usual distance of the kind's next timers, or ten years without them. An overflowed delay looks so.
 -- Indexes: task_timer_pkey backwards, the last 200 timers; task_pkey. If one of them is that far: the next 500 timers, too.
-WITH far AS MATERIALIZED (
+far AS MATERIALIZED (
   SELECT m.deadline, t.*
     FROM (SELECT task_id, deadline FROM :"schema".task_timer
            WHERE deadline > now() + :due_far_ahead
@@ -20,14 +20,10 @@ usual AS (
     FROM near n
    WHERE isfinite(n.deadline) AND n.deadline < now() + :due_far_ahead
    GROUP BY n.kind
-)
-(SELECT 'task:' || f.task_id AS id, NULL::float8 AS since,
-        jsonb_build_object('deadline', f.deadline::text, 'kind', f.kind, 'kind_version', f.kind_version,
-                           'usual', coalesce('The kind''s other timers are due within ' || date_trunc('second', u.distance) || ' or so', 'The kind has no other timer')) AS evidence
-   FROM far f LEFT JOIN usual u ON u.kind = f.kind
-  WHERE NOT EXISTS (SELECT FROM near n WHERE n.task_id = f.task_id AND n.deadline < f.deadline)
-    AND (NOT isfinite(f.deadline) OR f.deadline - now() > 20 * coalesce(u.distance, interval '183 days'))
-  ORDER BY f.deadline DESC, f.task_id
-  LIMIT :limit)
-UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM far) = 200
+),
+nodes AS (
+  SELECT 'task:' || f.task_id AS id, f.*, u.distance
+    FROM far f LEFT JOIN usual u ON u.kind = f.kind
+   WHERE NOT EXISTS (SELECT FROM near n WHERE n.task_id = f.task_id AND n.deadline < f.deadline)
+),
+more AS (SELECT count(*) = 200 AS more FROM far)
