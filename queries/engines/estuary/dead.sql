@@ -3,6 +3,7 @@
 -- A row without an id means that there may be more.
 -- cursor: severity|time|id of the last row of the previous page, or NULL
 -- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each kind.
+WITH
 \ir parts/messages.sql
 ,
 asked AS MATERIALIZED (

@@ -5,8 +5,7 @@
 -- task of its type waits for a slot; with a message that is not known, its polls seem to fail again and again. mates: other tasks
 -- with the same heartbeat. One dequeue took them together, and it fails for all of them if one message is malformed.
 -- Indexes: idx_tasks_ready_at, the first rows, twice if a task is held long; tasks_pkey.
-WITH
-\ir due.sql
+\ir due_rows.sql
 ,
 elements AS MATERIALIZED (
   SELECT t.task_id, t.task_type, t.wake_at, t.heartbeat, l.timeout, e.position, e.element, left(e.element::text, 200) AS shown,
@@ -38,7 +37,7 @@ mates AS MATERIALIZED (
    WHERE m.heartbeat IN (SELECT j.heartbeat FROM judged j WHERE j.verdict = 'malformed' AND j.held)
 ),
 verdicts AS (
-  SELECT j.*, j.failing OR h.held_long AS suspect, CASE WHEN j.verdict = 'malformed' AND j.held THEN j.heartbeat::text END AS batch,
+  SELECT j.*, CASE WHEN j.verdict = 'malformed' AND j.held THEN j.heartbeat::text END AS batch,
          j.verdict = 'malformed' OR (j.verdict = 'unlisted' AND (j.failing OR h.held_long)) AS undecodable,
          CASE WHEN j.verdict = 'malformed'
               THEN 'is not [sender, message]: the dequeue that takes the task fails, and no task that it took is polled'

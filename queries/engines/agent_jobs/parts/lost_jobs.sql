@@ -1,0 +1,17 @@
+-- Pending jobs from before a restart of the queue's counter: they were lost with the data of Redis. A job that a newer job had
+-- overtaken long before the restart was lost earlier, by another cause. Nothing is reported before a job ended after the restart.
+-- With table as the profile there is no Redis.
+-- needs: by_user, by_agent, by_created
+\ir late.sql
+,
+\ir restarts.sql
+, nodes AS (
+  SELECT 'job:' || l.id AS id, l.job_id, l.created_at, r.at, r.job_id AS first, r.before
+    FROM late l
+   CROSS JOIN LATERAL (SELECT o.* FROM restarts o WHERE o.at > l.created_at ORDER BY o.at LIMIT 1) AS r
+   WHERE :settings ->> 'profile' = 'mirror'
+     AND (r.reused OR EXISTS (SELECT FROM numbered n WHERE n.completed_at >= r.at AND coalesce(n.error, '') NOT LIKE '% by operator %'))
+     AND NOT EXISTS (SELECT FROM numbered n
+                      WHERE n.created_at > l.created_at AND n.completed_at < r.at - :overdue
+                        AND coalesce(n.error, '') NOT LIKE '% by operator %')
+)
