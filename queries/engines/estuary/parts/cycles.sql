@@ -2,9 +2,9 @@
 -- needs: task_scan
 -- needs of ids: none
 -- Index: tasks_pkey, once for each of at most 50 ancestors.
-WITH RECURSIVE starts AS MATERIALIZED (
+starts AS MATERIALIZED (
   SELECT t.task_id::macaddr8 AS task_id, t.parent_id::macaddr8 AS parent_id
-\ir ../parts/suspended.sql
+\ir suspended.sql
      AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
      AND coalesce(cardinality(t.inbox), 0) = 0
      AND :settings -> 'pending' ? t.task_type::text
@@ -20,11 +20,5 @@ walk AS (
                           AND coalesce(cardinality(t.inbox), 0) = 0 AND :settings -> 'pending' ? t.task_type::text
                         LIMIT 1) AS p
    WHERE w.at <> w.start AND w.length < 50
-)
-SELECT 'task:' || w.start AS id, NULL::float8 AS since,
-       jsonb_build_object('cycle', w.least::text, 'length', w.length,
-                          'what', CASE w.length WHEN 1 THEN 'The task is its own parent' ELSE 'The task is its own ancestor, over ' || w.length || ' tasks that all wait' END) AS evidence
-  FROM walk w
- WHERE w.at = w.start
- ORDER BY w.least, w.start
- LIMIT :limit
+),
+nodes AS (SELECT 'task:' || w.start AS id, w.* FROM walk w WHERE w.at = w.start)
