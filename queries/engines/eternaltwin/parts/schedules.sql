@@ -3,7 +3,7 @@
 -- needs: job_by_created, task_by_job
 -- Indexes: one on job(created_at), the newest 1,000 jobs; one on task(job_id), once for each job. If created_at follows job_id
 -- in that index, one row of each job is read, else the whole job.
-WITH newest AS MATERIALIZED (
+newest AS MATERIALIZED (
   SELECT job_id, created_at FROM :"schema".job WHERE created_at <= now() ORDER BY created_at DESC LIMIT 1000
 ),
 roots AS MATERIALIZED (
@@ -23,20 +23,10 @@ gaps AS (
     FROM roots r
    WHERE isfinite(r.created_at)
 ),
-kinds AS (
-  SELECT g.kind, max(g.created_at) AS last, (array_agg(g.job_id) FILTER (WHERE g.place = 1))[1] AS job_id, count(g.gap) AS gaps,
+nodes AS (
+  SELECT 'job:' || (array_agg(g.job_id) FILTER (WHERE g.place = 1))[1] AS id, g.kind, max(g.created_at) AS last, count(g.gap) AS gaps,
          min(g.gap) AS least, max(g.gap) AS most, percentile_disc(0.5) WITHIN GROUP (ORDER BY g.gap) AS period
     FROM gaps g
    WHERE g.place <= 12
    GROUP BY g.kind
 )
-SELECT 'job:' || k.job_id AS id, extract(epoch FROM k.last + k.period)::float8 AS since,
-       jsonb_build_object('kind', k.kind, 'period', date_trunc('second', k.period)::text, 'last', date_trunc('second', k.last)::text,
-                          'silence', date_trunc('second', now() - k.last)::text) AS evidence
-  FROM kinds k
- WHERE k.gaps >= 8 AND k.period >= interval '10 seconds'
-   AND k.least >= 0.5 * k.period AND k.most <= 1.5 * k.period
-   AND now() - k.last BETWEEN 3 * k.period + interval '1 minute' AND 50 * k.period
-   AND (:ids IS NULL OR 'job:' || k.job_id = ANY (:ids))
- ORDER BY k.last, k.job_id
- LIMIT :limit

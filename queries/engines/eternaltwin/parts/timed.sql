@@ -2,8 +2,8 @@
 -- task_timer. In a large table only the polls of Available tasks and of those with the next timers can be read.
 -- Indexes: task__available_polled_at__idx backwards. If no poll of an Available task is recent: task_timer_pkey, the first 100
 -- overdue timers and the next 100; task_pkey, once for each.
-WITH available AS (
-\ir ../parts/newest_poll.sql
+available AS (
+\ir newest_poll.sql
 ),
 timed AS MATERIALIZED (
   SELECT m.overdue, (t.polled_at).time AS polled
@@ -15,15 +15,8 @@ timed AS MATERIALIZED (
    WHERE coalesce((SELECT a.poll FROM available a), '-infinity') < now() - :runner_silent
      AND t.status = 'Blocked'
 ),
-newest AS (
-  SELECT (SELECT count(*) FROM timed m WHERE m.overdue) AS timers,
+nodes AS (
+  SELECT 'runner:runner' AS id, (SELECT count(*) FROM timed m WHERE m.overdue) AS timers,
          greatest(a.poll, (SELECT max(m.polled) FROM timed m WHERE m.polled < now() + :clock_ahead)) AS poll
     FROM available a
 )
-SELECT 'runner:runner' AS id, CASE WHEN isfinite(n.poll) THEN extract(epoch FROM n.poll)::float8 END AS since,
-       jsonb_build_object('newest_poll', coalesce(date_trunc('second', n.poll)::text, 'the beginning'),
-                          'timers', CASE n.timers WHEN 100 THEN '100+' ELSE n.timers::text END) AS evidence
-  FROM newest n
- WHERE n.timers > 0
-   AND (:ids IS NULL OR 'runner:runner' = ANY (:ids))
-   AND coalesce(n.poll, '-infinity') < now() - :runner_silent

@@ -3,7 +3,7 @@
 -- such polls since then are dated before that time, in the order of their transactions, and their timers are overdue: the runner
 -- waits too long. A transaction that wrote several tasks is no poll.
 -- Indexes: task_timer_pkey, the first 200 overdue timers; task_pkey, once for each. Reads pg_control_checkpoint().
-WITH written AS MATERIALIZED (
+written AS MATERIALIZED (
   SELECT t.writer, min(t.polled) AS polled
     FROM (SELECT task_id, xmin FROM :"schema".task_timer
            WHERE deadline < now() - :overdue_timer ORDER BY deadline LIMIT 200) AS m
@@ -17,12 +17,6 @@ polls AS (
     FROM (SELECT checkpoint_time, split_part(next_xid, ':', 2)::xid AS first FROM pg_control_checkpoint()) AS c
     JOIN written w ON age(w.writer) <= age(c.first)
 ),
-newest AS (
-  SELECT max(p.polled) AS poll, max(p.checkpoint_time) AS at, count(*) AS polls, bool_and(p.before <= p.polled) AS in_order FROM polls p
+nodes AS (
+  SELECT 'runner:runner' AS id, max(p.polled) AS poll, max(p.checkpoint_time) AS at, count(*) AS polls, bool_and(p.before <= p.polled) AS in_order FROM polls p
 )
-SELECT 'runner:runner' AS id, NULL::float8 AS since,
-       jsonb_build_object('newest_poll', date_trunc('second', n.poll)::text, 'checkpoint', n.at::text, 'behind', date_trunc('second', n.at - n.poll)::text) AS evidence
-  FROM newest n
- WHERE n.polls >= 3 AND n.in_order
-   AND n.poll < n.at - :clock_ahead
-   AND (:ids IS NULL OR 'runner:runner' = ANY (:ids))
