@@ -38,7 +38,7 @@ async def read_changes(
 
     async def of_engine(label: str, reader: Reader) -> ChangeSource:
         places = before.places.get(label, {})
-        reading = reader.changed(before.since, places, limit + 1, routine=routine, allow_scan=allow_scan)
+        reading = changes.read(reader, before.since, places, limit + 1, routine=routine, allow_scan=allow_scan)
         answer = await attempted(reading)
         if isinstance(answer, DatabaseError):
             return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=answer.line)

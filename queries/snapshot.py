@@ -11,7 +11,8 @@ from queries.contract.server_spec import LABEL, server_spec
 from queries.db.errors import DatabaseError, attempted
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
-from queries.read.reader import FINDING_NODES, Reader
+from queries.read.findings import FINDING_NODES
+from queries.read.reader import Reader
 from queries.records.finding import Finding, Findings, Incident, SkippedFinding
 from queries.records.node import Count
 from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
@@ -48,7 +49,8 @@ async def snapshot(
     )
 
     async def offered(reader: Reader, part: Part) -> Part:
-        part = with_samples(reader, msgspec.structs.replace(part, findings=await reader.offered(part.findings)))
+        findings = await reader.findings.offered(part.findings)
+        part = with_samples(reader, msgspec.structs.replace(part, findings=findings))
         if take is not None:
             take(part)
         return part
@@ -85,7 +87,7 @@ def incidents(
     ``capped``: engine label and code of findings of which more exist than were read. ``at``: server time.
     An incident of a whole engine that does no work also says what the sessions do that may be its workers.
     """
-    specs = {reader.label: reader.finding_specs for reader in workspace.engines.values()}
+    specs = {reader.label: reader.findings.specs for reader in workspace.engines.values()}
     specs[LABEL] = server_spec().codes
     return tuple(_with_sessions(workspace, each) for each in grouping.incidents(findings, specs, capped, at))
 
@@ -123,7 +125,7 @@ async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
 
     Raises an error of NO_CONNECTION only.
     """
-    counts = await attempted(reader.counts())
+    counts = await attempted(reader.nodes.counts())
     return (None, counts.line) if isinstance(counts, DatabaseError) else (counts, "")
 
 
@@ -138,7 +140,7 @@ async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, ke
 
 async def _part_of_findings(reader: Reader, limit: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
     unsampled = () if sampled else tuple(_unsampled(reader))
-    findings = await attempted(reader.findings(limit=limit, offer=False))
+    findings = await attempted(reader.findings.read(limit=limit, offer=False))
     if isinstance(findings, DatabaseError):
         return _failed(reader.label, findings, kept, *unsampled)
     skipped = (*findings.skipped_findings, *unsampled)
@@ -147,8 +149,8 @@ async def _part_of_findings(reader: Reader, limit: int, sampled: bool, kept: Map
 
 def with_samples(reader: Reader, part: Part) -> Part:
     """Return an engine's part with the findings that its samples show by now."""
-    read = (finding for finding in part.findings.findings if not reader.finding_specs[finding.code].sample)
-    findings = msgspec.structs.replace(part.findings, findings=(*read, *reader.sampled_findings()))
+    read = (finding for finding in part.findings.findings if not reader.findings.specs[finding.code].sample)
+    findings = msgspec.structs.replace(part.findings, findings=(*read, *reader.findings.sampled()))
     return msgspec.structs.replace(part, findings=findings)
 
 

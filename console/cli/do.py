@@ -102,7 +102,7 @@ def variants_of(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]
     if name not in names:
         raise unknown_action(name, names)
     kinds = dict.fromkeys(split_id(node)[1] for node in nodes)
-    return [action for kind in kinds for action in reader.actions(kind) if action.name == name]
+    return [action for kind in kinds for action in reader.engine.actions_of(kind) if action.name == name]
 
 
 def _gone(reader: Reader, node_id: str) -> Result:

@@ -20,7 +20,8 @@ from console.model.selection import SELECTED_FINDING_NODES, may_match, select
 from console.target import Target
 from queries.contract.server_spec import LABEL
 from queries.db.errors import DatabaseError
-from queries.read.reader import NODES_AT_ONCE, Reader
+from queries.read.nodes import NODES_AT_ONCE
+from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter
 from queries.records.finding import OPEN, Incident
 from queries.records.record import Record
@@ -161,7 +162,7 @@ async def dead_matching(reader: Reader, conditions: Filter, limit: int | None) -
     dead_letters: list[DeadLetter] = []
     for start in range(0, len(selection.nodes), NODES_AT_ONCE):
         ids = [node.id for node in selection.nodes[start : start + NODES_AT_ONCE]]
-        dead_letters += (await reader.dead(limit=len(ids), ids=ids)).dead_letters
+        dead_letters += (await reader.pages.dead(limit=len(ids), ids=ids)).dead_letters
     return dead_letters
 
 

@@ -13,6 +13,7 @@ from console.model.fields.node import facts
 from console.target import Target
 from console.text.arguments import arguments
 from console.text.views import detail as views
+from queries.read import details
 from queries.read.reader import Reader
 from queries.records.node import Node
 
@@ -24,7 +25,7 @@ async def show(target: Target, text: str, size: int) -> int:
         if not node_id:
             return SKIPPED
         reader = workspace.reader(node_id)
-        detail = await reader.detail(node_id, size)
+        detail = await details.read(reader, node_id, size)
         if detail is None:
             say(missing(reader, node_id))
             return SKIPPED
@@ -49,7 +50,7 @@ async def show(target: Target, text: str, size: int) -> int:
 
 
 def _actions(reader: Reader, node: Node) -> Iterator[tuple[str, str]]:
-    for action in reader.actions(node.kind):
+    for action in reader.engine.actions_of(node.kind):
         available = reader.availability(action, node)
         yield action.name, action.effect if available.ok else f"not available: {available.why}"
         if available.ok:

@@ -100,7 +100,7 @@ async def _take_samples(workspace: Workspace, readers: Sequence[Reader], seconds
 
 async def _sampled(reader: Reader) -> tuple[str, str] | None:
     """Take a sample. Return the engine with the error if that fails."""
-    error = await attempted(reader.sample())
+    error = await attempted(reader.samples.take())
     return None if error is None else (reader.label, error.line)
 
 

@@ -153,11 +153,11 @@ async def resolve_nodes(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
 
     A key may have more than one spelling.
     """
-    nodes = {node.id: node for node in (await reader.nodes(ids)).nodes}
+    nodes = {node.id: node for node in (await reader.nodes.read(ids)).nodes}
     by_id = {id_: nodes[id_] for id_ in ids if id_ in nodes}
     others = [id_ for id_ in ids if id_ not in nodes]
-    if others and (await reader.nodes(others)).nodes:
-        alone = {id_: (await reader.nodes([id_])).nodes for id_ in others}
+    if others and (await reader.nodes.read(others)).nodes:
+        alone = {id_: (await reader.nodes.read([id_])).nodes for id_ in others}
         by_id |= {id_: node for id_, read in alone.items() for node in read}
     return by_id
 

@@ -29,7 +29,8 @@ from console.text import formatting
 from console.text.not_checked import scan_offer
 from console.text.spans import Spans
 from queries.db.errors import DatabaseError, attempted
-from queries.read.reader import PAGE_NODES, Reader
+from queries.read.nodes import PAGE_NODES
+from queries.read.reader import Reader
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
 
@@ -209,7 +210,7 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, part: Tr
     below: dict[str, dict[str, Node]] = {}
     for node in selection.nodes:
         parent = ""
-        for each in (*reversed(await reader.above(node)), node):
+        for each in (*reversed(await reader.nodes.above(node)), node):
             below.setdefault(parent, {})[each.id] = matching.get(each.id, each)
             parent = each.id
     children = {parent: list(nodes.values()) for parent, nodes in below.items()}
@@ -218,7 +219,7 @@ async def _with_ancestors(reader: Reader, narrowed: Filter, limit: int, part: Tr
 
 async def _flat(reader: Reader, limit: int, part: TreePart) -> AsyncGenerator[list[TreeRow]]:
     room = limit
-    async for page in all_pages(reader.live, min(limit, PAGE_NODES)):
+    async for page in all_pages(reader.pages.live, min(limit, PAGE_NODES)):
         part.note(page)
         yield [TreeRow(node, 0) for node in page.nodes[:room]]
         room -= len(page.nodes)

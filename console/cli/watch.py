@@ -22,7 +22,7 @@ from console.cli.suggested import incident_lines
 from console.cli.target import opened, select_readers
 from console.target import Target
 from console.text.spans import Make
-from queries.read.reader import FINDING_NODES
+from queries.read.findings import FINDING_NODES
 from queries.records.finding import Incident
 from queries.records.record import Record
 

@@ -35,7 +35,7 @@ async def with_ancestors(reader: Reader, nodes: Sequence[Node], cache: Mapping[s
         unread = dict.fromkeys(node.parent_id for node in level if node.parent_id and node.parent_id not in by_id)
         if not unread:
             break
-        level = list((await reader.nodes(unread)).nodes)
+        level = list((await reader.nodes.read(unread)).nodes)
         by_id |= {node.id: node for node in level}
     return by_id
 

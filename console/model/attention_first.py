@@ -9,7 +9,8 @@ from console.model.attention import line, with_ancestors
 from console.model.forest import EdgeRow
 from console.model.list_model import ON_ENTER
 from console.model.node_pages import ListKind, NodePages
-from queries.read.reader import PAGE_NODES, Reader
+from queries.read.nodes import PAGE_NODES
+from queries.read.reader import Reader
 from queries.records.node import Node, Phase
 
 UNHEALTHY_NODES = 50  # nodes that need attention, to which a tree is unfolded
@@ -57,7 +58,7 @@ class AttentionFirst:
             return
         worst = unhealthy[:UNHEALTHY_NODES]
         new = [id_ for id_ in worst if id_ not in self._brought]
-        live, asked = await reader.database.together(reader.live(None, PAGE_NODES), reader.nodes(new))
+        live, asked = await reader.database.together(reader.pages.live(None, PAGE_NODES), reader.nodes.read(new))
         complete = not (live.cursor or live.scope or live.scan_required)
         self.ordered = complete and len(unhealthy) <= UNHEALTHY_NODES
         busy = [node for node in live.nodes if complete or node.phase is Phase.RUNNING]
@@ -84,7 +85,7 @@ class AttentionFirst:
             for parent, child in pairwise(way):
                 below.setdefault(parent.id, {})[child.id] = child
         unread = [id_ for id_ in below if forest.children(id_) is None]
-        first = dict(zip(unread, await reader.below(unread, SIBLINGS_READ) if unread else (), strict=True))
+        first = dict(zip(unread, await reader.pages.below(unread, SIBLINGS_READ) if unread else (), strict=True))
         for parent_id, children in below.items():  # each after the one that it is below
             page = first.get(parent_id)
             if page is not None and page.scan_required is None:

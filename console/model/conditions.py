@@ -19,7 +19,7 @@ SLACK = 1.0  # seconds between the clock of the statement and that of the compar
 
 
 def conditions(selection: Filter) -> Mapping[str, Sequence[str]]:
-    """Return the conditions of a filter by column, as `Reader.matching` takes them."""
+    """Return the conditions of a filter by column, for `PageReader.matching`."""
     by_column: dict[str, list[str]] = {}
     phases = [term for term in selection.terms if term.field == "phase"]
     if phases:

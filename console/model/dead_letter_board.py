@@ -58,7 +58,7 @@ class EngineDeadLetters:
 
         At the end of a pass remove dead letters that it did not contain. Raise DatabaseError.
         """
-        page = await reader.dead(self._cursor, min(DEAD_LETTERS_AT_ONCE, self._cap - len(self._met)))
+        page = await reader.pages.dead(self._cursor, min(DEAD_LETTERS_AT_ONCE, self._cap - len(self._met)))
         self.at, self.scan_required, self._cursor, self.error_text = page.at, page.scan_required, page.cursor, ""
         self.scope = page.scope
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
@@ -74,7 +74,7 @@ class EngineDeadLetters:
         keys = [key for key in ids if key in self.dead_letters]
         if not keys:
             return
-        page = await reader.dead(limit=len(keys), ids=keys)
+        page = await reader.pages.dead(limit=len(keys), ids=keys)
         self.at, self._groups = page.at, None
         for key in keys:
             del self.dead_letters[key]

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping
 
 import msgspec
 
-from queries.read.reader import RANKS, Reader
-from queries.read.search import Sought, only, search, sought
+from queries.read.reader import Reader
+from queries.read.search import RANKS, Sought, only, search, sought
 from queries.records.node import Hit, Hits, Node
 
 
@@ -65,7 +65,7 @@ class Finder:
         for label, answer in list(self.answers.items()):
             if label not in readers or not answer.hits:
                 continue
-            page = await readers[label].nodes([hit.node.id for hit in answer.hits])
+            page = await readers[label].nodes.read([hit.node.id for hit in answer.hits])
             nodes = {node.id: node for node in page.nodes}
             hits = tuple(msgspec.structs.replace(h, node=nodes.get(h.node.id, h.node)) for h in answer.hits)
             self.answers[label] = msgspec.structs.replace(answer, hits=hits)

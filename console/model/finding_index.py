@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from queries.read.findings import rank
+from queries.read.incidents import rank
 from queries.records.finding import Finding
 from queries.records.node import Node
 from queries.records.snapshot import Part

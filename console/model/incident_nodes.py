@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 
 from console.model.walk import all_pages, dead_letters
-from queries.read.reader import NODES_AT_ONCE, Reader
+from queries.read.nodes import NODES_AT_ONCE
+from queries.read.reader import Reader
 from queries.records.finding import Finding, Incident
 from queries.records.record import Record
 from queries.snapshot import incidents
@@ -33,7 +34,7 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
     if limit is not None and len(incident.node_ids) >= limit:
         return Whole(incident=incident)
     reader = workspace.engines[incident.engine]
-    spec = reader.finding_specs[incident.code]
+    spec = reader.findings.specs[incident.code]
     if spec.sample:
         return Whole(incident=incident, why="the samples have only some nodes")
     findings: list[Finding] = [*incident.findings, *incident.explained]
@@ -46,10 +47,10 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
         others = [id_ for id_ in ids if id_ not in seen]
         seen.update(others)
         async with reader.database.reading() as transaction:
-            matching, unread = await reader.finding_of(spec, others).answer(transaction) if others else ((), "")
+            matching, unread = await reader.findings.nodes_of(spec, others).answer(transaction) if others else ((), "")
         why += [unread] if unread else []
         if matching:
-            findings += (await reader.findings(matching, limit=len(matching))).findings
+            findings += (await reader.findings.read(matching, limit=len(matching))).findings
             now = incidents(workspace, findings)
             newest = next((each for each in now if each.key == incident.key), newest)
         if limit is not None and len(newest.node_ids) >= limit:
@@ -67,7 +68,7 @@ async def _pages(reader: Reader, why: list[str]) -> AsyncIterator[list[str]]:
 
     Adds why some are missing.
     """
-    async for live in all_pages(reader.live, NODES_AT_ONCE):
+    async for live in all_pages(reader.pages.live, NODES_AT_ONCE):
         yield [node.id for node in live.nodes]
         why += [f"only {live.scope} were read"] if live.scope else []
         why += [live.scan_required.why] if live.scan_required else []

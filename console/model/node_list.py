@@ -81,7 +81,7 @@ class NodeList(ListModel[Node, Node]):
             await self.pages.first()
         line, met = [node], {node.id}
         while line[-1].id not in self.forest and line[-1].parent_id is not None:
-            above = await reader.above(line[-1], self.forest)
+            above = await reader.nodes.above(line[-1], self.forest)
             met |= {each.id for each in above}
             line += above
             if not above or len(met) < len(line) or not go_on(len(line)):  # gone, a loop in the data, or stopped

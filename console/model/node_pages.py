@@ -16,7 +16,8 @@ from console.model.attention import NOTHING, Rank, rank
 from console.model.forest import EdgeRow, Forest, ForestChange
 from console.model.list_model import NOT_READ
 from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
-from queries.read.reader import PAGE_NODES, Reader
+from queries.read.nodes import PAGE_NODES
+from queries.read.reader import Reader
 from queries.records.node import Node, Page, ScanRequired
 
 MAX_NODES = 20_000  # loaded nodes beyond which children of folded nodes are unloaded
@@ -168,7 +169,7 @@ class NodePages:
         reader = self.reader()
         if reader is None or not ids:
             return ()
-        page = await reader.nodes(ids)
+        page = await reader.nodes.read(ids)
         self.at = page.at
         return self.forest.update(page.nodes), self.forest.remove(set(ids) - {node.id for node in page.nodes})
 
@@ -177,8 +178,8 @@ class NodePages:
         if reader is None:
             return None
         if parent_id is not None:
-            return await reader.children(parent_id, cursor, PAGE_NODES, allow_scan=allow_scan)
-        page = await (reader.roots if self.kind is ListKind.TREE else reader.live)(cursor, PAGE_NODES)
+            return await reader.pages.children(parent_id, cursor, PAGE_NODES, allow_scan=allow_scan)
+        page = await (reader.pages.roots if self.kind is ListKind.TREE else reader.pages.live)(cursor, PAGE_NODES)
         self.scope = page.scope or self.scope if cursor else page.scope
         return page
 

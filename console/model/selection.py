@@ -20,7 +20,9 @@ from console.model.fields.payload import documents_of, is_whole
 from console.model.filter import ANY, NODES, Filter, Term, Value, allows, uses_payloads
 from console.model.walk import Walk, all_pages, dead_letters
 from queries.db.errors import DatabaseError, attempted
-from queries.read.reader import NODES_AT_ONCE, Reader
+from queries.read import details
+from queries.read.nodes import NODES_AT_ONCE
+from queries.read.reader import Reader
 from queries.records.finding import Finding, Findings
 from queries.records.node import Node, Page, marked
 from queries.records.record import Record
@@ -63,7 +65,7 @@ async def select(
     nodes: dict[str, Node] = {}
     at = 0.0
     looked = 0
-    by_conditions = pages is None and not finding_terms(filter) and reader.matches_conditions
+    by_conditions = pages is None and not finding_terms(filter) and reader.pages.matches_conditions
     reading: AsyncIterator[Page]
     if pages is not None:
         reading = (await _complete(reader, filter, missing, page) async for page in pages)
@@ -133,7 +135,7 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
     codes: dict[str, list[str]] = {}
     starts = range(0, len(nodes), NODES_AT_ONCE)
     parts = [[node.id for node in nodes[start : start + NODES_AT_ONCE]] for start in starts]
-    reads = (reader.findings(ids, limit=len(ids), offer=False) for ids in parts)
+    reads = (reader.findings.read(ids, limit=len(ids), offer=False) for ids in parts)
     for read in await reader.database.together(*reads):
         why = why or next(_failures(read), "")
         _note(codes, read.findings)
@@ -150,7 +152,7 @@ async def stored_documents(
     documents: dict[str, Sequence[Any]] = {}
     cut, why, unread = 0, "", list(nodes) if uses_payloads(filter) else []
     for start in range(0, len(unread), TEXTS_AT_ONCE):
-        read = await attempted(reader.payloads(unread[start : start + TEXTS_AT_ONCE], TEXT_BYTES))
+        read = await attempted(details.payloads(reader, unread[start : start + TEXTS_AT_ONCE], TEXT_BYTES))
         if isinstance(read, DatabaseError):
             return documents, f"stored texts were not read: {read.line}", unread[start:]
         documents |= {id_: documents_of(payloads) for id_, payloads in read.items() if all(map(is_whole, payloads))}
@@ -163,9 +165,9 @@ async def stored_documents(
 async def _of_findings(reader: Reader, filter: Filter, missing: list[str]) -> AsyncIterator[Page]:
     """Yield the nodes that have a finding of the filter's first such term."""
     values = finding_terms(filter)[0].values
-    read = await reader.findings(limit=SELECTED_FINDING_NODES)
+    read = await reader.findings.read(limit=SELECTED_FINDING_NODES)
     codes: dict[str, list[str]] = {}
-    _note(codes, (*read.findings, *reader.sampled_findings()))
+    _note(codes, (*read.findings, *reader.findings.sampled()))
     named = [value.text.casefold() for value in values if value.text.casefold() != "any"]
 
     def concerns(code: str) -> bool:
@@ -178,7 +180,7 @@ async def _of_findings(reader: Reader, filter: Filter, missing: list[str]) -> As
             missing.append(f"{spec.code} needs several samples")
     ids = [node_id for node_id, of_node in codes.items() if any(map(concerns, of_node))]
     for start in range(0, len(ids), NODES_AT_ONCE):
-        page = await reader.nodes(ids[start : start + NODES_AT_ONCE])
+        page = await reader.nodes.read(ids[start : start + NODES_AT_ONCE])
         yield msgspec.structs.replace(page, nodes=marked(page.nodes, codes))
 
 
@@ -204,7 +206,7 @@ async def _live(reader: Reader, filter: Filter, missing: list[str]) -> AsyncIter
     They are at most half of `COMPARED_NODES`.
     """
     looked = 0
-    async for live in all_pages(reader.live, NODES_AT_ONCE):
+    async for live in all_pages(reader.pages.live, NODES_AT_ONCE):
         page = msgspec.structs.replace(live, scope="", scan_required=None)  # the tree has them all
         yield await _complete(reader, filter, missing, page)
         looked += len(live.nodes)
@@ -227,7 +229,7 @@ async def _by_conditions(
     for kind in reader.engine.spec.kinds:
         if not rest or not all(allows(term, kind.name) for term in named):
             continue
-        async for page in all_pages(partial(reader.matching, kind.name, conditions(filter)), NODES_AT_ONCE):
+        async for page in all_pages(partial(reader.pages.matching, kind.name, conditions(filter)), NODES_AT_ONCE):
             yield await _complete(reader, filter, missing, page)
             rest -= 1
             if not rest:

@@ -357,11 +357,11 @@ class Session:
 
     async def _count(self, label: str, errors: ErrorCollector) -> None:
         with errors.each(label):
-            self.counts[label] = await self.engines[label].counts()
+            self.counts[label] = await self.engines[label].nodes.counts()
 
     async def _sample(self, label: str, errors: ErrorCollector) -> None:
         with errors.each(label):
-            await self.engines[label].sample()
+            await self.engines[label].samples.take()
             if label in self._parts:
                 self._parts[label] = with_samples(self.engines[label], self._parts[label])
 
@@ -384,7 +384,7 @@ class Session:
             self._show_parts()
 
     def _pace_samples(self) -> None:
-        self.clocks.pace_samples(developing=any(reader.is_developing for reader in self.engines.values()))
+        self.clocks.pace_samples(developing=any(reader.samples.is_developing for reader in self.engines.values()))
 
     async def _poll_findings(self, errors: ErrorCollector) -> None:
         """Read the findings and the causes outside of the tables; show both in one step.

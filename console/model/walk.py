@@ -7,7 +7,8 @@ from math import inf
 from typing import NamedTuple, TypeVar
 
 from console.model.attention import line, rank, with_ancestors
-from queries.read.reader import PAGE_NODES, Reader
+from queries.read.nodes import PAGE_NODES
+from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetters
 from queries.records.node import Node, Page
 
@@ -34,7 +35,7 @@ async def dead_letters(reader: Reader, at_once: int) -> AsyncGenerator[Page]:
 
     Raises DatabaseError.
     """
-    async for dead in all_pages(reader.dead, at_once):
+    async for dead in all_pages(reader.pages.dead, at_once):
         nodes = tuple(each.node for each in dead.dead_letters)
         yield Page(nodes=nodes, at=dead.at, cursor=dead.cursor, scope=dead.scope, scan_required=dead.scan_required)
 
@@ -81,9 +82,9 @@ class Walk:
         """
         cursor, room = None, self._limit
         while room > 0:
-            reads = [self._reader.roots(cursor, min(room, PAGE_NODES))]
+            reads = [self._reader.pages.roots(cursor, min(room, PAGE_NODES))]
             if self._unfinished_first and cursor is None:  # to go with it, whether or not there is more at the top
-                reads.append(self._reader.live(None, PAGE_NODES))
+                reads.append(self._reader.pages.live(None, PAGE_NODES))
             page, *live = await self._reader.database.together(*reads)
             self._note(page, None)
             urgent = await self._urgent(page, live[0]) if live else []
@@ -133,7 +134,7 @@ class Walk:
 
     async def _pages(self, parents: Sequence[Node]) -> list[Page]:
         at_once = min(self._limit, PAGE_NODES)
-        return await self._reader.below([node.id for node in parents], at_once, allow_scan=self._allow_scan)
+        return await self._reader.pages.below([node.id for node in parents], at_once, allow_scan=self._allow_scan)
 
     async def _all(self, parent: Node, page: Page, most: int) -> list[Node]:
         """Return about ``most`` children of a node. ``page`` is the first page."""
@@ -141,7 +142,7 @@ class Walk:
         nodes, most = [*page.nodes], min(most, self._limit)
         while page.cursor is not None and len(nodes) < most:
             at_once = min(self._limit - len(nodes), PAGE_NODES)
-            page = await self._reader.children(parent.id, page.cursor, at_once, allow_scan=self._allow_scan)
+            page = await self._reader.pages.children(parent.id, page.cursor, at_once, allow_scan=self._allow_scan)
             self._note(page, parent)
             nodes += page.nodes
         if page.cursor is not None:

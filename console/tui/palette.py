@@ -151,7 +151,7 @@ class Commands(Provider):
         label, readers = front.label(), self._host.session.engines.values()
         for reader in sorted(readers, key=lambda reader: reader.label != label):
             for kind in reader.engine.spec.kinds:
-                for action in reader.actions(kind.name):
+                for action in reader.engine.actions_of(kind.name):
                     chosen = _narrowed(typed, reader, kind.name, action)
                     if action.name == name and action.writes and chosen is not None:
                         title = f"{action.title}: all {plural(kind.name)} of {reader.label} that match {typed}"

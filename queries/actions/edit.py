@@ -103,7 +103,7 @@ async def checked(reader: Reader, node: Node, plan: Plan) -> Plan:
 
     The text guards an edit, so a change of the rest does not stop it. Raises DatabaseError.
     """
-    now = next(iter((await reader.nodes([node.id])).nodes), None)
+    now = next(iter((await reader.nodes.read([node.id])).nodes), None)
     if plan.edit is None or now is None or now.version == node.version:
         return plan
     states = f": it was {node.status}, it is {now.status}" if now.status != node.status else ""

@@ -159,7 +159,7 @@ def plan_selection(reader: Reader | None, selected: Sequence[Node], key: str, na
     for node in selected:
         if not node.id.startswith(f"{reader.label}/"):
             continue
-        action = next((action for action in reader.actions(node.kind) if action.name in names), None)
+        action = next((action for action in reader.engine.actions_of(node.kind) if action.name in names), None)
         if action is not None:
             by_kind.setdefault(node.kind, action)
     if not by_kind:

@@ -33,9 +33,9 @@ def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Colle
     changes: dict[str, tuple[str, str]] = {}  # by node: its entry and title
     for entry in entries:
         for node_id, title in undo.result_of(entry.results).items():
-            changes.setdefault(reader.present(node_id), (entry.id, title))
+            changes.setdefault(reader.ids.present(node_id), (entry.id, title))
     what = f"entry {entries[0].id}" if len(entries) == 1 else f"run {entries[0].run}"
-    targets = [reader.present(i) for i in ids] or list(changes)
+    targets = [reader.ids.present(i) for i in ids] or list(changes)
     unknown = [i for i in targets if i not in changes]
     if unknown:
         raise UnknownIdError(f"The {what} did not change {unknown[0]}.")

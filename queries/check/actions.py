@@ -163,7 +163,7 @@ class ActionCheck:
 
     def _judge(self, action: Action, result: Result) -> None:
         """Note a result that no node at rest may have."""
-        local = self.reader.local(result.id)
+        local = self.reader.ids.local(result.id)
         if result.outcome is Outcome.STALE:
             message = f"{local}: the version in nodes.sql and in this section differ, or change does not return its id"
             self.notes.fault(self._at(action), f"{action.name}: {message}")
@@ -191,14 +191,19 @@ class ActionCheck:
         async with self._open(tried) as (transaction, running):
             with attempting():  # after an error nothing was changed
                 await running.places(transaction)
-                now = {node.id: node.phase for node in await self.reader.existing(transaction, running.nodes.live)}
+                now = {
+                    node.id: node.phase
+                    for node in await self.reader.nodes.existing(running.nodes.live).answer(transaction)
+                }
                 if running.nodes.live:
                     changed, _ = await running.script.change(transaction)
         same = (
             each for each in sorted(changed) if now.get(each) == self.nodes[each].phase
         )  # a phase may end with time
         for node_id in islice(same, 1):
-            message = f"change itself does not compare the status: it changes {self.reader.local(node_id)}, which is"
+            message = (
+                f"change itself does not compare the status: it changes {self.reader.ids.local(node_id)}, which is"
+            )
             at = self._at(tried.action, "change")
             self.notes.fault(at, f"{tried.action.name}: {message} {self.nodes[node_id].phase}")
 
@@ -206,7 +211,7 @@ class ActionCheck:
         """Note nodes that an action changes although it is not for their phase."""
         for result in dry_run.results:
             if result.outcome is Outcome.CHANGED:
-                local, phase = self.reader.local(result.id), self.nodes[result.id].phase
+                local, phase = self.reader.ids.local(result.id), self.nodes[result.id].phase
                 message = f"{local} is {phase}, for which the action is not, and its SQL does not refuse it"
                 self.notes.fault(self._at(action, "refused") or self._at(action), f"{action.name}: {message}")
 
@@ -279,7 +284,7 @@ class ActionCheck:
     async def _read_suggestions(self) -> None:
         """Read the arguments that findings suggest. Raises DatabaseError."""
         suggestions: dict[str, list[tuple[str, dict[str, str]]]] = {}
-        for finding in (await self.reader.findings()).findings:
+        for finding in (await self.reader.findings.read()).findings:
             if finding.action and OPEN not in finding.arguments.values():
                 suggestions.setdefault(finding.node_id, []).append((finding.action, finding.arguments))
         self._suggestions = suggestions
@@ -315,7 +320,7 @@ class ActionCheck:
         more: dict[str, int] = {}
         async with self._open(tried) as (transaction, running):
             effect = await running.run(transaction)
-            after = await self.reader.existing(transaction, running.nodes.live)
+            after = await self.reader.nodes.existing(running.nodes.live).answer(transaction)
             self._check_status(tried.action, after)
             self._check_left(tried.action, after, (copy.read() for copy in effect.copies))
         copies = gate.copied(effect.copies, self.reader.detected.schema)
@@ -371,13 +376,13 @@ class ActionCheck:
 
     async def _crowded(self, tried: Tried, crowd: Crowd) -> None:
         node_id = next(iter(tried.changed))
-        nodes = (await self.reader.nodes([node_id])).nodes
+        nodes = (await self.reader.nodes.read([node_id])).nodes
         for node in nodes:
             async with self._open(tried.of(node_id, node.version)) as (transaction, running):
                 places = await running.places(transaction)
             for (table, _), place in places.items():
                 await crowd(table, place)
-        for node in (await self.reader.nodes([node_id])).nodes if nodes else ():
+        for node in (await self.reader.nodes.read([node_id])).nodes if nodes else ():
             excess = self.excess.get(tried.action.name, {})
             await self._rows(tried.of(node_id, node.version), " if other rows refer to it", excess)
 
@@ -398,7 +403,7 @@ class ActionCheck:
                     "statuses": array(status.native for status in reader.engine.spec.statuses),
                 }
                 await transaction.control(script("alter_row", **values))
-            now = [node.version for node in await reader.existing(transaction, [node_id])]
+            now = [node.version for node in await reader.nodes.existing([node_id]).answer(transaction)]
         states = {word for status in reader.engine.spec.statuses for word in (status.native, str(status.phase))}
         # A node may have no row, such as a queue that is not paused; and the version may be of a row of another table.
         if places and now == [tried.changed[node_id]] and now[0] in states:
@@ -412,8 +417,8 @@ class ActionCheck:
             for section in ("lock", "refused", "rows"):
                 for part in tried.request(reader).sections.get(section, ()):
                     rows = await running.nodes.rows(transaction, part)
-                    for other in sorted({row["id"] for row in rows} - {reader.local(node_id)})[:1]:
-                        message = f"asked about {reader.local(node_id)}, `:{section}` returns {other}"
+                    for other in sorted({row["id"] for row in rows} - {reader.ids.local(node_id)})[:1]:
+                        message = f"asked about {reader.ids.local(node_id)}, `:{section}` returns {other}"
                         self.notes.fault(part, f"{tried.action.name}: {message}")
 
     async def _locks(self, tried: Tried) -> None:
@@ -426,7 +431,7 @@ class ActionCheck:
             )
         for result in dry_run.results:
             if result.outcome is not Outcome.LOCKED:
-                local = self.reader.local(result.id)
+                local = self.reader.ids.local(result.id)
                 message = f"a second session is not kept from {local}: it is {result.outcome}, not locked (FOR UPDATE)"
                 self.notes.fault(self._at(tried.action), f"{tried.action.name}: {message}")
 

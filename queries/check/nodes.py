@@ -14,6 +14,7 @@ from queries.contract.phases import ENDED, phases_of
 from queries.contract.rules import evidence_names
 from queries.db.errors import DatabaseError, attempted
 from queries.files.statement import Statement
+from queries.read import changes, details, search
 from queries.read.blockers import blockers
 from queries.read.reader import Reader
 from queries.records.finding import Finding
@@ -35,16 +36,16 @@ async def known_nodes(reader: Reader, most: int = NODES_LOOKED_AT) -> dict[str, 
     They are the tree's first levels, unfinished nodes, dead letters and nodes with findings. Raises DatabaseError.
     """
     nodes: dict[str, Node] = {}
-    ahead = [*(await reader.roots()).nodes, *(await reader.live()).nodes]
-    ahead += [each.node for each in (await reader.dead()).dead_letters]
-    ahead += (await reader.nodes({f.node_id for f in (await reader.findings()).findings})).nodes
+    ahead = [*(await reader.pages.roots()).nodes, *(await reader.pages.live()).nodes]
+    ahead += [each.node for each in (await reader.pages.dead()).dead_letters]
+    ahead += (await reader.nodes.read({f.node_id for f in (await reader.findings.read()).findings})).nodes
     parents = reader.engine.spec.parents
     while ahead and len(nodes) < most:
         node = ahead.pop(0)
         if node.id not in nodes:
             nodes[node.id] = node
             if node.kind in parents:
-                ahead += (await reader.children(node.id, allow_scan=True)).nodes
+                ahead += (await reader.pages.children(node.id, allow_scan=True)).nodes
     return nodes
 
 
@@ -55,7 +56,7 @@ async def check_nodes(reader: Reader, notes: Notebook) -> None:
     await _check_rows(reader, nodes, notes)
     await _check_zone(reader, nodes, notes)
     await _check_declared(reader, notes)
-    for which, read in (("roots", reader.roots), ("live", reader.live)):
+    for which, read in (("roots", reader.pages.roots), ("live", reader.pages.live)):
         await _check_ids(reader, which, notes)
         await _check_pages(_of(reader, which), read, notes)
     await _check_children(reader, nodes, notes)
@@ -68,7 +69,7 @@ async def check_many_nodes(reader: Reader, notes: Notebook) -> None:
     Raises DatabaseError.
     """
     nodes = await known_nodes(reader)
-    for which, read in (("roots", reader.roots), ("live", reader.live)):
+    for which, read in (("roots", reader.pages.roots), ("live", reader.pages.live)):
         await _check_pages(_of(reader, which), read, notes, few=MANY_ROWS)
     await _check_children(reader, nodes, notes, few=MANY_ROWS, most=3)
 
@@ -86,7 +87,7 @@ async def check_many_findings(reader: Reader, notes: Notebook) -> None:
     Raises DatabaseError.
     """
     seen: set[str] = set()
-    for finding in (await reader.findings()).findings:
+    for finding in (await reader.findings.read()).findings:
         if finding.code not in seen:
             seen.add(finding.code)
             await _check_alone(reader, finding, notes)
@@ -101,11 +102,11 @@ def _of(reader: Reader, name: str, kind: str = "") -> Statement | None:
 async def _check_rows(reader: Reader, nodes: dict[str, Node], notes: Notebook) -> None:
     """Check each node by itself: kind, status, id and parent."""
     phases = phases_of(reader.engine.spec.statuses)
-    again = {node.id: node for node in (await reader.nodes(nodes)).nodes}
+    again = {node.id: node for node in (await reader.nodes.read(nodes)).nodes}
     parents = {node.parent_id for node in nodes.values() if node.parent_id}
-    there = {node.id for node in (await reader.nodes(parents)).nodes}
+    there = {node.id for node in (await reader.nodes.read(parents)).nodes}
     for node in nodes.values():
-        at, local = _of(reader, "nodes", node.kind), reader.local(node.id)
+        at, local = _of(reader, "nodes", node.kind), reader.ids.local(node.id)
         if reader.engine.kind(node.kind) is None:
             notes.fault(at, f"{local}: there is no node kind {node.kind!r}")
         elif local.partition(":")[0] != node.kind:
@@ -123,7 +124,7 @@ async def _check_rows(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
         if node.phase in ENDED and node.due_at is not None:
             notes.fault(at, f"{local}: it is {node.phase} and has a due_at: no worker will take it")
         if node.parent_id and node.parent_id not in there:
-            notes.fault(at, f"{local}: its parent {reader.local(node.parent_id)} does not exist")
+            notes.fault(at, f"{local}: its parent {reader.ids.local(node.parent_id)} does not exist")
 
 
 async def _check_ids(reader: Reader, which: str, notes: Notebook) -> None:
@@ -135,7 +136,7 @@ async def _check_ids(reader: Reader, which: str, notes: Notebook) -> None:
         rows = await transaction.rows(at, reader.variant.parameters(cursor=None, limit=100))
     ids = [row["id"] for row in rows if row["id"] is not None]
     _check_once(at, ids, notes)
-    there = {reader.local(node.id) for node in (await reader.nodes(ids)).nodes}
+    there = {reader.ids.local(node.id) for node in (await reader.nodes.read(ids)).nodes}
     for local in ids:
         if local not in there:
             notes.fault(at, f"it returns {local!r}, for which nodes.sql has no row; an id is kind:key")
@@ -152,7 +153,7 @@ async def _check_zone(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
 
     Also check that no id is returned twice.
     """
-    local = [reader.local(i) for i in nodes]
+    local = [reader.ids.local(i) for i in nodes]
     for at in reader.engine.statements.get("nodes", ()):
         of_kind = [i for i in local if at.is_for(i.partition(":")[0])]
         if not of_kind or not at.needs <= reader.detected.met_needs:
@@ -229,12 +230,12 @@ async def _check_children(
         for node in of_kind[:most]:
 
             async def read(cursor: str | None, size: int, node: Node = node) -> Page:
-                return await reader.children(node.id, cursor, size, allow_scan=True)
+                return await reader.pages.children(node.id, cursor, size, allow_scan=True)
 
-            of = f"children of {reader.local(node.id)}: "
+            of = f"children of {reader.ids.local(node.id)}: "
             for child in await _check_pages(at, read, notes, of, few):
                 if child.parent_id not in (None, node.id):
-                    notes.fault(at, f"{of}{reader.local(child.id)} says that its parent is another node")
+                    notes.fault(at, f"{of}{reader.ids.local(child.id)} says that its parent is another node")
         if not of_kind:
             notes.note(f"no {kind} in the rows, so its children were not read")
 
@@ -245,48 +246,48 @@ async def _check_lookups(reader: Reader, nodes: dict[str, Node], notes: Notebook
     for node in nodes.values():
         by_kind.setdefault(node.kind, node)
     for node in by_kind.values():
-        local = reader.local(node.id)
-        hits = await reader.find(node.id)
+        local = reader.ids.local(node.id)
+        hits = await search.find(reader, node.id)
         if node.id not in {hit.node.id for hit in hits.hits}:
             notes.note(f"{local} is not found by its id, so only a full id opens it")
-        detail = await reader.detail(node.id)
+        detail = await details.read(reader, node.id)
         for section in detail.sections if detail else ():
             scan = section.scan_required
             if scan is not None and not scan.need:
                 notes.fault(_of(reader, f"detail/{section.name}"), f"{local}: {scan.why}")
         await blockers(reader.database, {reader.label: reader}, [node.id])
     for text in ("", "'", "%", "a"):
-        await reader.find(text)
-        await reader.search(text)
+        await search.find(reader, text)
+        await search.find_texts(reader, text)
 
 
 async def _check_findings(reader: Reader, notes: Notebook) -> None:
-    read = await reader.findings()
+    read = await reader.findings.read()
     for skipped in read.skipped_findings:
         if skipped.failed:
             notes.fault(_of(reader, f"findings/{skipped.code}"), skipped.why)
     codes = {finding.code for finding in read.findings}
-    for code, spec in reader.finding_specs.items():
+    for code, spec in reader.findings.specs.items():
         if spec.sample is None and code not in codes:
             notes.note(f"no row has the finding {code}, so its evidence was not looked at")
     for finding in read.findings:
-        at, spec = _of(reader, f"findings/{finding.code}"), reader.finding_specs[finding.code]
-        local = reader.local(finding.node_id)
+        at, spec = _of(reader, f"findings/{finding.code}"), reader.findings.specs[finding.code]
+        local = reader.ids.local(finding.node_id)
         notes.number += 1
         for name in itertools.chain(*evidence_names(spec).values()):
             if name not in finding.evidence and name not in ("", "node"):
                 notes.fault(at, f"{local}: the evidence has no {name!r}, which engine.toml names")
-        if not (await reader.nodes([finding.node_id])).nodes:
+        if not (await reader.nodes.read([finding.node_id])).nodes:
             notes.fault(at, f"{local} is no node")
         await _check_alone(reader, finding, notes)
     for _ in range(2):
-        await reader.sample()
+        await reader.samples.take()
 
 
 async def _check_alone(reader: Reader, finding: Finding, notes: Notebook) -> None:
     """Check that a finding is the same if it is read for its node only."""
-    at, local = _of(reader, f"findings/{finding.code}"), reader.local(finding.node_id)
-    asked = reader.finding_of(reader.finding_specs[finding.code], [finding.node_id])
+    at, local = _of(reader, f"findings/{finding.code}"), reader.ids.local(finding.node_id)
+    asked = reader.findings.nodes_of(reader.findings.specs[finding.code], [finding.node_id])
     async with reader.database.reading() as transaction:
         alone, why = await asked.answer(transaction)
     if why or not alone:
@@ -303,7 +304,7 @@ async def _check_edges(reader: Reader, notes: Notebook) -> None:
     names = {"ids": sorted(reader.detected.relations), "schema": reader.detected.schema}
     async with reader.database.reading() as transaction:
         edges = await transaction.rows(query("edges"), names)
-    asked = [f"findings/{code}" for code in reader.finding_specs if f"findings/{code}" in reader.engine.statements]
+    asked = [f"findings/{code}" for code in reader.findings.specs if f"findings/{code}" in reader.engine.statements]
     statements = [at for name in (*asked, "dead") if (at := reader.variant.select(name)) is not None]
     values = reader.variant.parameters(ids=None, cursor=None, limit=MANY_ROWS)
     async with reader.database.reading() as transaction:
@@ -327,27 +328,30 @@ async def _check_dead(reader: Reader, notes: Notebook, few: int = ROWS_ALONE) ->
     at = _of(reader, "dead")
     if at is None or reader.variant.select("dead") is None:
         return
-    dead = (await reader.dead(limit=NODES_LOOKED_AT)).dead_letters
+    dead = (await reader.pages.dead(limit=NODES_LOOKED_AT)).dead_letters
     ids = [each.node.id for each in dead]
     notes.number += len(ids)
 
     async def read(cursor: str | None, size: int) -> Page:
-        some = await reader.dead(cursor, size)
+        some = await reader.pages.dead(cursor, size)
         return Page(nodes=tuple(each.node for each in some.dead_letters), at=some.at, cursor=some.cursor)
 
     await _check_pages(at, read, notes, few=few)
     for one, two in pairwise(dead):
         if one.severity < two.severity:
-            notes.fault(at, f"{reader.local(two.node.id)} is worse than the dead letter before it: worst come first")
+            notes.fault(
+                at, f"{reader.ids.local(two.node.id)} is worse than the dead letter before it: worst come first"
+            )
         elif one.severity == two.severity and _later(one.since, two.since):
-            notes.note(f"{reader.local(two.node.id)} is older than the dead letter before it: oldest come first")
+            notes.note(f"{reader.ids.local(two.node.id)} is older than the dead letter before it: oldest come first")
     again = {
-        each.node.id: each.fingerprint for each in (await reader.dead(ids=ids, limit=NODES_LOOKED_AT)).dead_letters
+        each.node.id: each.fingerprint
+        for each in (await reader.pages.dead(ids=ids, limit=NODES_LOOKED_AT)).dead_letters
     }
     if again != {each.node.id: each.fingerprint for each in dead}:
         notes.fault(at, "the dead letters are not the same if they are read by their ids ($ids)")
-    alive = [node.id for node in (await reader.live()).nodes if node.id not in ids]
-    if (await reader.dead(ids=alive, limit=NODES_LOOKED_AT)).dead_letters:
+    alive = [node.id for node in (await reader.pages.live()).nodes if node.id not in ids]
+    if (await reader.pages.dead(ids=alive, limit=NODES_LOOKED_AT)).dead_letters:
         notes.fault(at, "an id that is no dead letter is returned if it is asked for ($ids)")
 
 
@@ -358,8 +362,8 @@ def _later(one: float | None, two: float | None) -> bool:
 async def _check_others(reader: Reader, notes: Notebook) -> None:
     """Run the counts, and two pages of changes."""
     statements: Sequence[tuple[str, Callable[[], Awaitable[object]]]] = (
-        ("counts", reader.counts),
-        ("changed", lambda: reader.changed(0.0, {}, 10)),
+        ("counts", reader.nodes.counts),
+        ("changed", lambda: changes.read(reader, 0.0, {}, 10)),
     )
     for name, run in statements:
         with notes.errors(_of(reader, name)):

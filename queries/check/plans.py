@@ -21,8 +21,9 @@ from queries.contract.needs import OF_EXPRESSION
 from queries.db.errors import DatabaseError
 from queries.db.query import Query, Rows
 from queries.files.statement import Statement
+from queries.read.nodes import PAGE_NODES
 from queries.read.question import Question
-from queries.read.reader import PAGE_NODES, Reader
+from queries.read.reader import Reader
 from queries.text.psql_text import array
 from queries.write.nodes import Lists, ask
 
@@ -103,7 +104,7 @@ async def _create_indexes(subject: Subject, database: str, detected: DetectedEng
 
 
 async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
-    roots = [reader.local(node.id) for node in (await reader.roots()).nodes]
+    roots = [reader.ids.local(node.id) for node in (await reader.pages.roots()).nodes]
     for name in reader.engine.statements:
         if name.partition("/")[0] not in (
             "roots",
@@ -154,7 +155,7 @@ async def _check_counts(reader: Reader, few: Mapping[str, int], sizes: Mapping[s
 
 async def _check_action(reader: Reader, tried: Tried, rows: int, notes: Notebook) -> None:
     """Run an action on one node, and count what each of its statements reads."""
-    nodes = (await reader.nodes([next(iter(tried.changed))])).nodes
+    nodes = (await reader.nodes.read([next(iter(tried.changed))])).nodes
     for node in nodes:
         one = tried.of(node.id, node.version)
         request = one.request(reader)

@@ -69,9 +69,9 @@ async def _check_reads(
         return
     with notes.errors(what=f"as {role}: "):
         own_nodes = await known_nodes(reader, NODES_COMPARED)
-        await reader.counts()
-        await reader.sample()
-        findings = await reader.findings()
+        await reader.nodes.counts()
+        await reader.samples.take()
+        findings = await reader.findings.read()
         notes.number += len(own_nodes)
         if missing := all_nodes.keys() - own_nodes.keys():
             notes.fault(None, f"the {role} does not see {len(missing)} of {len(all_nodes)} nodes")

@@ -69,7 +69,9 @@ async def _check(workspace: Workspace, reader: Reader, tried: Tried, notes: Note
         return None
     if action.undo is Undo.NONE:
         return False
-    kept = [_difference(tried, at, f"{reader.local(i)} as it is: {w}", notes) for i, w in dry_run.irreversible.items()]
+    kept = [
+        _difference(tried, at, f"{reader.ids.local(i)} as it is: {w}", notes) for i, w in dry_run.irreversible.items()
+    ]
     if kept:
         return False if all(kept) else None
     entry = outcomes.entries[0]
@@ -97,7 +99,7 @@ def _difference(tried: Tried, at: Statement | None, text: str, notes: Notebook) 
 
 
 async def _commit(workspace: Workspace, reader: Reader, tried: Tried, ids: Sequence[str]) -> tuple[Outcomes, DryRun]:
-    now = (await reader.nodes(ids)).nodes
+    now = (await reader.nodes.read(ids)).nodes
     plan = plan_versions(workspace, reader.label, tried.action.name, {node.id: node.version for node in now})
     if tried.action.document is not None and now:
         plan = await edit_plan(workspace, reader, tried.action, now[0]) or plan

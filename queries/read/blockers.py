@@ -18,7 +18,8 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
 from queries.files.statement import with_parts
-from queries.read.findings import finding_of, rank
+from queries.read.findings import finding_of
+from queries.read.incidents import rank
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.action import Proof
@@ -183,7 +184,7 @@ def _asked(readers: Readers, ids: Iterable[str]) -> list[EngineQuery]:
         reader = readers[label]
         chosen = reader.variant.select("rows")
         if chosen is not None:
-            asked.append((reader, Query(chosen, reader.parameters_of([reader.local(i) for i in some]))))
+            asked.append((reader, Query(chosen, reader.nodes.parameters_of([reader.ids.local(i) for i in some]))))
     return asked
 
 

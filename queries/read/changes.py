@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
+from queries.db.errors import readable
+from queries.read.question import reading, rows_of, scan_required
+from queries.read.reader import Reader
 from queries.records.audit import AuditLogEntry
-from queries.records.change import Change
+from queries.records.change import Change, ChangeSource
 from queries.records.node import Node
 from queries.records.record import Record
 
@@ -32,7 +36,48 @@ class Placed(Record):
     place: str
 
 
-def placed(label: str, node_id: str, row: Mapping[str, Any], nodes: Mapping[str, Node]) -> Placed:
+async def read(
+    reader: Reader,
+    since: float,
+    places: Mapping[str, str],
+    limit: int,
+    *,
+    routine: bool = True,
+    allow_scan: bool = False,
+) -> tuple[list[Placed], ChangeSource]:
+    """Read changes of an engine's nodes since a time, newest first in each part.
+
+    A part is a column or a table of the engine that records times. ``places``: the last place of each part on the
+    previous page. Each part has at most ``limit`` changes. ``routine``: with those that say only that work goes on.
+    ``allow_scan`` reads them even if this needs a scan.
+    """
+    await reader.variant.recognise()
+    source = ChangeSource(name=reader.label, recorded=reader.engine.spec.changed)
+    chosen = reader.variant.select("changed", allow_scan=allow_scan)
+    met = reader.detected.met_needs
+    scans = chosen is not None and not chosen.needs <= met
+    variants = reader.engine.statements.get("changed", ())
+    if not scans and any(reader.engine.spec.needs[n].ddl for s in variants for n in s.needs - met):
+        source = msgspec.structs.replace(source, scan_required=scan_required(reader.variant, "changed"))
+    if chosen is None:
+        return [], msgspec.structs.replace(source, scope="not searched" if source.scan_required else "")
+    cursor = msgspec.json.encode(dict(places)).decode() if places else None
+    async with reading(reader.variant, allow_scan=scans) as transaction:
+        values = reader.variant.parameters(since=since, cursor=cursor, limit=limit)
+        rows = await rows_of(chosen, "changed", values).answer(transaction)
+        every = [row for row in rows if row["id"] is not None]
+        named = [row for row in every if routine or row["part"] not in reader.engine.spec.routine]
+        nodes = (await reader.nodes.among(transaction, list(dict.fromkeys(row["id"] for row in named)))).nodes
+    by_id = {node.id: node for node in nodes}
+    scope = [row["what"] for row in rows if row["id"] is None]
+    scope += ["only rows that policies show are searched"] if reader.detected.policies else []
+    with readable("changed.sql"):
+        placed = [_placed(reader.label, reader.ids.full(row["id"]), row, by_id) for row in named]
+    rest = Counter(row["what"] for row in every) - Counter(row["what"] for row in named)
+    return placed, msgspec.structs.replace(source, scope="; ".join(scope), routine=dict(rest))
+
+
+def _placed(label: str, node_id: str, row: Mapping[str, Any], nodes: Mapping[str, Node]) -> Placed:
     """Return a row of ``changed.sql`` as a change of a node, which may be gone."""
     node = nodes.get(node_id)
     change = Change(

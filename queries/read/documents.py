@@ -45,7 +45,7 @@ class NotEditableError(DatabaseError):
 
 async def read(reader: Reader, action: Action, node_id: str) -> Document:
     """Read the text of a node. Raises DatabaseError."""
-    sections, ids = reader.engine.actions[action.script], [reader.local(node_id)]
+    sections, ids = reader.engine.actions[action.script], [reader.ids.local(node_id)]
     questions = [
         _question(reader, sections["document"], ids=ids, bytes=DOCUMENT_BYTES),
         _question(reader, sections.get("successes", ()), ids=ids, bytes=SUCCESS_BYTES, limit=SUCCESSES_READ),

@@ -1,16 +1,32 @@
-"""Make findings of what their spec says and of the evidence, and order them."""
+"""Findings of an engine, of one read and of samples."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
+from queries.contract import absence
+from queries.contract.rows import SHAPES, json_object, json_part, verify
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import FindingSpec
-from queries.read import sentence
+from queries.contract.variant import EngineVariant
+from queries.db.errors import DatabaseError, readable
+from queries.db.query import Query, Rows
+from queries.db.transaction import Reads
+from queries.files.statement import Statement
+from queries.read import guard_token, sentence
+from queries.read.incidents import rank
+from queries.read.nodes import NodeIds
+from queries.read.offers import Offers
+from queries.read.question import NOW, Question, answered, reading, scan_required, value_of
+from queries.read.samples import SampleReader
 from queries.records.action import Proof
-from queries.records.finding import Finding
-from queries.text.instant import unknown_last
+from queries.records.finding import HIDDEN_ROWS, OPEN, Finding, Findings, SkippedFinding
+from queries.records.node import split_id
+
+FINDING_NODES = 200  # nodes with each finding
 
 
 def finding_of(
@@ -44,6 +60,196 @@ def finding_of(
     )
 
 
-def rank(finding: Finding) -> tuple[int, float, str]:
-    """Return the sort key of findings: worst first, then oldest."""
-    return -finding.severity, unknown_last(finding.since), finding.node_id
+class FindingReader:
+    """Findings of one engine. ``specs``: by code."""
+
+    def __init__(self, variant: EngineVariant, ids: NodeIds, samples: SampleReader) -> None:
+        self._variant, self._ids, self._samples = variant, ids, samples
+        self.specs = {spec.code: spec for spec in variant.engine.spec.findings}
+        self._offers = Offers(variant, ids, self.specs)
+
+    async def read(
+        self, ids: Iterable[str] | None = None, limit: int = FINDING_NODES, *, offer: bool = True
+    ) -> Findings:
+        """Run the findings that need one read, for all nodes or for ``ids``.
+
+        ``offer``: ask whether the suggested actions are refused, as `offered` does.
+        """
+        local = None if ids is None else [self._ids.local(i) for i in ids]
+        async with reading(self._variant) as transaction:
+            read = await self.among(transaction, local, limit, offer=offer)
+        skipped, unread = read.skipped_findings, self._unread(read.skipped_findings)
+        if self._variant.detected.policies:
+            skipped = (self._skipped(HIDDEN_ROWS, self._variant.policies), *skipped)
+        findings = tuple(sorted(read.findings, key=rank))
+        return msgspec.structs.replace(read, findings=findings, skipped_findings=skipped, unread=unread)
+
+    async def offered(self, findings: Findings) -> Findings:
+        """Return findings without suggested actions that refuse their nodes."""
+        async with reading(self._variant) as transaction:
+            offers = await self._offers.of(transaction, findings.findings)
+        return msgspec.structs.replace(findings, findings=offers)
+
+    def nodes_of(self, spec: FindingSpec, ids: Sequence[str]) -> Question[tuple[tuple[str, ...], str]]:
+        """Ask which of these nodes have a finding, and why others are unknown.
+
+        The reason is "" if all are known.
+        """
+        skipped: list[SkippedFinding] = []
+        question = self.question(spec, [self._ids.local(i) for i in ids], max(len(ids), FINDING_NODES), skipped, [])
+
+        def read(answers: Sequence[Rows]) -> tuple[tuple[str, ...], str]:
+            nodes = tuple(dict.fromkeys(finding.node_id for finding in question.read(answers)))
+            return nodes, "; ".join(each.why for each in skipped)
+
+        return Question(question.queries, read)
+
+    def sampled(self) -> tuple[Finding, ...]:
+        """Return the findings that the samples so far show."""
+        return tuple(
+            self._finding(spec, node_id, node.since, node.evidence) for spec, node_id, node in self._samples.shown()
+        )
+
+    def question(
+        self,
+        spec: FindingSpec,
+        ids: Sequence[str] | None,
+        limit: int,
+        skipped: list[SkippedFinding],
+        capped: list[str],
+    ) -> Question[list[Finding]]:
+        """Ask for a finding.
+
+        Why nodes are not known is added to ``skipped``, and the code to ``capped`` if there are more.
+        """
+        nothing: Question[list[Finding]] = Question([], lambda _: [])
+        key = f"findings/{spec.code}"
+        candidates = self._variant.engine.statements[key]
+        if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in candidates for i in ids):
+            return nothing
+        chosen = self._variant.select(key)
+        if chosen is None and ids is not None:
+            met = self._variant.detected.met_needs
+            chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= met), None)
+        if chosen is None:
+            scan = scan_required(self._variant, key)
+            skipped.append(self._skipped(spec.code, scan.why, ddl=scan.ddl or None))
+            return nothing
+        if tables := absence.hidden(chosen, self._variant.detected.policies):
+            why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
+            skipped.append(self._skipped(spec.code, why))
+            return nothing
+        query = Query(chosen, self._variant.parameters(ids=ids, limit=limit + 1), custom=ids is not None)
+        return Question([query], lambda answers: self._findings_in(spec, chosen, answers[0], limit, skipped, capped))
+
+    async def among(self, transaction: Reads, ids: Sequence[str] | None, limit: int, *, offer: bool = True) -> Findings:
+        """Return the findings as `read` does, in a transaction that has begun.
+
+        ``ids``: without a label.
+        """
+        findings: list[Finding] = []
+        skipped: list[SkippedFinding] = []
+        capped: list[str] = []
+        specs = [spec for spec in self.specs.values() if not spec.sample]
+        now, *answers = await answered(
+            transaction, [NOW, *(self.question(s, ids, limit, skipped, capped) for s in specs)]
+        )
+        at = value_of(now)
+        for spec, answer in zip(specs, answers, strict=True):
+            if isinstance(answer, DatabaseError):
+                skipped.append(self._skipped(spec.code, answer.line, failed=True))
+            else:
+                findings += answer
+        if ids is None and capped:
+            findings += await self._causes_beyond(transaction, findings, capped)
+        there = tuple(f for f in findings if self._samples.leave(f))
+        there = await self._offers.of(transaction, there) if offer else there
+        return Findings(findings=there, at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
+
+    async def _causes_beyond(
+        self, transaction: Reads, findings: Iterable[Finding], capped: Collection[str]
+    ) -> list[Finding]:
+        """Return more of the capped findings: of the nodes whose symptoms were read.
+
+        Otherwise a cause of which a part was read would explain a part of them.
+        """
+        nodes: dict[str, dict[str, None]] = {}
+        for finding in findings:
+            nodes.setdefault(finding.code, {})[self._ids.local(finding.node_id)] = None
+        questions: list[Question[list[Finding]]] = []
+        for spec in (self.specs[code] for code in capped):
+            rules = [rule for rule in spec.explains if rule.matching == ("node",)]
+            symptoms = [s.code for s in self.specs.values() if any(r.names(s.code, s.symptom) for r in rules)]
+            ids = [i for code in symptoms for i in nodes.get(code, ()) if i not in nodes.get(spec.code, {})]
+            questions += [self.question(spec, ids, len(ids), [], [])] if ids else []
+        answers = await answered(transaction, questions)  # that not all were read is said already
+        return [each for answer in answers if not isinstance(answer, DatabaseError) for each in answer]
+
+    def _skipped(self, code: str, why: str, *, ddl: str | None = None, failed: bool = False) -> SkippedFinding:
+        return SkippedFinding(engine=self._variant.label, code=code, why=why, ddl=ddl, failed=failed)
+
+    def _unread(self, skipped: Iterable[SkippedFinding]) -> str:
+        """Return why half of the findings or more could not be read, or "".
+
+        Missing privileges are reported elsewhere.
+        """
+        failed = {each.code: each.why for each in skipped if each.failed}
+        tried = {spec.code for spec in self.specs.values() if not spec.sample}
+        tried -= {each.code for each in skipped if not each.failed}
+        if not failed or len(failed) * 2 < len(tried) or not self._variant.detected.readable:
+            return ""
+        return f"{len(failed)} of {len(tried)} checks failed. {next(iter(failed.values()))}"
+
+    def _findings_in(
+        self,
+        spec: FindingSpec,
+        chosen: Statement,
+        every: Rows,
+        limit: int,
+        skipped: list[SkippedFinding],
+        capped: list[str],
+    ) -> list[Finding]:
+        """Return the findings of a statement's rows.
+
+        Raises UnreadableError.
+        """
+        verify(every, SHAPES["findings"], chosen.source)
+        rows = [row for row in every if row["id"] is not None]
+        partial = [row for row in every if row["id"] is None]
+        for row in partial:
+            if row["evidence"] is not None:
+                why = json_part(row["evidence"]).unread
+                skipped.append(self._skipped(spec.code, f"not in {why}"))
+        if len(rows) > limit or partial:
+            capped.append(spec.code)
+        with readable(f"findings/{spec.code}.sql"):
+            return [
+                self._finding(
+                    spec, self._ids.full(row["id"]), row["since"], json_object(row, "evidence", chosen.source), row
+                )
+                for row in rows[:limit]
+            ]
+
+    def _finding(
+        self,
+        spec: FindingSpec,
+        node_id: str,
+        since: float | None,
+        evidence: dict[str, Any],
+        row: Mapping[str, Any] | None = None,
+    ) -> Finding:
+        """Return a finding.
+
+        Its ``row`` may set ``severity``, and ``suggest`` to false for no suggested action.
+        """
+        row = {} if row is None else row
+        at = None if since is None else float(since)
+        finding = finding_of(spec, node_id, at, evidence, engine=self._variant.label, severity=row.get("severity"))
+        suggested = spec.action if spec.action and row.get("suggest", True) else None
+        action = self._variant.engine.action(suggested, split_id(node_id)[1]) if suggested else None
+        if action is None:
+            return finding
+        arguments = {a.name: OPEN for a in action.arguments if a.required and not a.default}
+        arguments |= {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
+        guard = guard_token.token(spec.constant, evidence)
+        return msgspec.structs.replace(finding, action=action.name, arguments=arguments, guard=guard)

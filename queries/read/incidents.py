@@ -11,7 +11,6 @@ from queries.contract.server_spec import LABEL
 from queries.contract.spec import Explains, FindingSpec
 from queries.read import sentence
 from queries.read.dead_letters import fold
-from queries.read.findings import rank
 from queries.records.finding import Finding, Incident, ManySchemas, Symptom
 from queries.records.node import split_id
 from queries.records.record import Record
@@ -164,6 +163,11 @@ def _joined(engine: str, cause: str, incidents: list[Incident]) -> ManySchemas:
         explained=tuple(explained),
         labels=tuple(each.engine for each in incidents),
     )
+
+
+def rank(finding: Finding) -> tuple[int, float, str]:
+    """Return the sort key of findings: worst first, then oldest."""
+    return -finding.severity, unknown_last(finding.since), finding.node_id
 
 
 def cause_of(spec: FindingSpec, finding: Finding) -> Cause:

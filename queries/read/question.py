@@ -1,15 +1,21 @@
-"""Questions that travel together."""
+"""Questions to an engine or the server, and those that travel together."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import contextlib
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
+from queries.contract.rows import SHAPES, verify
+from queries.contract.variant import EngineVariant
+from queries.db.database import ASKED_READ_SECONDS, READ_SECONDS
 from queries.db.errors import DatabaseError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads
+from queries.files.statement import Statement
+from queries.records.node import ScanRequired
 from queries.records.record import Record
 
 R = TypeVar("R")
@@ -70,3 +76,42 @@ async def answered(transaction: Reads, questions: Sequence[Question[Any]]) -> li
         except DatabaseError as unreadable:
             results.append(unreadable)
     return results
+
+
+def rows_of(chosen: Statement, name: str, values: Mapping[str, Any]) -> Question[Rows]:
+    """Ask for the rows of a statement. ``name``: of their shape."""
+
+    def read(answers: Sequence[Rows]) -> Rows:
+        verify(answers[0], SHAPES[name], chosen.source)
+        return answers[0]
+
+    return Question([Query(chosen, values)], read)
+
+
+@contextlib.asynccontextmanager
+async def reading(variant: EngineVariant, *, in_order: bool = True, allow_scan: bool = False) -> AsyncIterator[Reads]:
+    """Begin a transaction for statements of an engine, whose variant is known then.
+
+    ``in_order``: its statements read the first few rows in an index's order. ``allow_scan``: it may take longer.
+    """
+    await variant.recognise()
+    seconds = ASKED_READ_SECONDS if allow_scan else READ_SECONDS
+    async with variant.database.reading(seconds, in_order=in_order and not allow_scan) as transaction:
+        yield transaction
+
+
+def needed(variant: EngineVariant, name: str) -> Statement:
+    """Return the best variant of a statement. Raises DatabaseError if there is none."""
+    chosen = variant.select(name)
+    if chosen is None:
+        raise DatabaseError(f"{variant.label}: {name} cannot be read here.", scan_required(variant, name).why)
+    return chosen
+
+
+def scan_required(variant: EngineVariant, name: str, kind: str = "") -> ScanRequired:
+    """Return the first unmet need of a statement, and the cost of a scan."""
+    variants = (s for s in variant.engine.statements[name] if s.is_for(kind))
+    unmet = next((n for s in variants for n in sorted(s.needs - variant.detected.met_needs)), "")
+    need = variant.engine.spec.needs[unmet]
+    relation = variant.detected.relations.get(need.table)
+    return ScanRequired(need=unmet, why=need.why, blocks=relation.blocks if relation else 0, ddl=need.ddl)

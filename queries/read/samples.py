@@ -7,15 +7,23 @@ history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import msgspec
 
+from queries.contract.rows import json_object
 from queries.contract.spec import FindingSpec, Renewed
+from queries.contract.variant import EngineVariant
+from queries.db.errors import readable
+from queries.db.query import Rows
+from queries.read.nodes import NodeIds
+from queries.read.question import NOW, Question, reading, rows_of, together
 from queries.records.detail import Section
+from queries.records.finding import Finding
+from queries.records.node import split_id
 from queries.records.record import Record
 
 SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
@@ -252,6 +260,65 @@ class SampledValues:
         for (at, seen), (_, before) in zip(reversed(samples), (*reversed(samples[:-1]), (0.0, {})), strict=True):
             rows.append((clock(at), *(_cell(seen.get(c), before.get(c)) for c in columns)))
         return Section(name=self.sample, title=self.title, columns=("seen at", *columns), rows=tuple(rows))
+
+
+class SampleReader:
+    """Samples of one engine, for the findings and values that need several."""
+
+    def __init__(self, variant: EngineVariant, ids: NodeIds) -> None:
+        self._variant, self._ids = variant, ids
+        findings, statements = variant.engine.spec.findings, variant.engine.statements
+        self._findings = tuple(FindingSamples(f) for f in findings if f.sample)
+        self._renewals = {f.code: Renewals(f.renewed) for f in findings if f.renewed}
+        samples = {f.sample: statements[f"samples/{f.sample}"][0] for f in findings if f.sample}
+        self._values = [SampledValues(name, s.title, s.kinds) for name, s in samples.items() if s.title]
+
+    async def take(self) -> None:
+        """Take one sample. Raises DatabaseError."""
+        stores: tuple[FindingSamples | Renewals | SampledValues, ...]
+        stores = (*self._findings, *self._renewals.values(), *self._values)
+        if not stores:
+            return
+        async with reading(self._variant) as transaction:
+            names = list({samples.sample for samples in stores})
+            at, *seen = await together(NOW, *map(self._sample, names)).answer(transaction)
+        with readable("a sample"):
+            for samples in stores:
+                samples.add(at, seen[names.index(samples.sample)])
+
+    @property
+    def is_developing(self) -> bool:
+        """True if more samples may soon show a finding."""
+        return any(each.is_developing(self._variant.engine.settings) for each in self._findings)
+
+    def shown(self) -> Iterator[tuple[FindingSpec, str, NodeSamples]]:
+        """Yield the nodes that have a finding by the samples so far."""
+        for samples in self._findings:
+            for node_id, node in samples.shown(self._variant.engine.settings):
+                yield samples.spec, node_id, node
+
+    def leave(self, finding: Finding) -> bool:
+        """Return True if a finding of one read stays."""
+        return finding.code not in self._renewals or self._renewals[finding.code].leaves(finding.node_id)
+
+    def sections(self, node_id: str) -> list[Section | None]:
+        """Return the sections of a node's detail that show its samples."""
+        kind = split_id(node_id)[1]
+        values = [each.section(node_id) for each in self._values if kind in each.kinds]
+        return [timeline(self._findings, node_id, self._variant.engine.settings), *values]
+
+    def _sample(self, name: str) -> Question[list[tuple[str, dict[str, Any]]]]:
+        chosen = self._variant.select(f"samples/{name}")
+        if chosen is None:
+            return Question([], lambda _: [])
+
+        question = rows_of(chosen, "samples", self._variant.parameters())
+
+        def read(answers: Sequence[Rows]) -> list[tuple[str, dict[str, Any]]]:
+            rows = question.read(answers)
+            return [(self._ids.full(row["id"]), json_object(row, "seen", chosen.source)) for row in rows]
+
+        return Question(question.queries, read)
 
 
 def clock(at: float) -> str:

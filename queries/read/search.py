@@ -11,13 +11,17 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 
 import msgspec
 
-from queries.db.errors import DatabaseError, attempted
-from queries.read.reader import HITS_READ, RANKS, Reader
+from queries.db.errors import DatabaseError, attempted, readable
+from queries.read.question import needed, reading, rows_of
+from queries.read.reader import Reader
 from queries.records.node import Hit, Hits, Match, Node
 from queries.records.record import Record
 
 MOST_IDS = 8  # ids of one text that are looked up
 SEARCH_CHARACTERS = 200  # characters of a text that is searched for in titles, errors and payloads
+HITS_READ = 50  # of a search
+SEARCHED_BYTES, ANY_BYTES = 65_536, 2**31 - 1  # of a value that a search reads; usually, and if it is asked to
+RANKS = {matched: rank for rank, matched in enumerate(Match)}
 SURE = (Match.ID, Match.REFERENCE)
 
 _FULL = re.compile(r"""(?<![\w@.-])[\w@.-]+/[a-z_]+:[^\s"'<>,;(){}\[\]]+""")
@@ -56,13 +60,13 @@ def sought(text: str, readers: Iterable[Reader]) -> Sought:
     """Return what to look for: the ids in a text, or else the text itself."""
     text = " ".join(text.split()).strip("\"'<>()[]{},;")
     readers = tuple(readers)
-    if any(reader.owns(text) for reader in readers):
+    if any(reader.ids.owns(text) for reader in readers):
         return Sought(ids=(text,), exact=True, text="", unsearched="the text is a full id")
     ids: list[str] = []
     rest = text
     for match in _FULL.finditer(text):
         full = match[0].rstrip(".:")
-        if any(reader.owns(full) for reader in readers):
+        if any(reader.ids.owns(full) for reader in readers):
             ids.append(full)
             rest = rest.replace(full, " ")
     ids += [_id_of(match) for match in _KEY.finditer(rest)]
@@ -107,6 +111,40 @@ async def search(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def find(reader: Reader, text: str, limit: int = HITS_READ) -> Hits:
+    """Find nodes by id, by its beginning, or by another id that the engine records."""
+    kind, colon, key = reader.ids.local(text).partition(":")
+    named = colon and reader.engine.kind(kind)  # a key may have colons of its own
+    # A tag's index can only be read as a bitmap.
+    return await _hits(reader, "find", key if named else text, limit, in_order=False)
+
+
+async def find_texts(reader: Reader, text: str, limit: int = HITS_READ, *, large: bool = False) -> Hits:
+    """Find nodes by a part of their title, error or payload.
+
+    ``large``: also in values of more than 64 kB, within the time limit of a read. ``Hits.searched`` says how far
+    the engine could search them.
+    """
+    if "search" not in reader.engine.statements:
+        return Hits(engine=reader.label, unsearched="this engine has no search.sql")
+    return await _hits(reader, "search", text, limit, in_order=True, bytes=ANY_BYTES if large else SEARCHED_BYTES)
+
+
+async def _hits(reader: Reader, which: str, text: str, limit: int, *, in_order: bool, bytes: int = 0) -> Hits:
+    async with reading(reader.variant, in_order=in_order) as transaction:
+        chosen = needed(reader.variant, which)
+        values = reader.variant.parameters(query=text, limit=limit + 1, bytes=bytes)
+        rows = await rows_of(chosen, which, values).answer(transaction)
+        read = await reader.pages.of(transaction, rows, limit)
+    with readable(f"{which}.sql"):
+        matched = {reader.ids.full(row["id"]): Match(row["matched"]) for row in reversed(rows) if row["id"] is not None}
+    hits = [Hit(node=node, matched=matched.get(node.id, Match.ID)) for node in read.nodes]
+    hits.sort(key=lambda hit: RANKS[hit.matched])
+    return Hits(
+        engine=reader.label, hits=tuple(hits[:limit]), at=read.at, capped=len(hits) > limit, searched=read.scope
+    )
+
+
 def only(answers: Iterable[Hits]) -> Node | None:
     """Return the only node with the id that was searched for, or None."""
     answers = tuple(answers)
@@ -134,7 +172,7 @@ def _concerned(reader: Reader, query: Sought, readers: Iterable[Reader]) -> bool
 
 def _of(reader: Reader, query: Sought, readers: Iterable[Reader]) -> list[str]:
     """Return the full ids of this engine, and the ids without an engine."""
-    return [i for i in query.ids if reader.owns(i) or not any(each.owns(i) for each in readers)]
+    return [i for i in query.ids if reader.ids.owns(i) or not any(each.ids.owns(i) for each in readers)]
 
 
 async def _answer(reader: Reader, query: Sought, readers: Iterable[Reader], *, texts: bool, large: bool) -> Hits:
@@ -146,7 +184,7 @@ async def _answer(reader: Reader, query: Sought, readers: Iterable[Reader], *, t
         hits = _joined(hits, named)
     if not (texts and query.text):
         return hits
-    holding = await attempted(reader.search(query.text, large=large))
+    holding = await attempted(find_texts(reader, query.text, large=large))
     if isinstance(holding, DatabaseError):
         return msgspec.structs.replace(hits, unsearched=holding.line)
     return _joined(hits, holding)
@@ -154,12 +192,12 @@ async def _answer(reader: Reader, query: Sought, readers: Iterable[Reader], *, t
 
 async def _by_id(reader: Reader, each: str, *, exact: bool) -> Hits:
     of_kind = _OF_KIND.fullmatch(each) if exact else None
-    if reader.owns(each) or (of_kind is not None and reader.engine.kind(of_kind[1])):
-        page = await reader.nodes([each])
+    if reader.ids.owns(each) or (of_kind is not None and reader.engine.kind(of_kind[1])):
+        page = await reader.nodes.read([each])
         if page.nodes or of_kind is None:
             hits = tuple(Hit(node=node, matched=Match.ID) for node in page.nodes)
             return Hits(engine=reader.label, hits=hits, at=page.at)
-    answer = await reader.find(each if of_kind is None else of_kind[2])
+    answer = await find(reader, each if of_kind is None else of_kind[2])
     if not exact:
         return answer
     hits = tuple(hit for hit in answer.hits if hit.matched in SURE)

@@ -23,7 +23,8 @@ from queries.db.errors import DatabaseError, readable
 from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.files.statement import Statement
-from queries.read.findings import finding_of, rank
+from queries.read.findings import finding_of
+from queries.read.incidents import rank
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.record import Record
 from queries.text.json_text import decoded

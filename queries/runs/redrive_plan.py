@@ -11,7 +11,8 @@ from queries.actions.plan import current_reader
 from queries.contract.spec import Action, Revival
 from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
-from queries.read.reader import NODES_AT_ONCE, Reader
+from queries.read.nodes import NODES_AT_ONCE
+from queries.read.reader import Reader
 from queries.records.action import Answer, Durability
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
@@ -125,9 +126,9 @@ async def read_signs(reader: Reader, targets: Sequence[str]) -> dict[str, Sign]:
     signs: dict[str, Sign] = {}
     for start in range(0, len(targets), NODES_AT_ONCE):
         part = list(dict.fromkeys(targets[start : start + NODES_AT_ONCE]))
-        nodes = (await reader.nodes(part)).nodes
-        dead = {d.node.id: d for d in (await reader.dead(limit=len(part), ids=part)).dead_letters}
-        moved = await reader.moved(part)
+        nodes = (await reader.nodes.read(part)).nodes
+        dead = {d.node.id: d for d in (await reader.pages.dead(limit=len(part), ids=part)).dead_letters}
+        moved = await reader.nodes.moved(part)
         for node in nodes:
             death = dead.get(node.id)
             marks = ((death.fingerprint,) if death else ()) + ((fold(node.error),) if node.error else ())

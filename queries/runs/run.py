@@ -193,8 +193,8 @@ def _loaded(workspace: Workspace, log: OpenRun) -> Run:
 
 def _renamed(reader: Reader, member: Member) -> Member:
     if isinstance(member, WatchedMember):
-        member = msgspec.structs.replace(member, target=reader.present(member.target))
-    return msgspec.structs.replace(member, id=reader.present(member.id))
+        member = msgspec.structs.replace(member, target=reader.ids.present(member.target))
+    return msgspec.structs.replace(member, id=reader.ids.present(member.id))
 
 
 async def check_author(workspace: Workspace, run: Run, action: Action) -> None:
@@ -226,7 +226,7 @@ def _event(reader: Reader, entry: AuditLogEntry, place: str) -> Event | None:
     if kind == run_log.RESUME:
         return None
     if kind == run_log.SKIPPED:
-        results = tuple(msgspec.structs.replace(r, id=reader.present(r.id)) for r in entry.results)
+        results = tuple(msgspec.structs.replace(r, id=reader.ids.present(r.id)) for r in entry.results)
         outcomes = Outcomes(
             results=results,
             xid=entry.xid,

@@ -124,7 +124,7 @@ async def _skip_absent(transaction: Transaction, request: Request, nodes: Nodes,
     """Skip nodes that could not be locked, with the reason."""
     if not absent:
         return
-    existing = {node.id for node in await nodes.reader.existing(transaction, absent)}
+    existing = {node.id for node in await nodes.reader.nodes.existing(absent).answer(transaction)}
     hidden = await _hidden(transaction, request, nodes, sorted(existing)) if nodes.policies else set()
     holders = await _holders(transaction, nodes, sorted(existing - hidden))
     for node_id in absent:
@@ -207,7 +207,7 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids:
     owners: dict[str, Owner] = {}
 
     def unread(error: DatabaseError) -> None:
-        owners.update(dict.fromkeys(map(nodes.reader.local, ids), witnesses.unread(error.line)))
+        owners.update(dict.fromkeys(map(nodes.reader.ids.local, ids), witnesses.unread(error.line)))
 
     with transaction.apart(), attempting(unread):
         with nodes.only(ids):
@@ -222,4 +222,4 @@ def _row_locks(nodes: Nodes) -> dict[str, str]:
     """Return by local id the other transaction that locks the node's rows, or ""."""
     held = {r.id: r.why for r in nodes.skipped.values() if r.outcome is Outcome.LOCKED}
     own: Iterable[tuple[str, str]] = ((i, "") for i in nodes.live)
-    return {nodes.reader.local(i): why for i, why in (*own, *held.items())}
+    return {nodes.reader.ids.local(i): why for i, why in (*own, *held.items())}

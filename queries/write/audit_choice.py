@@ -201,7 +201,7 @@ class AuditLog:
         if node_id is None:
             return None
         reader = self._reader(node_id)
-        detected, local = reader.detected, reader.local(node_id)
+        detected, local = reader.detected, reader.ids.local(node_id)
         labels = dict.fromkeys((detected.label, detected.full, detected.engine.name))
         return Subject(schema=detected.schema, ids=tuple(f"{label}/{local}" for label in labels))
 

@@ -19,8 +19,9 @@ import msgspec
 from queries.db.errors import DatabaseError, attempting
 from queries.db.query import Rows
 from queries.db.transaction import Reads, Transaction
+from queries.read.nodes import RELATIONS
 from queries.read.question import Question, answered
-from queries.read.reader import RELATIONS, Reader
+from queries.read.reader import Reader
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Node, Phase, Precision, split_id
 from queries.records.record import Record
@@ -100,7 +101,7 @@ class Measurement:
 
     def related(self, acted: Sequence[str]) -> Question[Rows]:
         """Ask for the nodes that are related to these."""
-        return _apart(self._reader.related_of(acted[:NODES_MEASURED], RELATED_NODES_MEASURED + 1))
+        return _apart(self._reader.nodes.related_of(acted[:NODES_MEASURED], RELATED_NODES_MEASURED + 1))
 
     async def before(self, transaction: Transaction, acted: Sequence[str], related: Rows | DatabaseError) -> None:
         """Read the locked nodes that will change, and those related to them."""
@@ -163,8 +164,8 @@ def _apart(question: Question[R]) -> Question[R]:
 def _questions(reader: Reader, ids: Sequence[str]) -> list[tuple[str, Question[Any]]]:
     """Return the questions for phases and for findings, by code; "" is for the phases."""
     specs = [spec for spec in reader.engine.spec.findings if not spec.sample]
-    findings = ((spec.code, _apart(reader.finding_of(spec, ids))) for spec in specs)
-    return [("", _apart(reader.existing_of(ids))), *findings]
+    findings = ((spec.code, _apart(reader.findings.nodes_of(spec, ids))) for spec in specs)
+    return [("", _apart(reader.nodes.existing(ids))), *findings]
 
 
 async def _state(

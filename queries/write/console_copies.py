@@ -83,8 +83,8 @@ class ConsoleCopies:
         # Inserted rows need their values.
         texts = {place: text for place, text in after.texts.items() if place in self._texts or text.texts}
         now = await reader.completed(transaction, after.places, texts)
-        images = reader.collect(copies, self._texts, now, nodes.reader.local)
-        return images.without(map(nodes.reader.local, nodes.live), _uncopied(copies, others))
+        images = reader.collect(copies, self._texts, now, nodes.reader.ids.local)
+        return images.without(map(nodes.reader.ids.local, nodes.live), _uncopied(copies, others))
 
 
 def _uncopied(copies: tuple[RowChange, ...], others: tuple[OtherRows, ...]) -> str:

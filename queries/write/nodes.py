@@ -113,7 +113,7 @@ class Nodes:
         if not self.live or not part.needs <= self.reader.detected.met_needs:
             return Question([], lambda _: [])
         self._lists = self._lists or {
-            "ids": [self.reader.local(i) for i in self.live],
+            "ids": [self.reader.ids.local(i) for i in self.live],
             "versions": [self.versions[i] for i in self.live],
         }
         question = self._ask(part, {**self.parameters, **more}, self._lists)

@@ -138,7 +138,7 @@ class ActionScript:
         def read(answers: Sequence[Rows]) -> Copy:
             copy = question.read(answers)
             if any("copied" in part.parameters for parts in sections.values() for part in parts):
-                keys = [(self.nodes.reader.local(i), *rest) for i, *rest in copy.rows]
+                keys = [(self.nodes.reader.ids.local(i), *rest) for i, *rest in copy.rows]
                 self.nodes.parameters["copied"] = keys
             return copy
 

@@ -213,7 +213,7 @@ class UndoScript:
             if t.table not in self._parts or not _same_columns(t, layouts[t.table])
         }
         for node_id in list(self.nodes.live):
-            local = self.reader.local(node_id)
+            local = self.reader.ids.local(node_id)
             tables = sorted({r.table for r in self._kept.values() if node_id in r.ids} & altered.keys())
             if local in self._images.incomplete:
                 self.nodes.skip(node_id, Outcome.REFUSED, INCOMPLETE.format(self._images.incomplete[local]))
@@ -283,7 +283,7 @@ class UndoScript:
         writers: dict[str, str] = {}
         nodes: dict[str, Phase] = {}
         with transaction.apart(), attempting():  # part of a reason is more than none
-            nodes = {n.id: n.phase for n in await self.reader.existing(transaction, sorted(changed))}
+            nodes = {n.id: n.phase for n in await self.reader.nodes.existing(sorted(changed)).answer(transaction)}
             if self._in_table and xids:
                 rows = await transaction.rows(statement("undo_writers"), {"ids": xids})
                 writers = {r["xid"]: f" (audit log entry {r['entry']}: {r['action']} by {r['who']})" for r in rows}
@@ -349,7 +349,7 @@ class UndoScript:
     def _compensated(self, rows: Iterable[KeptRow]) -> Mapping[str, Any]:
         """Return the parameters of the statements for an append-only table."""
         changes = [
-            {"id": self.reader.local(i), "key": row.image.key, "inserted": row.image.before is None}
+            {"id": self.reader.ids.local(i), "key": row.image.key, "inserted": row.image.before is None}
             for row in rows
             for i in row.ids
         ]

@@ -140,7 +140,7 @@ async def _woken(
     reader, seen = workspace.engines[name], {}
     for start in range(0, len(ids), 500):
         asked = [f"{name}/{wake.kind}:{i}" for i in ids[start : start + 500]]
-        versions = {node.id: node.version for node in (await reader.nodes(asked)).nodes}
+        versions = {node.id: node.version for node in (await reader.nodes.read(asked)).nodes}
         seen |= {id_: versions[id_] for id_ in asked}
     dry_run = await perform.dry_run(workspace, plan_versions(workspace, name, "wake", seen), "bench", wake.arguments)
     connection = await asyncpg.connect(dsn)

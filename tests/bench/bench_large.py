@@ -145,9 +145,9 @@ async def _rounds(dsn: str, name: str, folder: Path) -> float:
         began = time.perf_counter()
         workspace = await Workspace(dsn, file=folder / "audit_log").open()
         reader = workspace.engines[name]
-        page = await reader.roots(limit=50)
-        await reader.nodes([node.id for node in page.nodes])
-        await reader.counts()
+        page = await reader.pages.roots(limit=50)
+        await reader.nodes.read([node.id for node in page.nodes])
+        await reader.nodes.counts()
         taken.append(time.perf_counter() - began)
         await workspace.close()
     return statistics.median(taken)

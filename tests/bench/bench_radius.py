@@ -383,12 +383,12 @@ async def _nodes(workspace: Workspace, engine: str) -> dict[str, Node]:
     connection = await asyncpg.connect(workspace.database.text)
     ids = [f"{engine}/{row['id']}" for row in await connection.fetch(PLAYED[engine].state)]
     await connection.close()
-    return {node.id: node for node in (await workspace.engines[engine].nodes(ids)).nodes}
+    return {node.id: node for node in (await workspace.engines[engine].nodes.read(ids)).nodes}
 
 
 async def _dry_run(workspace: Workspace, engine: str, nodes: Mapping[str, Node], choice: Choice) -> DryRun:
     reader = workspace.engines[engine]
-    node = nodes[choice.node] if choice.node in nodes else (await reader.nodes([choice.node])).nodes[0]
+    node = nodes[choice.node] if choice.node in nodes else (await reader.nodes.read([choice.node])).nodes[0]
     plan = plan_versions(workspace, engine, choice.action, {node.id: node.version})
     if any(action.document is not None for action in plan.actions.values()):
         plan = await anext(edits(workspace, engine, [node], choice.action), plan)
@@ -398,9 +398,9 @@ async def _dry_run(workspace: Workspace, engine: str, nodes: Mapping[str, Node],
 async def _random(workspace: Workspace, engine: str, nodes: Mapping[str, Node], rng: Random) -> tuple[DryRun, Choice]:
     """Return the dry run of a random action that changes its node."""
     reader = workspace.engines[engine]
-    dead = [each.node for each in (await reader.dead()).dead_letters]
-    every = {node.id: node for node in (*nodes.values(), *(await reader.roots()).nodes, *dead)}
-    suggested = [f for f in (await reader.findings()).findings if f.action and f.node_id in every]
+    dead = [each.node for each in (await reader.pages.dead()).dead_letters]
+    every = {node.id: node for node in (*nodes.values(), *(await reader.pages.roots()).nodes, *dead)}
+    suggested = [f for f in (await reader.findings.read()).findings if f.action and f.node_id in every]
     actions = [a for a in reader.engine.actions_here if a.writes]
     while True:
         given: Mapping[str, Any] = {}

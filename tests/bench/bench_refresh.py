@@ -63,9 +63,9 @@ async def refresh(dsn: str, name: str, folder: Path) -> dict[str, int]:
     reader = workspace.engines[name]
     parts = {}
     with counted() as blocks:
-        await reader.sample()
+        await reader.samples.take()
         parts["samples"] = blocks.total()
-        found = await reader.findings()
+        found = await reader.findings.read()
         parts["findings"] = blocks.total() - sum(parts.values())
         outside = getattr(snapshot, "server_problems", None) or Workspace.server_problems
         await outside(workspace, found.findings)

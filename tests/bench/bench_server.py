@@ -64,7 +64,7 @@ async def _rounds(server: PostgresServer, dsn: str) -> tuple[list[Counter[str]],
             await snapshot(workspace, readers, once=False)  # plans for any values are made now
             before = log.stat().st_size
             await snapshot(workspace, readers, once=False)
-            await workspace.database.together(*(reader.counts() for reader in readers))
+            await workspace.database.together(*(reader.nodes.counts() for reader in readers))
             refreshes.append(_since(log, before))
             await workspace.close()
     return commands, refreshes

@@ -435,7 +435,7 @@ async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_findi
     async with run_tui(eternaltwin, tmp_path, size=(140, 40)) as tui:
         await tui.wait_for("0/1")
         for _ in range(7):  # the samples that the console takes by itself, without the time between them
-            await tui.app.session.engines[LABEL].sample()
+            await tui.app.session.engines[LABEL].samples.take()
             findings_loaded = runner.polls
             await tui.wait_for(lambda findings_loaded=findings_loaded: runner.polls >= findings_loaded + 4)  # type: ignore[misc]
         await tui.press("r", "2")

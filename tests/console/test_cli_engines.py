@@ -60,10 +60,10 @@ def engine(
 
 async def walked(reader: Reader) -> list[Node]:
     """Return unfinished nodes and the first nodes of the tree."""
-    nodes = list((await reader.roots(limit=100)).nodes) + list((await reader.live(limit=300)).nodes)
+    nodes = list((await reader.pages.roots(limit=100)).nodes) + list((await reader.pages.live(limit=300)).nodes)
     for node in nodes[:200]:
         kind = reader.engine.kind(node.kind)
-        nodes += (await reader.children(node.id, limit=50)).nodes if kind and kind.children else ()
+        nodes += (await reader.pages.children(node.id, limit=50)).nodes if kind and kind.children else ()
     return list({n.id: n for n in nodes}.values())
 
 
@@ -76,7 +76,7 @@ async def actions(name: str, profile: str, dsn: str) -> list[tuple[str, str]]:
     reader = workspace.engines[name]
     await workspace.close()
     kinds = reader.engine.spec.kinds
-    return [(v.name, k.name) for k in kinds for v in reader.actions(k.name) if v.writes and not v.document]
+    return [(v.name, k.name) for k in kinds for v in reader.engine.actions_of(k.name) if v.writes and not v.document]
 
 
 async def candidate(name: str, profile: str, dsn: str, action: str, kind: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
-from typing import Any
 
 import asyncpg
 import msgspec
 import pytest
 
-from queries.records.node import Match, Search
+from queries.read.reader import Reader
+from queries.records.node import Hits, Match, Search
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
 
@@ -140,20 +140,23 @@ async def test_an_engine_that_cannot_be_read_does_not_stop_the_others(every_engi
         assert f"Not searched: {engine}" in answer.err
 
 
-async def test_one_answer_arrives_before_another_engine_has_ended(every_engine: str, tmp_path: Path) -> None:
+async def test_one_answer_arrives_before_another_engine_has_ended(
+    every_engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A slow engine delays only its own answer."""
     from queries.read import search as searching
 
     workspace = await Workspace(every_engine, file=tmp_path / "audit").open()
     slow = workspace.engines["agent_jobs"]
     released = asyncio.Event()
-    find = slow.find
+    find = searching.find
 
-    async def late(text: str, limit: int = 50) -> Any:
-        await released.wait()
-        return await find(text, limit)
+    async def late(reader: Reader, text: str) -> Hits:
+        if reader is slow:
+            await released.wait()
+        return await find(reader, text)
 
-    slow.find = late  # type: ignore[method-assign]
+    monkeypatch.setattr(searching, "find", late)
     order = []
     async for part in searching.search(workspace.engines, searching.sought("4711", workspace.engines.values())):
         order.append(part.engine)

@@ -71,7 +71,7 @@ async def test_each_filter_selects_what_the_console_would(
 async def test_the_server_compares_most_filters(server: PostgresServer, homemade: str, reader: Reader) -> None:
     server.sql(ROWS.format(n=60), homemade)
     for text, most in (("phase:running", 9), ("owner:worker_3", 20), ("attempts:3", 20), ("status:doing", 9)):
-        page = await reader.matching("item", conditions(parse(text)), None, 500)
+        page = await reader.pages.matching("item", conditions(parse(text)), None, 500)
         assert 0 < len(page.nodes) < most, text
     assert not compares_more(parse("phase:ready !kind:x owner:a"))
     assert all(compares_more(parse(text)) for text in ("Mail", "owner:none", "!status:a"))

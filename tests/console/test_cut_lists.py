@@ -78,14 +78,14 @@ async def test_a_list_without_an_index_names_its_limit(
         await eternaltwin_db.job(),
     )
     workspace = await Workspace(eternaltwin, file=tmp_path / "audit_log").open()
-    page = await workspace.engines["eternaltwin"].live(limit=6000)
+    page = await workspace.engines["eternaltwin"].pages.live(limit=6000)
     assert (len(page.nodes), page.scope) == (5000, "the first 5,000 tasks that were never polled")
     await workspace.close()
     dsn = server.fresh("estuary")
     estuary_db = await EstuaryDb.open(dsn)
     await estuary_db.task()
     workspace = await Workspace(dsn, file=tmp_path / "audit_log").open()
-    assert (await workspace.engines["estuary"].live()).scope == "tasks with a wake_at"
+    assert (await workspace.engines["estuary"].pages.live()).scope == "tasks with a wake_at"
     await workspace.close()
     await estuary_db.connection.close()
     server.drop(dsn)

@@ -13,6 +13,7 @@ from console.text import spans
 from console.text.views import detail as views
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
+from queries.read import details
 from queries.records.node import Node
 from tests.proof import most_in_proof
 from tests.queries.builders import opened, reader
@@ -27,7 +28,7 @@ async def test_each_page_can_be_drawn(name: str, server: PostgresServer, tmp_pat
     nodes = _one_of_each((await known_nodes(engine)).values())
     assert len(nodes) > 3
     for node in nodes:
-        read = await engine.detail(node.id)
+        read = await details.read(engine, node.id)
         assert read is not None
         for width in (40, 100):
             recorded = facts(read.node, read.at, engine.engine)

@@ -186,9 +186,9 @@ async def test_what_repeated_looks_have_seen_is_drawn(server: PostgresServer, tm
         await tui.wait_for("● live", lambda: tui.app.session.findings_loaded)
         (reader,) = tui.app.session.engines.values()
         for _ in range(4):
-            await reader.sample()
+            await reader.samples.take()
             await estuary_db.sql(retry, task)
-        await reader.sample()
+        await reader.samples.take()
         await tui.press("enter")
         text = await tui.wait_for("The task failed 4 times since", "Seen by this console", "no. 4")
         lane = next(line for line in text.splitlines() if "4 times since" in line and "●" in line)

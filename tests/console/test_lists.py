@@ -14,7 +14,7 @@ from console.tui.screens.list_screen import ListScreen
 from console.tui.screens.records_screen import RecordsScreen
 from console.tui.screens.tree import TreeScreen
 from console.tui.widgets.list_table import ListTable
-from queries.read.reader import PAGE_NODES
+from queries.read.nodes import PAGE_NODES
 from tests.console.test_dead import dead
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb

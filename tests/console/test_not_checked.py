@@ -153,14 +153,14 @@ async def test_ids_stay_when_another_schema_gets_the_same_engine(
 ) -> None:
     monkeypatch.setattr(workspaces, "DETECTION_KEPT_SECONDS", 0.0)
     workspace = await opened(two, tmp_path)
-    (node, *_) = (await workspace.engines["uni2work"].live(None, 10)).nodes
+    (node, *_) = (await workspace.engines["uni2work"].pages.live(None, 10)).nodes
     connection = await asyncpg.connect(two, server_settings={"search_path": "tenant"})
     await connection.execute("CREATE SCHEMA tenant")
     await install(connection, "uni2work")
     await connection.close()
     await workspace.detect_again()
     assert {label for label in workspace.engines if "uni2work" in label} == {"uni2work", "uni2work@tenant"}
-    assert [each.id for each in (await workspace.reader(node.id).nodes([node.id])).nodes] == [node.id]
+    assert [each.id for each in (await workspace.reader(node.id).nodes.read([node.id])).nodes] == [node.id]
     server.sql(f"DROP SCHEMA {workspace.engines['uni2work'].detected.schema} CASCADE", two)
     await workspace.detect_again()
     assert [label for label in workspace.engines if "uni2work" in label] == ["uni2work@tenant"]

@@ -53,7 +53,7 @@ async def test_the_commands_of_each_finding_run(server: PostgresServer, tmp_path
     target = Target(Config(path=Path()), Context(name="", dsn=dsn))
     commands: dict[tuple[str, str], str] = {}
     for each in workspace.engines.values():
-        for finding in (await each.findings()).findings:
+        for finding in (await each.findings.read()).findings:
             if finding.action:
                 commands.setdefault((finding.code, finding.action), suggested.command(target, finding))
     await workspace.close()
@@ -81,7 +81,7 @@ def test_the_command_of_an_undo_runs(eternaltwin_demo: str, tmp_path: Path) -> N
 async def interrupted(dsn: str, home: Path) -> str:
     """Leave a run that was ended before its first transaction. Return its node."""
     workspace = await opened(dsn, home / "state/unstick")
-    late = next(f for f in (await reader(workspace).findings()).findings if f.action == "wake")
+    late = next(f for f in (await reader(workspace).findings.read()).findings if f.action == "wake")
     dry_run = await dry_run_of(workspace, "wake", [late.node_id])
     plan = RunPlan(
         label=dry_run.engine,

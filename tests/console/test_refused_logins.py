@@ -172,7 +172,7 @@ async def test_a_bulk_logs_in_rarely_and_changes_nothing(
 
 async def test_a_redrive_logs_in_rarely(jobs: tuple[Rotated, Workspace], clock: Clock) -> None:
     role, workspace = jobs
-    found = (await workspace.engines["agent_jobs"].dead()).dead_letters
+    found = (await workspace.engines["agent_jobs"].pages.dead()).dead_letters
     plan = await redrive_plan.plan_redrive(workspace, "agent_jobs", found, "test", SETTINGS, "fix deployed", {})
     run = await runs.begin(workspace, plan)
     runner = launch.proceed(workspace, run, Decisions())
@@ -191,7 +191,7 @@ async def test_watch_logs_in_rarely(jobs: tuple[Rotated, Workspace], clock: Cloc
     role, workspace = jobs
 
     async def once() -> int:
-        await workspace.engines["agent_jobs"].findings()
+        await workspace.engines["agent_jobs"].findings.read()
         return 0
 
     role.rotate()
@@ -204,7 +204,7 @@ async def test_a_page_of_several_reads_logs_in_once(jobs: tuple[Rotated, Workspa
     reader = workspace.engines["agent_jobs"]
     role.rotate()
     clock.logins.clear()
-    for read in (reader.findings, reader.dead, reader.counts, partial(read_changes, workspace)):
+    for read in (reader.findings.read, reader.pages.dead, reader.nodes.counts, partial(read_changes, workspace)):
         with pytest.raises(RefusedError):
             await read()
     assert len(clock.logins) == 2  # with TLS, which this server has not, and without

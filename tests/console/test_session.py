@@ -117,7 +117,7 @@ async def test_a_node_is_revealed_wherever_its_page_is(eternaltwin_db: Eternaltw
     tasks = await eternaltwin_db.tasks(jobs)
     reader = workspace.engines["eternaltwin"]
     node_list = NodeList(lambda: reader, ListKind.TREE)
-    page = await reader.nodes([eternaltwin_db.id(tasks[-1])])
+    page = await reader.nodes.read([eternaltwin_db.id(tasks[-1])])
     assert await node_list.reveal(page.nodes[0])
     assert node_list.forest.reveal(eternaltwin_db.id(tasks[-1]))
     assert node_list.forest.cursor == eternaltwin_db.id(tasks[-1])
@@ -157,22 +157,22 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
     await node_list.refresh([])
     node_list.forest.expand(eternaltwin_db.id(job, "job"))
     await node_list.pages.first(eternaltwin_db.id(job, "job"))
-    nodes = reader.nodes
+    read = reader.nodes.read
 
     async def counted(ids: Iterable[str]) -> Page:
         asked.append([*ids])
-        return await nodes(asked[-1])
+        return await read(asked[-1])
 
     async def broken_off(cursor: str | None = None, limit: int = 100) -> Page:
         raise SlowError("too slow")
 
-    monkeypatch.setattr(reader, "nodes", counted)
+    monkeypatch.setattr(reader.nodes, "read", counted)
     seen = [eternaltwin_db.id(job, "job"), eternaltwin_db.id(task)]
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
     news = await node_list.refresh(seen)
     assert all("revision" in news.cells[node_id] for node_id in seen)
     assert asked == []
-    monkeypatch.setattr(reader, "roots", broken_off)
+    monkeypatch.setattr(reader.pages, "roots", broken_off)
     before = node_list.forest.record(eternaltwin_db.id(task))
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
     with pytest.raises(SlowError):
@@ -221,7 +221,7 @@ async def test_a_work_in_parts_can_be_stopped_between_two(eternaltwin_db: Eterna
     nodes = [
         n
         for at in range(0, 1200, 400)
-        for n in (await reader.nodes(map(eternaltwin_db.id, tasks[at : at + 400]))).nodes
+        for n in (await reader.nodes.read(map(eternaltwin_db.id, tasks[at : at + 400]))).nodes
     ]
     seen = {node.id: node.version for node in nodes}
     dry_run = await perform.dry_run(workspace, plan_versions(workspace, "eternaltwin", "wake", seen), "test", {})

@@ -79,7 +79,7 @@ class TaskerDb:
         return await dry_run_of(self.workspace, action, ids, arguments, LABEL)
 
     async def findings(self, *ids: str) -> Findings:
-        return await self.reader.findings(ids or None)
+        return await self.reader.findings.read(ids or None)
 
     async def codes(self, *ids: str) -> set[tuple[str, str]]:
         """Return node and code of each finding."""

@@ -29,14 +29,14 @@ async def shown(workspace: Workspace, watch: float = 0.0, *, twice: bool = True)
         await snapshot.server_problems(workspace, ())  # counters are compared with those of the first read
     while watch:
         for reader in readers:
-            await reader.sample()
+            await reader.samples.take()
         if loop.time() >= until:
             break
         await asyncio.sleep(PAUSE)
     found, capped, unread, failed = [], [], {}, False
     for reader in readers:
-        part = await reader.findings()
-        found += [*part.findings, *reader.sampled_findings()]
+        part = await reader.findings.read()
+        found += [*part.findings, *reader.findings.sampled()]
         failed |= any(check.failed for check in part.skipped_findings)
         unread |= {reader.label: part.unread} if part.unread else {}
         capped += [(reader.label, code) for code in part.capped]

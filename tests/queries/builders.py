@@ -37,7 +37,7 @@ def reader(workspace: Workspace, label: str = LABEL) -> Reader:
 
 async def seen(workspace: Workspace, ids: Iterable[str], label: str = LABEL) -> dict[str, str]:
     """Return the nodes' versions, as the operator's screen shows them."""
-    return {node.id: node.version for node in (await reader(workspace, label).nodes(ids)).nodes}
+    return {node.id: node.version for node in (await reader(workspace, label).nodes.read(ids)).nodes}
 
 
 async def dry_run_of(
@@ -88,7 +88,7 @@ async def planned_edit(
 ) -> Plan:
     """Read the text of a node, edit it as ``change`` does, and return the plan."""
     engine = reader(workspace, label)
-    (node,) = (await engine.nodes([node_id])).nodes
+    (node,) = (await engine.nodes.read([node_id])).nodes
     action = engine.engine.action(name, node.kind)
     assert action is not None
     document = await documents.read(engine, action, node.id)

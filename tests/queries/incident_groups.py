@@ -11,12 +11,12 @@ from tests.queries.builders import reader
 async def incidents_of(workspace: Workspace, label: str) -> dict[str, list[Incident]]:
     """Read the findings, with those of the samples; return their incidents by code."""
     engine = reader(workspace, label)
-    findings = await engine.findings()
+    findings = await engine.findings.read()
     assert [each for each in findings.skipped_findings if each.failed] == []
     specs = {label: {spec.code: spec for spec in engine.engine.spec.findings}}
     capped = {(label, code) for code in findings.capped}
     shown: dict[str, list[Incident]] = {}
-    for incident in incidents([*findings.findings, *engine.sampled_findings()], specs, capped):
+    for incident in incidents([*findings.findings, *engine.findings.sampled()], specs, capped):
         assert "?" not in incident.sentence, incident.sentence
         shown.setdefault(incident.code, []).append(incident)
     return shown

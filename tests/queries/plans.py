@@ -1,7 +1,7 @@
 """Measure the cost of the console's statements: run each again under EXPLAIN.
 
     with recorded() as plans:
-        await reader.roots()
+        await reader.pages.roots()
     plans["roots"]  # or, of a call that runs several: "findings starved"
 
 The statements are those of the reader itself, with the parameters that it sends, in its own transaction.
@@ -28,7 +28,7 @@ from queries.db import shared_sql
 from queries.db.query import Query
 from queries.db.transaction import RowsOrError, Transaction
 from queries.files.statement import Statement
-from queries.read import documents
+from queries.read import changes, details, documents, search
 from queries.read.blockers import blockers
 from queries.read.reader import Reader
 from tests.servers import FOLDERS
@@ -156,43 +156,43 @@ async def automatic(reader: Reader, far: int) -> Costs:
     for which in ("roots", "live"):
         cursors = await _cursors(reader, which, far)
         for place, cursor in cursors.items():
-            page = await note(f"{which} {place}", getattr(reader, which)(cursor))
+            page = await note(f"{which} {place}", getattr(reader.pages, which)(cursor))
             nodes += page.nodes
     kinds: dict[str, list[str]] = {}
     left = [node.id for node in reversed(nodes)]  # from the top of the first list down: the same ones on every table
     while left:
         id_ = left.pop()
-        kind = reader.local(id_).partition(":")[0]
+        kind = reader.ids.local(id_).partition(":")[0]
         known = kinds.setdefault(kind, [])
         if id_ in known or len(known) == 50:
             continue
         known.append(id_)
         below = next(k.children for k in reader.engine.spec.kinds if k.name == kind)
         if below and reader.variant.select("children", kind=kind):
-            cursors = await _cursors(reader, "children", far, reader.local(id_))
+            cursors = await _cursors(reader, "children", far, reader.ids.local(id_))
             for place, cursor in cursors.items():
-                page = await note(f"children of {kind} {place}", reader.children(id_, cursor))
+                page = await note(f"children of {kind} {place}", reader.pages.children(id_, cursor))
                 left += [node.id for node in reversed(page.nodes)]
-    dead_letters = await note("dead first", reader.dead())
-    await note("dead next", reader.dead(dead_letters.cursor))
-    await note("dead by id", reader.dead(ids=[x.node.id for x in dead_letters.dead_letters[:5]]))
-    await note("moved by id", reader.moved([x.node.job_id or x.node.id for x in dead_letters.dead_letters[:50]]))
+    dead_letters = await note("dead first", reader.pages.dead())
+    await note("dead next", reader.pages.dead(dead_letters.cursor))
+    await note("dead by id", reader.pages.dead(ids=[x.node.id for x in dead_letters.dead_letters[:5]]))
+    await note("moved by id", reader.nodes.moved([x.node.job_id or x.node.id for x in dead_letters.dead_letters[:50]]))
     await _changes(reader, note)
-    await note("counts", reader.counts())
-    findings = await note("findings", reader.findings())
+    await note("counts", reader.nodes.counts())
+    findings = await note("findings", reader.findings.read())
     failed = [each.why for each in findings.skipped_findings if reader.variant.select(f"findings/{each.code}")]
     assert not failed, f"these broke off: {failed}"
-    await note("sample", reader.sample())
+    await note("sample", reader.samples.take())
     for kind, ids in kinds.items():
-        await note(f"{len(ids)} {kind}s", reader.nodes(ids))
+        await note(f"{len(ids)} {kind}s", reader.nodes.read(ids))
         await note(f"rows of {kind}s", blockers(reader.database, {reader.label: reader}, ids))
-        await note(f"findings of {kind}s", reader.findings(ids))
-        await note(f"detail of a {kind}", reader.detail(ids[0]))
-        for text in (ids[0], reader.local(ids[0]).partition(":")[2][:1]):
-            await note(f"find {'the beginning' if len(text) == 1 else 'the id'} of a {kind}", reader.find(text))
+        await note(f"findings of {kind}s", reader.findings.read(ids))
+        await note(f"detail of a {kind}", details.read(reader, ids[0]))
+        for text in (ids[0], reader.ids.local(ids[0]).partition(":")[2][:1]):
+            await note(f"find {'the beginning' if len(text) == 1 else 'the id'} of a {kind}", search.find(reader, text))
     await _texts(reader, kinds, note)
-    await note("search for much", reader.search("a"))
-    await note("search for nothing", reader.search("no such text"))
+    await note("search for much", search.find_texts(reader, "a"))
+    await note("search for nothing", search.find_texts(reader, "no such text"))
     return costs
 
 
@@ -214,7 +214,7 @@ async def _text(reader: Reader, action: Action, node: str) -> None:
     """Run the statements that read a text, whether the node lets it be edited or not."""
     sections = reader.engine.actions[action.script]
     values = reader.variant.parameters(
-        ids=[reader.local(node)], bytes=documents.DOCUMENT_BYTES, limit=documents.SUCCESSES_READ
+        ids=[reader.ids.local(node)], bytes=documents.DOCUMENT_BYTES, limit=documents.SUCCESSES_READ
     )
     async with reader.database.reading() as transaction:
         for part in (*sections["document"], *sections.get("successes", ())):
@@ -226,8 +226,8 @@ async def _changes(reader: Reader, note: Callable[[str, Any], Awaitable[Any]]) -
     async with reader.database.reading() as transaction:
         now = float((await transaction.rows(shared_sql.statement("now"), {}))[0]["now"])
     for name, since in (("all", 0.0), ("late", now - 600)):
-        found, _ = await note(f"changes, {name}, first", reader.changed(since, {}, 101))
-        await note(f"changes, {name}, next", reader.changed(since, {x.part: x.place for x in found}, 101))
+        found, _ = await note(f"changes, {name}, first", changes.read(reader, since, {}, 101))
+        await note(f"changes, {name}, next", changes.read(reader, since, {x.part: x.place for x in found}, 101))
 
 
 async def _cursors(reader: Reader, which: str, far: int, parent: str = "") -> dict[str, str | None]:

@@ -183,9 +183,9 @@ async def test_killed_while_reading_and_while_previewing(
         with pytest.raises(DatabaseError):
             await at_it
         with pytest.raises(DatabaseError, match="Cannot connect"):
-            await reader(workspace).roots()
+            await reader(workspace).pages.roots()
         await asyncio.to_thread(own_server.start)
-        page = await reader(workspace).nodes([task])
+        page = await reader(workspace).nodes.read([task])
         assert [(n.id, n.status, n.revision) for n in page.nodes] == [(task, "Available", 3)]
     assert not (tmp_path / "audit_log.jsonl").exists()
     await workspace.close()

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from queries.db.errors import DatabaseError
+from queries.read import details, search
 from queries.read.reader import Reader
 from queries.records.action import Proof
 from queries.records.finding import Finding
@@ -34,12 +35,12 @@ def local(page: Page) -> list[str]:
 
 
 async def node(workspace: Workspace, node_id: str) -> Node:
-    (found,) = (await reader(workspace).nodes([f"{LABEL}/{node_id}"])).nodes
+    (found,) = (await reader(workspace).nodes.read([f"{LABEL}/{node_id}"])).nodes
     return found
 
 
 async def found(workspace: Workspace, code: str) -> list[Finding]:
-    return [f for f in (await reader(workspace).findings()).findings if f.code == code]
+    return [f for f in (await reader(workspace).findings.read()).findings if f.code == code]
 
 
 async def all_of(workspace: Workspace, parent: str | None, size: int = 2) -> list[str]:
@@ -48,7 +49,9 @@ async def all_of(workspace: Workspace, parent: str | None, size: int = 2) -> lis
     cursor = None
     while True:
         look = reader(workspace)
-        page = await (look.children(f"{LABEL}/{parent}", cursor, size) if parent else look.roots(cursor, size))
+        page = await (
+            look.pages.children(f"{LABEL}/{parent}", cursor, size) if parent else look.pages.roots(cursor, size)
+        )
         ids += local(page)
         cursor = page.cursor
         if cursor is None:
@@ -130,9 +133,9 @@ async def test_what_it_is_recognised_by(agent_jobs_db: AgentJobsDb, tmp_path: Pa
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     look = reader(workspace)
     assert look.detected.schema == "app"
-    (agent,) = (await look.roots()).nodes
-    assert local(await look.children(agent.id)) == [f"job:{job}"]
-    codes = [f.code for f in (await look.findings()).findings]
+    (agent,) = (await look.pages.roots()).nodes
+    assert local(await look.pages.children(agent.id)) == [f"job:{job}"]
+    codes = [f.code for f in (await look.findings.read()).findings]
     assert codes == (["missing_agent"] if change == ALIKE["agents made again"] else [])
     await workspace.close()
 
@@ -169,7 +172,7 @@ async def test_the_profile_is_recognised_by_what_only_an_executor_of_the_table_w
     look = reader(workspace)
     assert look.engine.settings["profile"] == profile
     assert [n for n in look.variant.notes if n.startswith(f"profile: {profile} (")]
-    assert any(v.name == "mark_failed" for v in look.actions("job")) == (profile == "mirror")
+    assert any(v.name == "mark_failed" for v in look.engine.actions_of("job")) == (profile == "mirror")
     await workspace.close()
 
 
@@ -189,7 +192,7 @@ async def test_an_option_is_chosen_at_run_time_and_survives_a_new_look(
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     assert (await node(workspace, f"job:{job}")).parent_id != f"{LABEL}/user:{ANNA}"
     reader(workspace).variant.set_option("group", "user")
-    assert local(await reader(workspace).roots()) == [f"user:{ANNA}"]
+    assert local(await reader(workspace).pages.roots()) == [f"user:{ANNA}"]
     assert (await node(workspace, f"job:{job}")).parent_id == f"{LABEL}/user:{ANNA}"
     assert "group: user (chosen here)" in reader(workspace).variant.notes
     await workspace.detect()
@@ -226,8 +229,8 @@ async def test_trees_by_agent_and_by_user(agent_jobs_db: AgentJobsDb, mirror: Wo
     for key, made in jobs.items():
         assert await all_of(mirror, f"{group}:{key}", 4) == [f"job:{j}" for j in reversed(made)]
     live = [j for made in jobs.values() for j in made if (await agent_jobs_db.row(j))["completed_at"] is None]
-    first = await reader(mirror).live(limit=5)
-    rest = await reader(mirror).live(first.cursor)
+    first = await reader(mirror).pages.live(limit=5)
+    rest = await reader(mirror).pages.live(first.cursor)
     times = [n.created_at or 0 for n in (*first.nodes, *rest.nodes)]
     assert sorted(times) == times, "oldest first"
     assert set(local(first) + local(rest)) == {f"job:{j}" for j in live}
@@ -255,15 +258,15 @@ async def test_a_list_shows_the_same_job_as_its_id(
     for group in ("agent", "user"):
         reader(workspace).variant.set_option("group", group)
         lists = [
-            ((await reader(workspace).live()).nodes, 4),
-            ((await reader(workspace).children(f"{LABEL}/agent:{job['agent_id']}")).nodes, 6),
-            ((await reader(workspace).children(f"{LABEL}/user:{ANNA}")).nodes, 6),
-            (tuple(dead_letter.node for dead_letter in (await reader(workspace).dead()).dead_letters), 1),
-            ((await reader(workspace).find(job["job_id"])).nodes, 1),
-            ((await reader(workspace).find(str(job["id"])[:20])).nodes, 1),
+            ((await reader(workspace).pages.live()).nodes, 4),
+            ((await reader(workspace).pages.children(f"{LABEL}/agent:{job['agent_id']}")).nodes, 6),
+            ((await reader(workspace).pages.children(f"{LABEL}/user:{ANNA}")).nodes, 6),
+            (tuple(dead_letter.node for dead_letter in (await reader(workspace).pages.dead()).dead_letters), 1),
+            ((await search.find(reader(workspace), job["job_id"])).nodes, 1),
+            ((await search.find(reader(workspace), str(job["id"])[:20])).nodes, 1),
         ]
         for nodes, number in lists:
-            assert repr(nodes) == repr((await reader(workspace).nodes(n.id for n in nodes)).nodes)
+            assert repr(nodes) == repr((await reader(workspace).nodes.read(n.id for n in nodes)).nodes)
             assert len(nodes) == number
     await workspace.close()
 
@@ -276,13 +279,13 @@ async def test_a_job_is_had_by_its_place_until_it_moves(agent_jobs_db: AgentJobs
         ANNA,
     )
     await agent_jobs_db.sql("VACUUM ANALYZE jobs")
-    ids = [n.id for n in (await reader(mirror).live(limit=20)).nodes]
+    ids = [n.id for n in (await reader(mirror).pages.live(limit=20)).nodes]
     keys = [UUID(i.partition(":")[2]) for i in ids]
 
     async def looked_up() -> int:
         """Check the nodes of these ids; return their number."""
         with plans.recorded() as costs:
-            read = (await reader(mirror).nodes(ids)).nodes
+            read = (await reader(mirror).nodes.read(ids)).nodes
         rows = await agent_jobs_db.connection.fetch("SELECT job_id FROM jobs WHERE id = ANY ($1)", keys)
         assert sorted(n.title for n in read) == sorted(f"job {row['job_id']}" for row in rows)
         ways = [n for n in plans.nodes(costs["nodes"].plan) if n.get("Index Name") == "jobs_pkey"]
@@ -308,7 +311,7 @@ async def test_phases_and_names(agent_jobs_db: AgentJobsDb, mirror: Workspace) -
     assert (await node(mirror, f"agent:{agent}")).title == "Paper reader - 4 unfinished"
     assert (await node(mirror, f"user:{ANNA}")).title == f"user {ANNA} - 4 unfinished"
     assert (await node(mirror, "queue:all")).title == "queue (Bull, in Redis)"
-    counts = {c.phase: (c.n, c.precision) for c in await reader(mirror).counts()}
+    counts = {c.phase: (c.n, c.precision) for c in await reader(mirror).nodes.counts()}
     assert counts == dict.fromkeys(phases.values(), (1, Precision.EXACT))
 
 
@@ -338,9 +341,9 @@ async def test_find(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
         ("04711", set()),
         ("STORAGE limit", set()),
     ):
-        assert set(local(await reader(mirror).find(text))) == ids, text
-    assert local(await reader(mirror).search("STORAGE limit")) == [f"job:{job}"]
-    assert local(await reader(mirror).search("no such thing")) == []
+        assert set(local(await search.find(reader(mirror), text))) == ids, text
+    assert local(await search.find_texts(reader(mirror), "STORAGE limit")) == [f"job:{job}"]
+    assert local(await search.find_texts(reader(mirror), "no such thing")) == []
 
 
 async def test_without_the_indexes_a_large_table_is_not_scanned(
@@ -349,8 +352,8 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
     await agent_jobs_db.job()
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
-    assert (await reader(workspace).roots()).nodes
-    assert {u.code for u in (await reader(workspace).findings()).skipped_findings} == {
+    assert (await reader(workspace).pages.roots()).nodes
+    assert {u.code for u in (await reader(workspace).findings.read()).skipped_findings} == {
         "failed_alike",
         "completed_by_wrong_job",
         "job_ids_restarted",
@@ -359,16 +362,16 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
         "worker_clock_ahead",
         "worker_clock_behind",
     }
-    counts = {c.phase: c.precision for c in await reader(workspace).counts()}
+    counts = {c.phase: c.precision for c in await reader(workspace).nodes.counts()}
     assert counts[Phase.READY] == Precision.EXACT
     assert counts[Phase.DONE] in (Precision.ESTIMATED, Precision.UNKNOWN)
     await agent_jobs_db.sql("DROP INDEX idx_jobs_user_status_created_at")
     await workspace.detect()
-    for page in (await reader(workspace).roots(), await reader(workspace).live()):
+    for page in (await reader(workspace).pages.roots(), await reader(workspace).pages.live()):
         assert page.scan_required is not None
         assert "jobs.user_id" in page.scan_required.why
     assert reader(workspace).variant.notes[0].startswith("profile: mirror (not checked")
-    assert {c.precision for c in await reader(workspace).counts()} <= {Precision.ESTIMATED, Precision.UNKNOWN}
+    assert {c.precision for c in await reader(workspace).nodes.counts()} <= {Precision.ESTIMATED, Precision.UNKNOWN}
     await workspace.close()
 
 
@@ -395,14 +398,14 @@ async def test_every_unfinished_job_comes_once_and_oldest_first(
     live: list[str] = []
     cursor = None
     while True:
-        page = await reader(workspace).live(cursor, 4)
+        page = await reader(workspace).pages.live(cursor, 4)
         live += local(page)
         cursor = page.cursor
         if cursor is None:
             break
     assert live == order
     assert len(live) == len(made)
-    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).counts()}
+    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).nodes.counts()}
     assert counts[Phase.READY] == (12, Precision.EXACT)
     await workspace.close()
 
@@ -430,18 +433,18 @@ async def test_pages_of_users_with_few_and_with_many_jobs_of_equal_age(
     dead = [f"job:{row['id']}" for row in rows if row["status"] == "failed"]
     for size in (3, 7, 40, 400, 2000):
         seen: list[str] = []
-        page = await reader(mirror).live(limit=size)
+        page = await reader(mirror).pages.live(limit=size)
         while page.cursor is not None and len(seen) < 40 * size:
             seen += local(page)
-            page = await reader(mirror).live(page.cursor, size)
+            page = await reader(mirror).pages.live(page.cursor, size)
         seen += local(page)
         assert seen == live[: len(seen)], size
         assert len(seen) in (len(live), 41 * size), size
         died: list[str] = []
-        dead_letters = await reader(mirror).dead(limit=size)
+        dead_letters = await reader(mirror).pages.dead(limit=size)
         while dead_letters.cursor is not None and len(died) < 40 * size:
             died += [dead_letter.node.id.removeprefix(f"{LABEL}/") for dead_letter in dead_letters.dead_letters]
-            dead_letters = await reader(mirror).dead(dead_letters.cursor, size)
+            dead_letters = await reader(mirror).pages.dead(dead_letters.cursor, size)
         died += [dead_letter.node.id.removeprefix(f"{LABEL}/") for dead_letter in dead_letters.dead_letters]
         assert died == dead[: len(died)], size
 
@@ -465,9 +468,13 @@ async def test_each_status_of_a_users_jobs_is_found(agent_jobs_db: AgentJobsDb, 
         return {f"{LABEL}/job:{row['id']}" for row in rows}
 
     look = reader(mirror)
-    assert {n.id for n in (await look.live(limit=500)).nodes} == await ids("pending", "active", "delayed", "paused")
-    assert {x.node.id for x in (await look.dead(limit=500)).dead_letters} == await ids("failed")
-    late = [f.node_id for f in (await look.findings()).findings if f.code in ("overdue", "completion_not_recorded")]
+    assert {n.id for n in (await look.pages.live(limit=500)).nodes} == await ids(
+        "pending", "active", "delayed", "paused"
+    )
+    assert {x.node.id for x in (await look.pages.dead(limit=500)).dead_letters} == await ids("failed")
+    late = [
+        f.node_id for f in (await look.findings.read()).findings if f.code in ("overdue", "completion_not_recorded")
+    ]
     assert set(late) == await ids("pending")
     await agent_jobs_db.sql("DELETE FROM jobs WHERE status = 'active'")
     for status in ("delayed", "paused"):
@@ -485,7 +492,7 @@ async def test_many_active_jobs_of_a_user_are_all_counted(
         for status in ["active"] * active + ["delayed", "pending", "paused", "completed"]:
             await agent_jobs_db.job(status, user=user, ended=1 if status == "completed" else None)
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
-    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).counts()}
+    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).nodes.counts()}
     assert counts[Phase.RUNNING] == (60, Precision.EXACT)
     assert {counts[p] for p in (Phase.READY, Phase.SCHEDULED, Phase.HELD)} == {(4, Precision.EXACT)}
     await workspace.close()
@@ -498,7 +505,7 @@ async def test_for_many_users_statistics_estimate_the_unfinished_jobs(
 
     async def ready() -> tuple[int | None, Precision]:
         workspace = await opened(agent_jobs_db.dsn, tmp_path)
-        (count,) = [c for c in await reader(workspace).counts() if c.phase is Phase.READY]
+        (count,) = [c for c in await reader(workspace).nodes.counts() if c.phase is Phase.READY]
         await workspace.close()
         return count.n, count.precision
 
@@ -526,7 +533,7 @@ async def test_pages_of_failed_jobs_that_are_as_old_as_each_other(
         dead_letters: list[str] = []
         cursor = None
         while True:
-            dead = await reader(mirror).dead(cursor, page)
+            dead = await reader(mirror).pages.dead(cursor, page)
             dead_letters += [dead_letter.node.id for dead_letter in dead.dead_letters]
             cursor = dead.cursor
             if cursor is None:
@@ -542,7 +549,7 @@ async def test_a_healthy_mirror_has_none(agent_jobs_db: AgentJobsDb, mirror: Wor
         await agent_jobs_db.job("completed", age=1000 - n * 10, ended=980 - n * 10)
     await agent_jobs_db.job("failed", age=500, ended=490, error="boom")
     await agent_jobs_db.job("pending", age=590)
-    assert (await reader(mirror).findings()).findings == ()
+    assert (await reader(mirror).findings.read()).findings == ()
 
 
 @both_versions
@@ -567,7 +574,7 @@ async def test_what_runs_when_the_queue_goes_on_is_not_to_be_written_off(
         agent_jobs_db.id(old): None,
         agent_jobs_db.id(young): None,
     }
-    detail = await reader(mirror).detail(agent_jobs_db.id(old))
+    detail = await details.read(reader(mirror), agent_jobs_db.id(old))
     assert detail is not None
     assert [f.action for f in detail.findings if f.code == "overdue"] == [None]
     await agent_jobs_db.job(
@@ -601,7 +608,7 @@ async def test_the_oldest_of_many_late_jobs_are_reported_first(agent_jobs_db: Ag
         if n % 3 == 0:
             await agent_jobs_db.job("completed", age=800, ended=790, user=user)
     for page in (1, 2, 8, 30):
-        seen = await reader(mirror).findings(limit=page)
+        seen = await reader(mirror).findings.read(limit=page)
         for code, nodes in (
             ("completion_not_recorded", made[::3]),
             ("overdue", [m for n, m in enumerate(made) if n % 3]),
@@ -642,9 +649,9 @@ async def test_for_too_many_users_a_recently_ended_job_shows_that_the_queue_move
         " FROM generate_series(1, 600) AS n, (SELECT now() - interval '1 hour' AS t) AS made",
         agent,
     )
-    assert "queue_stalled" in (await reader(mirror).findings()).capped, "a job of another user may have ended"
+    assert "queue_stalled" in (await reader(mirror).findings.read()).capped, "a job of another user may have ended"
     await agent_jobs_db.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 500'")
-    seen = await reader(mirror).findings()
+    seen = await reader(mirror).findings.read()
     assert "queue_stalled" not in {*seen.capped, *(f.code for f in seen.findings)}
 
 
@@ -715,22 +722,22 @@ async def test_times_that_most_programs_cannot_show(
     )
     for workspace in (mirror, table):
         look = reader(workspace)
-        assert (await look.findings()).skipped_findings == ()
-        assert len((await look.live()).nodes) == 4
+        assert (await look.findings.read()).skipped_findings == ()
+        assert len((await look.pages.live()).nodes) == 4
         for job in jobs:
-            assert await look.detail(agent_jobs_db.id(job)) is not None
-        (agent,) = (await look.roots()).nodes
+            assert await details.read(look, agent_jobs_db.id(job)) is not None
+        (agent,) = (await look.pages.roots()).nodes
         assert len(await all_of(workspace, agent.id.partition("/")[2])) == 6
 
 
 async def test_ids_that_are_none(mirror: Workspace) -> None:
     ids = ["job:x", "job:7", f"job:{uuid4()}", "agent:x", f"agent:{uuid4()}", "user:", f"user:{uuid4()}", "queue:x"]
-    assert (await reader(mirror).nodes([f"{LABEL}/{i}" for i in ids])).nodes == ()
+    assert (await reader(mirror).nodes.read([f"{LABEL}/{i}" for i in ids])).nodes == ()
 
 
 async def test_a_number_that_is_a_command(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     job = await agent_jobs_db.job(number="1; rm -rf /")
-    detail = await reader(mirror).detail(agent_jobs_db.id(job))
+    detail = await details.read(reader(mirror), agent_jobs_db.id(job))
     assert detail is not None
     (work,) = [s for s in detail.sections if s.name == "work"]
     assert work.rows[0][-1] is None, "a command for a shell contains only plain numbers"
@@ -747,7 +754,7 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspac
 
 async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
     look = reader(demo)
-    codes = {f.code for f in (await look.findings()).findings}
+    codes = {f.code for f in (await look.findings.read()).findings}
     # The queue continues, most of its jobs succeed, a mirror table has no active jobs, and the clocks are right.
     assert {f.code for f in look.engine.spec.findings} - codes == {
         "queue_stalled", "active_too_long", "delayed_too_long", "paused_too_long", "failed_alike", "schedule_missed",

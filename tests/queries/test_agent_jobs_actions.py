@@ -95,9 +95,9 @@ async def test_each_action_in_each_status(
 
 async def test_where_it_is_a_mirror_the_rest_is_external(mirror: Workspace) -> None:
     reader = mirror.engines[LABEL]
-    external = {v.name for v in reader.actions("job") if v.support == Support.EXTERNAL}
+    external = {v.name for v in reader.engine.actions_of("job") if v.support == Support.EXTERNAL}
     assert external == set(TABLE) - {"delete"}
-    for action in reader.actions("job"):
+    for action in reader.engine.actions_of("job"):
         available = reader.availability(action)
         assert available.ok == (action.support == Support.NATIVE)
         assert available.ok or available.why.startswith(f"{action.support}: ")
@@ -212,7 +212,7 @@ async def test_an_executor_whose_job_was_released_notices(agent_jobs_db: AgentJo
 async def test_a_number_does_not_name_a_job(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     """Job ids can be reused: the operator acts on the row."""
     old = await agent_jobs_db.job("completed", age=90000, ended=89990, number=7)
-    assert (await mirror.engines[LABEL].nodes([agent_jobs_db.id(7)])).nodes == ()
+    assert (await mirror.engines[LABEL].nodes.read([agent_jobs_db.id(7)])).nodes == ()
     await agent_jobs_db.sql(
         "UPDATE jobs SET status = 'failed', updated_at = now()"
     )  # a new job 7 has completed the old row

@@ -55,7 +55,7 @@ async def test_how_rows_stay_pending(agent_jobs_db: AgentJobsDb, mirror: Workspa
     assert bull.swallowed == 1, "the CHECK rejects an end before the start, without an error message"
     assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 3
     await agent_jobs_db.sql("UPDATE jobs SET created_at = created_at - interval '1 hour'")
-    codes = {f.code for f in (await mirror.engines[LABEL].findings()).findings}
+    codes = {f.code for f in (await mirror.engines[LABEL].findings.read()).findings}
     assert codes == {"overdue", "queue_stalled"}
 
 
@@ -73,7 +73,7 @@ async def test_an_emptied_redis_ends_old_rows(agent_jobs_db: AgentJobsDb, mirror
     await bull.tick()
     await bull.tick()
     assert bull.swallowed == 1, "the number is taken"
-    (late,) = [f for f in (await mirror.engines[LABEL].findings()).findings if f.code == "completed_by_wrong_job"]
+    (late,) = [f for f in (await mirror.engines[LABEL].findings.read()).findings if f.code == "completed_by_wrong_job"]
     assert late.evidence["job_id"] == "1"
 
 
@@ -89,7 +89,7 @@ async def test_a_live_job_overwrites_what_an_operator_marked(agent_jobs_db: Agen
     await bull.tick()
     row = await agent_jobs_db.row(job)
     assert (row["status"], bull.swallowed) == ("completed", 0)
-    (finding,) = [f for f in (await mirror.engines[LABEL].findings()).findings if f.code == "inconsistent"]
+    (finding,) = [f for f in (await mirror.engines[LABEL].findings.read()).findings if f.code == "inconsistent"]
     assert "operator" in finding.sentence
 
 
@@ -190,14 +190,14 @@ async def test_actions_rain_on_the_table(agent_jobs_db: AgentJobsDb, tmp_path: P
 async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcome], int]) -> None:
     """Apply a random action to a random job, as it was shown shortly before."""
     look = workspace.engines[LABEL]
-    page = await look.live(limit=40)
+    page = await look.pages.live(limit=40)
     if rng.random() < 0.5 or not page.nodes:
-        roots = (await look.roots()).nodes
-        page = await look.children(rng.choice(roots).id, limit=40) if roots else page
+        roots = (await look.pages.roots()).nodes
+        page = await look.pages.children(rng.choice(roots).id, limit=40) if roots else page
     if not page.nodes:
         return
     node = rng.choice(page.nodes)
-    action = rng.choice([v.name for v in look.actions("job") if look.availability(v).ok])
+    action = rng.choice([v.name for v in look.engine.actions_of("job") if look.availability(v).ok])
     if action == "delete" and rng.random() < 0.7:
         return
     dry_run = await perform.dry_run(

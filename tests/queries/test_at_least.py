@@ -105,7 +105,7 @@ async def test_each_statement_that_reaches_its_limit_says_at_least(
             if name.startswith("findings/") and all(LIMITED.search(each.text) for each in variants)
         }
         reader.variant.engine = msgspec.structs.replace(reader.engine, statements={**statements, **limited})
-        read = await reader.findings()
+        read = await reader.findings.read()
         assert [each for each in read.skipped_findings if each.failed] == []
         skipped = {each.code for each in read.skipped_findings}
         codes = {name.partition("/")[2] for name in limited} - NEED_ROWS
@@ -121,7 +121,7 @@ async def test_more_executing_jobs_than_are_read_are_capped(server: PostgresServ
     workspace = await opened(dsn, tmp_path)
     try:
         (reader,) = workspace.engines.values()
-        read = await reader.findings(limit=3000)
+        read = await reader.findings.read(limit=3000)
         assert [each for each in read.skipped_findings if each.failed] == []
         code = "executing_long"
         found: list[Finding] = [each for each in read.findings if each.code == code]

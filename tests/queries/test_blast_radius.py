@@ -20,8 +20,9 @@ from queries.db.errors import LostError
 from queries.db.query import Query
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
+from queries.read.findings import FindingReader
+from queries.read.nodes import NodeReader
 from queries.read.question import Question
-from queries.read.reader import Reader
 from queries.records.action import BlastRadius, DryRun, Outcome, Reach
 from queries.records.finding import Finding
 from queries.records.node import Precision
@@ -87,7 +88,7 @@ async def test_what_was_predicted_is_what_the_commit_does(eternaltwin_db: Eterna
     assert {("becomes", "ready"), ("ends", "overdue_timer")} <= numbers(dry_run).keys()
     outcomes = await launch.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
-    node = (await workspace.engines[LABEL].nodes([eternaltwin_db.id(task)])).nodes[0]
+    node = (await workspace.engines[LABEL].nodes.read([eternaltwin_db.id(task)])).nodes[0]
     assert node.phase == "ready"
     assert outcomes.xid == (await eternaltwin_db.row(task))["xmin"], "reading takes no part in the commit"
 
@@ -128,9 +129,9 @@ async def test_what_takes_too_long_is_unknown(
 
 def fail_lost_wakeup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the statement of one finding fail."""
-    real = Reader.question
+    real = FindingReader.question
 
-    def failing(self: Reader, spec: FindingSpec, *more: Any) -> Question[list[Finding]]:
+    def failing(self: FindingReader, spec: FindingSpec, *more: Any) -> Question[list[Finding]]:
         question = real(self, spec, *more)
         if spec.code != "lost_wakeup":
             return question
@@ -138,7 +139,7 @@ def fail_lost_wakeup(monkeypatch: pytest.MonkeyPatch) -> None:
         broken = msgspec.structs.replace(query.statement, text="SELECT 1/0", parameters=())
         return Question([msgspec.structs.replace(query, statement=broken)], question.read)
 
-    monkeypatch.setattr(Reader, "question", failing)
+    monkeypatch.setattr(FindingReader, "question", failing)
 
 
 async def test_a_read_that_fails_fails_nothing_else(
@@ -194,7 +195,7 @@ async def test_a_lost_connection_is_no_blast_radius(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     end = Query(Statement(text="SELECT pg_terminate_backend(pg_backend_pid())", source=""))
-    monkeypatch.setattr(Reader, "related_of", lambda *_: Question([end], lambda rows: rows[0]))
+    monkeypatch.setattr(NodeReader, "related_of", lambda *_: Question([end], lambda rows: rows[0]))
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     with pytest.raises(LostError):
         await measured(workspace, "wake", [eternaltwin_db.id(task)])
@@ -264,9 +265,9 @@ async def test_ready_steps_follow_their_task(server: PostgresServer, tmp_path: P
     dsn = server.fresh("tasker", filled=True)
     workspace = await opened(dsn, tmp_path)
     reader = workspace.engines["tasker"]
-    task = next(f.node_id for f in (await reader.findings()).findings if f.code == "no_longer_polled")
+    task = next(f.node_id for f in (await reader.findings.read()).findings if f.code == "no_longer_polled")
     found = reached(await measured(workspace, "wake", [task], {}, "tasker"))
-    steps = (await reader.nodes(found["follows", ""].ids)).nodes
+    steps = (await reader.nodes.read(found["follows", ""].ids)).nodes
     assert steps
     assert {(n.kind, n.job_id, n.phase.value) for n in steps} == {("step", task, "ready")}
     await workspace.close()
@@ -287,8 +288,8 @@ async def test_a_step_that_the_engine_did_not_take(
     """Clear, resend and retry make a step ready without a change of its state."""
     workspace = await opened(server.fresh("tasker", filled=True), tmp_path)
     reader = workspace.engines["tasker"]
-    stalled = [f.node_id for f in (await reader.findings()).findings if f.code == code]
-    step = next(n.id for n in (await reader.nodes(stalled)).nodes if n.phase == phase)
+    stalled = [f.node_id for f in (await reader.findings.read()).findings if f.code == code]
+    step = next(n.id for n in (await reader.nodes.read(stalled)).nodes if n.phase == phase)
     found = reached(await measured(workspace, action, [step], {}, "tasker"))
     assert found["becomes", phase].ids == (step,)
     assert step in found["ends", code].ids
@@ -298,8 +299,8 @@ async def test_a_step_that_the_engine_did_not_take(
 async def test_a_step_that_is_not_taken_does_not_follow_its_task(server: PostgresServer, tmp_path: Path) -> None:
     workspace = await opened(server.fresh("tasker", filled=True), tmp_path)
     reader = workspace.engines["tasker"]
-    step = next(f.node_id for f in (await reader.findings()).findings if f.code == "stale_flag")
-    (node,) = (await reader.nodes([step])).nodes
+    step = next(f.node_id for f in (await reader.findings.read()).findings if f.code == "stale_flag")
+    (node,) = (await reader.nodes.read([step])).nodes
     assert node.phase == "ready"
     assert node.job_id is not None
     found = reached(await measured(workspace, "bury", [node.job_id], {}, "tasker"))
@@ -311,7 +312,7 @@ async def test_a_step_that_is_not_taken_does_not_follow_its_task(server: Postgre
 async def test_no_step_follows_a_task_that_stays_as_it_is(server: PostgresServer, tmp_path: Path) -> None:
     workspace = await opened(server.fresh("tasker", filled=True), tmp_path)
     reader = workspace.engines["tasker"]
-    task = next(f.node_id for f in (await reader.findings()).findings if f.code == "no_longer_polled")
+    task = next(f.node_id for f in (await reader.findings.read()).findings if f.code == "no_longer_polled")
     found = reached(await measured(workspace, "priority", [task], {"priority": 7}, "tasker"))
     assert ("follows", "") not in found
     assert ("follows", "") in reached(await measured(workspace, "wake", [task], {}, "tasker"))
@@ -321,7 +322,7 @@ async def test_no_step_follows_a_task_that_stays_as_it_is(server: PostgresServer
 async def test_jobs_of_the_same_lock_owner(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("uni2work", filled=True)
     workspace = await opened(dsn, tmp_path)
-    orphaned = [f for f in (await workspace.engines["uni2work"].findings()).findings if f.code == "orphaned_lock"]
+    orphaned = [f for f in (await workspace.engines["uni2work"].findings.read()).findings if f.code == "orphaned_lock"]
     first = orphaned[0]
     owner = first.evidence["instance"]
     found = reached(await measured(workspace, "release", [first.node_id], {"gone": True}, "uni2work"))

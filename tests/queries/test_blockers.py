@@ -120,7 +120,7 @@ async def test_a_row_is_read_at_its_place_or_where_it_moved(
 ) -> None:
     stays, moves, gone = [await eternaltwin_db.task() for _ in range(3)]
     ids = [eternaltwin_db.id(task) for task in (stays, moves, gone)]
-    assert len((await reader(workspace).nodes(ids)).nodes) == 3
+    assert len((await reader(workspace).nodes.read(ids)).nodes) == 3
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", moves)
     await eternaltwin_db.sql("DELETE FROM task WHERE task_id = $1", gone)
     held = [await sessions.holding(task) for task in (stays, moves)]
@@ -496,11 +496,11 @@ KINDS = {  # kinds whose nodes have rows
 
 async def nodes_of(engine: Reader) -> set[str]:
     """Return the nodes of the first pages, two levels down."""
-    found = {node.id: node for node in (*(await engine.roots()).nodes, *(await engine.live()).nodes)}
-    found |= {dead.node.id: dead.node for dead in (await engine.dead()).dead_letters}
+    found = {node.id: node for node in (*(await engine.pages.roots()).nodes, *(await engine.pages.live()).nodes)}
+    found |= {dead.node.id: dead.node for dead in (await engine.pages.dead()).dead_letters}
     for _ in range(3):
         for parent in [i for i in found if split_id(i)[1] in engine.engine.spec.parents]:
-            found |= {node.id: node for node in (await engine.children(parent, limit=10, allow_scan=True)).nodes}
+            found |= {node.id: node for node in (await engine.pages.children(parent, limit=10, allow_scan=True)).nodes}
             if len(found) > 600:
                 break
     return set(found)

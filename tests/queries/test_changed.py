@@ -219,7 +219,7 @@ async def test_an_engine_that_cannot_be_read_does_not_stop_the_others(
     async def fails(*_: object, **routine: bool) -> None:
         raise DatabaseError("permission denied for table task")
 
-    monkeypatch.setattr(reader, "changed", fails)
+    monkeypatch.setattr(changes, "read", fails)
     answer = await read_changes(workspace, 60)
     assert [change.what for change in answer.changes] == ["wake"]
     assert source(answer, reader.label).unreadable == "permission denied for table task"

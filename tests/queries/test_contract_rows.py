@@ -12,6 +12,7 @@ from queries.contract.detect import bare
 from queries.contract.outside import OutsideEngines, outside_engines
 from queries.contract.rows import SHAPES, columns, required
 from queries.db.errors import DatabaseError, UnreadableError
+from queries.read import search
 from queries.read.reader import Reader
 from queries.write.grants import grants
 from tests.command import unstick
@@ -76,8 +77,8 @@ def engine(tmp_path: Path, file: str, old: str, new: str) -> OutsideEngines:
 async def said(reader: Reader, command: str) -> str:
     """Return what a part of an engine says, with its error."""
     read = {
-        "tree": reader.roots, "live": reader.live, "engines": reader.counts, "dead": reader.dead,
-        "stuck": reader.findings, "find": lambda: reader.find("4"),
+        "tree": reader.pages.roots, "live": reader.pages.live, "dead": reader.pages.dead,
+        "engines": reader.nodes.counts, "stuck": reader.findings.read, "find": lambda: search.find(reader, "4"),
     }[command]  # fmt: skip
     try:
         return str(await read())
@@ -94,7 +95,7 @@ async def test_a_bad_value_costs_its_part_of_its_engine(
     assert [each for each in [file, *named] if each not in text] == [], text
     for each in ("tree", "live", "engines", "dead", "stuck", "find"):
         assert await said(workspace.engines["homemade"], each)
-    assert (await workspace.engines["eternaltwin"].findings()).findings
+    assert (await workspace.engines["eternaltwin"].findings.read()).findings
     await workspace.close()
 
 
@@ -184,7 +185,7 @@ async def test_a_sequence_is_a_privilege(both: str, server: PostgresServer, tmp_
     outside = outside_engines([tmp_path / "engines"], {"homemade"})
     workspace = await opened(both, tmp_path, outside=outside)
     reader = workspace.engines["homemade"]
-    release = next(action for action in reader.actions("item") if action.name == "release")
+    release = next(action for action in reader.engine.actions_of("item") if action.name == "release")
     assert reader.availability(release).ok
     granted = await grants(workspace.database, reader, ["viewer"], ["operator"])
     assert "GRANT USAGE ON SEQUENCE public.log_id TO operator" in granted

@@ -215,8 +215,8 @@ async def test_two_connections_at_most(eternaltwin_db: EternaltwinDb, workspace:
     watching = asyncio.create_task(watch())
     looks = reader(workspace)
     await asyncio.gather(
-        *(looks.live() for _ in range(8)),
-        *(looks.findings() for _ in range(8)),
+        *(looks.pages.live() for _ in range(8)),
+        *(looks.findings.read() for _ in range(8)),
         *(do(workspace, "cancel", [eternaltwin_db.id(task)]) for task in tasks),
         *(workspace.audit_log.page() for _ in range(8)),
     )
@@ -242,7 +242,7 @@ async def test_a_connection_that_died_while_idle_is_replaced_unnoticed(
     await eternaltwin_db.sql(
         "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'unstick'"
     )
-    assert len((await reader(workspace).live()).nodes) == 1
+    assert len((await reader(workspace).pages.live()).nodes) == 1
     assert set(outcomes_of(await do(workspace, "cancel", [eternaltwin_db.id(task)])).values()) == {Outcome.CHANGED}
 
 
@@ -269,7 +269,7 @@ async def test_a_network_failure_is_reported_and_survived(
     async with Proxy(server.port) as proxy:
         workspace = await opened(proxy.through(eternaltwin), tmp_path)
         await proxy.cut()
-        assert (await reader(workspace).live()).nodes == ()
+        assert (await reader(workspace).pages.live()).nodes == ()
         await workspace.close()
 
 
@@ -402,7 +402,7 @@ async def test_a_role_without_select_is_denied_in_words(
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     assert reader(workspace).detected.denied == ("job", "task", "task_timer")
     with pytest.raises(DeniedError, match="Permission denied for table"):
-        await reader(workspace).live()
+        await reader(workspace).pages.live()
     await workspace.close()
 
 
@@ -443,7 +443,7 @@ async def test_several_hosts_a_password_file_and_a_standby(
     outcomes = await do(workspace, "cancel", [task])
     assert outcomes_of(outcomes) == {task: Outcome.REFUSED}
     assert why(outcomes, task) == "this server is a standby: connect to the primary to change anything"
-    assert [n.id for n in (await reader(workspace).live()).nodes] == [task]
+    assert [n.id for n in (await reader(workspace).pages.live()).nodes] == [task]
     await workspace.close()
     server.sql(f"DROP DATABASE {name} WITH (FORCE)")
     server.sql(f"DROP ROLE {name}")
@@ -483,14 +483,14 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
         assert outcomes.changes == dry_run.changes
         pages, cursor = [], None
         while True:
-            page = await reader(workspace).live(cursor, limit=7)
+            page = await reader(workspace).pages.live(cursor, limit=7)
             pages += [node.id for node in page.nodes]
             cursor = page.cursor
             if cursor is None:
                 break
         assert len(pages) == len(set(pages)) == n + 1
-        assert (await reader(workspace).findings()).skipped_findings == ()
-        assert len((await reader(workspace).roots(limit=5)).nodes) == min(n + 1, 5)
+        assert (await reader(workspace).findings.read()).skipped_findings == ()
+        assert len((await reader(workspace).pages.roots(limit=5)).nodes) == min(n + 1, 5)
     going = False
     await asyncio.gather(*crowds)
     await workspace.close()

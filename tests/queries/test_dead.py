@@ -28,7 +28,7 @@ async def all_of(reader: Reader, limit: int) -> list[DeadLetter]:
     found: list[DeadLetter] = []
     cursor: str | None = None
     while True:
-        read = await reader.dead(cursor, limit)
+        read = await reader.pages.dead(cursor, limit)
         found += read.dead_letters
         cursor = read.cursor
         if cursor is None:
@@ -44,24 +44,24 @@ async def test_a_permanently_failed_task_is_dead_until_the_operator_acts(tasker_
     data.task("refund", state="steps_in_process")
     data.task("refund", state="cancelled")
     await tasker_db.write(data)
-    (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
+    (dead_letter,) = (await tasker_db.reader.pages.dead()).dead_letters
     assert dead_letter.node.id == tasker_db.task(blocked)
     assert dead_letter.fingerprint.endswith("shop/refund - refund_card: <n> after <n> ms")
     assert (dead_letter.was, dead_letter.is_now, dead_letter.error) == (None, "blocked_by_failures", "503 after 512 ms")
     await tasker_db.do("bury", tasker_db.task(blocked))
-    (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
+    (dead_letter,) = (await tasker_db.reader.pages.dead()).dead_letters
     assert dead_letter.node.kind == "dead_letter", "a task with a dead letter is listed once"
     assert (dead_letter.was, dead_letter.is_now) == ("blocked_by_failures", "blocked_by_failures")
     await tasker_db.do("resolve", dead_letter.node.id, status="permanently_failed")
     await tasker_db.do("give_up", tasker_db.task(blocked))
-    assert (await tasker_db.reader.dead()).dead_letters == ()
+    assert (await tasker_db.reader.pages.dead()).dead_letters == ()
 
 
 async def test_a_dead_letter_shows_the_current_state_of_its_task(tasker_db: TaskerDb) -> None:
     data = Data(1)
     data.dead_letter(data.task("refund", state="complete", ago=60), was="steps_in_process", age=900)
     await tasker_db.write(data)
-    (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
+    (dead_letter,) = (await tasker_db.reader.pages.dead()).dead_letters
     assert (dead_letter.was, dead_letter.is_now) == ("steps_in_process", "complete")
 
 
@@ -82,7 +82,7 @@ async def test_agent_jobs_failed_ones_of_all_users_oldest_first(server: Postgres
     assert {x.fingerprint for x in await all_of(reader, 2)} == {"failed: chunk <n> of <id>"}
     assert {x.is_now for x in await all_of(reader, 2)} == {"failed"}
     await do(workspace, "delete", [agent_jobs_db.id(jobs[0])], {}, "agent_jobs")
-    assert [x.node.id for x in (await reader.dead()).dead_letters] == [agent_jobs_db.id(job) for job in jobs[1:]]
+    assert [x.node.id for x in (await reader.pages.dead()).dead_letters] == [agent_jobs_db.id(job) for job in jobs[1:]]
     await agent_jobs_db.connection.close()
     await workspace.close()
     server.drop(dsn)
@@ -98,7 +98,7 @@ async def test_estuary_what_no_executor_will_bring_on(server: PostgresServer, tm
     await estuary_db.task(2, wake=-900, beat=4000)
     await estuary_db.task(2, wake=None)
     workspace = await opened(dsn, tmp_path)
-    dead_letters = (await workspace.engines["estuary"].dead()).dead_letters
+    dead_letters = (await workspace.engines["estuary"].pages.dead()).dead_letters
     assert [x.node.id for x in dead_letters] == [estuary_db.id(task) for task in (orphaned, poison, unread)]
     assert [x.fingerprint for x in dead_letters] == [
         "locked by a dead worker - LIVE_SPEC_CONTROLLER",
@@ -118,7 +118,7 @@ async def test_uni2work_jobs_that_no_instance_takes(uni2work_db: Uni2workDb, uni
     nonsense = await uni2work_db.job('["not", "a", "job"]', age=60)
     await uni2work_db.job(held_by=LIVE, held=10)
     await uni2work_db.job()
-    dead_letters = (await uni2work_workspace.engines["uni2work"].dead()).dead_letters
+    dead_letters = (await uni2work_workspace.engines["uni2work"].pages.dead()).dead_letters
     assert [x.node.id for x in dead_letters] == [uni2work_db.id(job) for job in (orphaned, inconsistent, nonsense)]
     assert [x.fingerprint for x in dead_letters] == [
         "orphaned lock - send-notification",
@@ -127,7 +127,7 @@ async def test_uni2work_jobs_that_no_instance_takes(uni2work_db: Uni2workDb, uni
     ]
     assert [x.is_now for x in dead_letters] == ["locked", "locked", "not locked"]
     await uni2work_db.sql("DELETE FROM queued_job WHERE id = $1", orphaned)
-    assert len((await uni2work_workspace.engines["uni2work"].dead()).dead_letters) == 2
+    assert len((await uni2work_workspace.engines["uni2work"].pages.dead()).dead_letters) == 2
 
 
 # What may not be read
@@ -142,7 +142,7 @@ async def test_without_an_index_a_large_table_is_not_scanned(
     await connection.execute("DROP INDEX idx_jobs_user_status_created_at")
     await connection.close()
     workspace = await opened(dsn, tmp_path)
-    read = await workspace.engines["agent_jobs"].dead()
+    read = await workspace.engines["agent_jobs"].pages.dead()
     assert read.dead_letters == ()
     assert read.scan_required is not None
     assert "CREATE INDEX" in read.scan_required.ddl

@@ -71,7 +71,7 @@ async def test_a_worker_of_oban_lives_if_its_node_does(
     await connection.close()
     workspace = await opened(dsn, tmp_path)
     engine = reader(workspace, "oban")
-    found = [finding for finding in (await engine.findings()).findings if finding.code == "dead_worker"]
+    found = [finding for finding in (await engine.findings.read()).findings if finding.code == "dead_worker"]
     assert [str(finding.evidence["seen"]).startswith(seen or "") for finding in found] == ([True] if seen else [])
     await workspace.close()
     server.drop(dsn)
@@ -98,11 +98,11 @@ async def test_a_job_of_a_dead_worker_is_running(server: PostgresServer, tmp_pat
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
     engine = reader(workspace, name)
-    ids = [finding.node_id for finding in (await engine.findings()).findings if finding.code == code]
-    assert {node.phase for node in (await engine.nodes(ids)).nodes} == {Phase.RUNNING}
+    ids = [finding.node_id for finding in (await engine.findings.read()).findings if finding.code == code]
+    assert {node.phase for node in (await engine.nodes.read(ids)).nodes} == {Phase.RUNNING}
     silent = [node for node in (await known_nodes(engine)).values() if node.status == "silent"]
     assert {node.phase for node in silent} <= {Phase.UNKNOWN}
     release = next(each for each in engine.engine.actions_here if each.name == "release")
-    assert all(engine.availability(release, node).ok for node in (await engine.nodes(ids)).nodes)
+    assert all(engine.availability(release, node).ok for node in (await engine.nodes.read(ids)).nodes)
     await workspace.close()
     server.drop(dsn)

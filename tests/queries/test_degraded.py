@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable
+from operator import attrgetter
 from pathlib import Path
 
 import msgspec
@@ -14,6 +15,7 @@ from queries.contract import loader
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.db.errors import DatabaseError
+from queries.read import details
 from queries.records.node import Node, Phase
 from tests.command import Answer, unstick
 from tests.db.agent_jobs import AgentJobsDb
@@ -110,7 +112,10 @@ async def test_what_depends_on_the_variant_is_not_done_while_it_is_unknown(
     workspace = await opened(agent_jobs_db.dsn, tmp_path)
     jobs = reader(workspace, "agent_jobs")
     conditional = [
-        action for kind in jobs.engine.spec.kinds for action in jobs.actions(kind.name) if action.when and action.writes
+        action
+        for kind in jobs.engine.spec.kinds
+        for action in jobs.engine.actions_of(kind.name)
+        if action.when and action.writes
     ]
     assert conditional
     assert all("division by zero" in jobs.availability(action).why for action in conditional)
@@ -125,7 +130,7 @@ async def test_the_variant_is_found_out_as_soon_as_it_can_be(agent_jobs_db: Agen
     await jobs.variant.recognise()
     assert jobs.variant.unrecognised
     await agent_jobs_db.connection.execute("ROLLBACK")
-    await jobs.counts()
+    await jobs.nodes.counts()
     assert not jobs.variant.unrecognised
     assert jobs.engine.settings["profile"] == "table"
     await workspace.close()
@@ -164,7 +169,7 @@ async def test_a_bad_value_in_a_row_costs_that_row_alone(
     )
     monkeypatch.setattr("queries.workspace.builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
-    page = await reader(workspace).nodes([eternaltwin_db.id(good), eternaltwin_db.id(odd)])
+    page = await reader(workspace).nodes.read([eternaltwin_db.id(good), eternaltwin_db.id(odd)])
     shown = {node.id: node for node in page.nodes}
     assert shown[eternaltwin_db.id(odd)].phase is Phase.UNKNOWN
     assert re.search(rf"nodes\.sql.*\b{column}\b", str(shown[eternaltwin_db.id(odd)].error))
@@ -176,9 +181,9 @@ async def test_a_bad_value_in_a_row_costs_that_row_alone(
 @pytest.mark.parametrize(
     ("key", "text", "part"),
     [
-        ("counts", "SELECT 'odd' AS phase, 1::int8 AS n, 'exact' AS precision", "counts"),
-        ("counts", "SELECT 'ready' AS phase, 'many' AS n, 'exact' AS precision", "counts"),
-        ("samples/tasks", "SELECT 'task:1' AS id, 'no JSON' AS seen", "sample"),
+        ("counts", "SELECT 'odd' AS phase, 1::int8 AS n, 'exact' AS precision", "nodes.counts"),
+        ("counts", "SELECT 'ready' AS phase, 'many' AS n, 'exact' AS precision", "nodes.counts"),
+        ("samples/tasks", "SELECT 'task:1' AS id, 'no JSON' AS seen", "samples.take"),
     ],
 )
 async def test_a_bad_value_is_an_error_of_its_part(
@@ -195,8 +200,8 @@ async def test_a_bad_value_is_an_error_of_its_part(
     monkeypatch.setattr("queries.workspace.builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     with pytest.raises(DatabaseError, match=f"{key}\\.sql|cannot be read"):
-        await getattr(reader(workspace), part)()
-    assert (await reader(workspace).roots()).nodes
+        await attrgetter(part)(reader(workspace))()
+    assert (await reader(workspace).pages.roots()).nodes
     await workspace.close()
 
 
@@ -207,7 +212,7 @@ async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
     bad = _changed("eternaltwin", "findings/starved", "SELECT 'task:1' AS id, 1.0::float8 AS since, '[]' AS evidence")
     monkeypatch.setattr("queries.workspace.builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
-    findings = await reader(workspace).findings()
+    findings = await reader(workspace).findings.read()
     assert [(each.code, each.failed) for each in findings.skipped_findings if each.code == "starved"] == [
         ("starved", True)
     ]
@@ -225,7 +230,7 @@ async def test_a_value_beyond_what_python_holds_costs_its_part_and_no_connection
     workspace = await opened(eternaltwin, tmp_path)
     pids = "SELECT array_agg(pid ORDER BY pid) FROM pg_stat_activity WHERE application_name = 'unstick'"
     before = await eternaltwin_db.value(pids)
-    detail = await reader(workspace).detail(eternaltwin_db.id(task))
+    detail = await details.read(reader(workspace), eternaltwin_db.id(task))
     assert detail is not None
     unread = {
         section.name: section.scan_required.why

@@ -58,7 +58,7 @@ async def test_what_is_stuck_stays_stuck_while_the_worker_works(
     await engine.install(connection)
     await engine.fill(connection, 1)
     workspace = await opened(dsn, tmp_path)
-    before = {f.code for f in (await reader(workspace, name).findings()).findings}
+    before = {f.code for f in (await reader(workspace, name).findings.read()).findings}
     assert len(before) >= LEAST.get(name, 6)
     rows = await digest(connection)
     worker = engine.worker(connection, 1)
@@ -67,7 +67,7 @@ async def test_what_is_stuck_stays_stuck_while_the_worker_works(
         await asyncio.sleep(0.1)
     assert worker.errors == {}
     assert await digest(connection) != rows
-    left = {f.code for f in (await reader(workspace, name).findings()).findings}
+    left = {f.code for f in (await reader(workspace, name).findings.read()).findings}
     assert left >= before
     await workspace.close()
     await connection.close()

@@ -66,7 +66,7 @@ async def test_it_is_found_in_any_schema_and_in_two_at_once(open_with: Open, dat
     for label, schema in zip(workspace.engines, ["public", odd.replace('"', '""'), "games"], strict=True):
         eternaltwin_db = await EternaltwinDb.open(database, schema)
         task = eternaltwin_db.id(await eternaltwin_db.task(), label=label)
-        assert (await reader(workspace, label).nodes([task])).nodes[0].id == task
+        assert (await reader(workspace, label).nodes.read([task])).nodes[0].id == task
         assert workspace.reader(task) is workspace.engines[label]
         assert split_id(task)[0] == label
         assert set(outcomes_of(await do(workspace, "cancel", [task], label=label)).values()) == {"changed"}
@@ -175,7 +175,7 @@ async def test_privileges_make_actions_available_one_by_one(open_with: Open, ser
         return {
             f"{v.name} {kind}": reader_.availability(v).why.removeprefix(f"the role {role} ")
             for kind in ("job", "task")
-            for v in reader_.actions(kind)
+            for v in reader_.engine.actions_of(kind)
             if v.writes
         }
 
@@ -221,7 +221,9 @@ async def test_a_table_that_another_inherits_is_not_changed(
     """Offer no action that would change the rows of both."""
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
-    actions = [a for a in reader(workspace, name).actions("job") if a.writes and f"UPDATE {table}" in a.privileges]
+    actions = [
+        a for a in reader(workspace, name).engine.actions_of("job") if a.writes and f"UPDATE {table}" in a.privileges
+    ]
     assert actions
     assert all(reader(workspace, name).availability(action).ok for action in actions)
     server.sql(f"CREATE TABLE {table}_2025 () INHERITS ({table})", dsn)
@@ -378,7 +380,9 @@ async def test_actions_say_which_index_they_miss(open_with: Open, monkeypatch: p
     monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     reader_ = reader(await open_with(tables(change="CREATE INDEX ON task (job_id)")))
     # an edit reads and changes one row by its primary key
-    for action in [v for kind in ("job", "task") for v in reader_.actions(kind) if v.writes and not v.document]:
+    for action in [
+        v for kind in ("job", "task") for v in reader_.engine.actions_of(kind) if v.writes and not v.document
+    ]:
         available = reader_.availability(action)
         assert not available.ok
         assert available.why.endswith("(CREATE INDEX CONCURRENTLY task_timer__task_id__idx ON task_timer (task_id))")

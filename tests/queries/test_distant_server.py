@@ -34,12 +34,12 @@ async def test_four_round_trips_to_the_first_rows(
     await (await asyncpg.connect(far.through(dsn))).close()
     connecting, far.trips = far.trips, 0
     workspace = await Workspace(far.through(dsn), file=tmp_path / "audit_log").open(later=True)
-    page = await workspace.engines[engine].roots()
+    page = await workspace.engines[engine].pages.roots()
     trips = far.trips - connecting
     assert page.nodes
     assert trips <= 4
     again = await Workspace(dsn, file=tmp_path / "audit_log").open()
-    usual = await again.engines[engine].roots()
+    usual = await again.engines[engine].pages.roots()
     assert page.nodes == usual.nodes, "the short way reads what the usual one does"
     assert page.cursor == usual.cursor
     assert workspace.engines[engine].variant.notes == again.engines[engine].variant.notes
@@ -57,7 +57,7 @@ async def test_a_statement_that_was_asked_before_takes_one_round_trip(
     taken = []
     for _ in range(2):
         before = far.trips
-        await reader.counts()
+        await reader.nodes.counts()
         taken.append(far.trips - before)
     assert taken == [1, 1]
     await workspace.close()
@@ -69,7 +69,7 @@ async def test_distance_is_not_work(far: Proxy, eternaltwin_demo: str, tmp_path:
     reader = workspace.engines["eternaltwin"]
     load = workspace.database.load = ServerLoad(lambda: far.trips * AWAY)  # pauses of this machine are no time
     trips = far.trips
-    await reader.nodes([node.id for node in (await reader.roots(limit=5)).nodes])
+    await reader.nodes.read([node.id for node in (await reader.pages.roots(limit=5)).nodes])
     waited = (far.trips - trips) * AWAY
     assert load.round_trip == AWAY
     assert load.worked < waited / 2

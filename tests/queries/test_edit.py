@@ -243,7 +243,7 @@ async def test_an_engine_without_the_input_says_so(mirror: Workspace, agent_jobs
 
 async def test_one_text_at_a_time(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     reader = uni2work_workspace.engines[uni2work.LABEL]
-    nodes = (await reader.nodes([uni2work_db.id(await uni2work_db.job(BAD)) for _ in range(2)])).nodes
+    nodes = (await reader.nodes.read([uni2work_db.id(await uni2work_db.job(BAD)) for _ in range(2)])).nodes
     assert isinstance(plan_selection(reader, nodes[:1], "J", {"edit"}), Plan)
     assert "one node at a time" in str(plan_selection(reader, nodes, "J", {"edit"}))
 

@@ -39,7 +39,7 @@ async def test_a_denied_column_is_named(server: PostgresServer, eternaltwin: str
     )
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     with pytest.raises(DeniedError, match=r"may not read these columns: .*status.* of task"):
-        await reader(workspace).live()
+        await reader(workspace).pages.live()
     await workspace.close()
 
 

@@ -104,7 +104,7 @@ async def test_a_poll_written_between_dry_run_and_commit_makes_it_stale(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, runner: Runner
 ) -> None:
     task = await eternaltwin_db.task(state=STATE, **KIND)
-    versions = {n.id: n.version for n in (await reader(workspace).nodes([eternaltwin_db.id(task)])).nodes}
+    versions = {n.id: n.version for n in (await reader(workspace).nodes.read([eternaltwin_db.id(task)])).nodes}
     assert await runner.tick() == 1
     assert outcomes_of(await do(workspace, "cancel", versions)) == {eternaltwin_db.id(task): STALE}
     assert (await eternaltwin_db.row(task))["revision"] == 4
@@ -138,10 +138,10 @@ class RandomOperator:
     async def _one(self) -> None:
         reader_, action = reader(self.workspace), self.rng.choice(["wake", "cancel", "cancel job", "restart", "delete"])
         if action in ("wake", "cancel"):
-            nodes = (await reader_.live(limit=200)).nodes
+            nodes = (await reader_.pages.live(limit=200)).nodes
             chosen = self.rng.sample(nodes, min(len(nodes), self.rng.randint(1, 6)))
         else:
-            nodes = (await reader_.roots(limit=200)).nodes
+            nodes = (await reader_.pages.roots(limit=200)).nodes
             chosen = self.rng.sample(nodes, 1 if action == "delete" else min(len(nodes), self.rng.randint(1, 3)))
         if not chosen:
             return

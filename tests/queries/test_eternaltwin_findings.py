@@ -11,6 +11,7 @@ import pytest
 
 from queries.contract import detect
 from queries.contract.builtin import builtin
+from queries.read import details
 from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -110,7 +111,7 @@ CASES: dict[str, tuple[list[Make], list[Make], tuple[Make, float] | None]] = {
 
 
 async def found(workspace: Workspace, code: str, **options: Any) -> dict[str, Finding]:
-    findings = await reader(workspace).findings(**options)
+    findings = await reader(workspace).findings.read(**options)
     assert findings.skipped_findings == ()
     return {f.node_id: f for f in findings.findings if f.code == code}
 
@@ -148,7 +149,7 @@ async def test_it_is_about_these_and_not_about_their_neighbours(
 
     assert set(await found(workspace, code, ids=[ids[0], others[0]])) == {ids[0]}
     assert await found(workspace, code, ids=others) == {}
-    detail = await reader(workspace).detail(ids[0])
+    detail = await details.read(reader(workspace), ids[0])
     assert detail is not None
     assert code in {f.code for f in detail.findings}
     assert code in detail.node.findings
@@ -182,7 +183,7 @@ async def test_more_than_asked_for_is_said_to_be_capped(
 ) -> None:
     ids = {eternaltwin_db.id(await CASES[code][0][0](eternaltwin_db, f"Kind{n}")) for n in range(3)}
     for page, capped in ((2, True), (3, False)):
-        findings = await reader(workspace).findings(ids=ids, limit=page)
+        findings = await reader(workspace).findings.read(ids=ids, limit=page)
         assert len([f for f in findings.findings if f.code == code]) == page
         assert (code in findings.capped) == capped
 
@@ -190,7 +191,7 @@ async def test_more_than_asked_for_is_said_to_be_capped(
 async def test_the_worst_come_first_and_then_the_oldest(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     newer, older = [await eternaltwin_db.task(status="Blocked", timer=-age) for age in (100, 1000)]
     leftover = await eternaltwin_db.task(status="Complete", timer=60)
-    findings = await reader(workspace).findings()
+    findings = await reader(workspace).findings.read()
     assert [(f.code, f.node_id) for f in findings.findings] == [
         ("overdue_timer", eternaltwin_db.id(older)),
         ("overdue_timer", eternaltwin_db.id(newer)),
@@ -217,7 +218,7 @@ async def test_a_job_without_tasks(
     assert await found(workspace, "empty_job", ids=[eternaltwin_db.id(full, "job")]) == {}
     again = await opened(eternaltwin, tmp_path, overrides={LABEL: {"empty_job": 30.0}})
     assert set(await found(again, "empty_job")) == {eternaltwin_db.id(old, "job"), eternaltwin_db.id(new, "job")}
-    assert (await reader(again).findings(limit=1)).capped == ("empty_job",)
+    assert (await reader(again).findings.read(limit=1)).capped == ("empty_job",)
     await again.close()
 
 
@@ -296,21 +297,21 @@ async def test_spinning_is_polled_again_and_again_with_the_same_state(
     spinning = await eternaltwin_db.task(state=b"same")
     working = await eternaltwin_db.task(state=b"moves", kind="Working")
     for looks in range(6):
-        assert reader(workspace).sampled_findings() == (), f"after {looks} looks"
-        await reader(workspace).sample()
+        assert reader(workspace).findings.sampled() == (), f"after {looks} looks"
+        await reader(workspace).samples.take()
         await polls(eternaltwin_db)
         await eternaltwin_db.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
-    (finding,) = reader(workspace).sampled_findings()
+    (finding,) = reader(workspace).findings.sampled()
     assert (finding.node_id, finding.code, finding.action) == (eternaltwin_db.id(spinning), "spinning", "cancel")
     assert finding.evidence["changes"] == 5
     assert finding.evidence["grown"] == 5
     assert finding.guard
-    detail = await reader(workspace).detail(eternaltwin_db.id(spinning))
+    detail = await details.read(reader(workspace), eternaltwin_db.id(spinning))
     assert detail is not None
     assert "spinning" in detail.node.findings
     await eternaltwin_db.sql("UPDATE task SET state = 'on'")
-    await reader(workspace).sample()
-    assert reader(workspace).sampled_findings() == ()
+    await reader(workspace).samples.take()
+    assert reader(workspace).findings.sampled() == ()
 
 
 async def test_spinning_has_a_threshold_by_kind(
@@ -319,9 +320,9 @@ async def test_spinning_has_a_threshold_by_kind(
     touchy, _ = await eternaltwin_db.task(kind="Touchy"), await eternaltwin_db.task(kind="Usual")
     workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"Touchy": {"spinning_polls": 2}}})
     for _ in range(3):
-        await reader(workspace).sample()
+        await reader(workspace).samples.take()
         await polls(eternaltwin_db)
-    assert [f.node_id for f in reader(workspace).sampled_findings()] == [eternaltwin_db.id(touchy)]
+    assert [f.node_id for f in reader(workspace).findings.sampled()] == [eternaltwin_db.id(touchy)]
     await workspace.close()
 
 
@@ -338,24 +339,24 @@ async def test_very_many_polls_are_a_rate_without_progress(
     look = reader(workspace)
 
     def there() -> dict[str, Finding]:
-        return {f.node_id: f for f in look.sampled_findings() if f.code == "busy_polling"}
+        return {f.node_id: f for f in look.findings.sampled() if f.code == "busy_polling"}
 
-    assert {f.code for f in (await look.findings()).findings} == set(), "a total says nothing"
-    await look.sample()
+    assert {f.code for f in (await look.findings.read()).findings} == set(), "a total says nothing"
+    await look.samples.take()
     for _ in range(3):
         assert there() == {}
         await eternaltwin_db.sql(
             "UPDATE task SET revision = revision + 1000 WHERE task_id = ANY ($1)", [locked, working, slow]
         )
         await eternaltwin_db.sql("UPDATE task SET state = state || 'x' WHERE task_id = $1", working)
-    await look.sample()
+    await look.samples.take()
     assert set(there()) == {eternaltwin_db.id(locked)}
     finding = there()[eternaltwin_db.id(locked)]
     assert finding.evidence["grown"] == 3000
     assert finding.evidence["per_minute"] >= 60
     assert finding.guard
     await eternaltwin_db.sql("UPDATE task SET state = 'on' WHERE task_id = $1", locked)
-    await look.sample()
+    await look.samples.take()
     assert there() == {}
     assert eternaltwin_db.id(old) not in there()
     await workspace.close()
@@ -378,7 +379,7 @@ async def test_a_poll_in_the_future_hides_neither_a_silent_nor_a_healthy_runner(
     await eternaltwin_db.sql(f"UPDATE task SET polled_at = row({at}, 0)::job_tick WHERE task_id = $1", broken)
 
     async def phase() -> str:
-        return (await look.nodes([RUNNER])).nodes[0].phase
+        return (await look.nodes.read([RUNNER])).nodes[0].phase
 
     assert set(await found(workspace, "runner_silent")) == {RUNNER}
     assert await phase() == "unknown"
@@ -400,12 +401,12 @@ async def test_a_poll_in_the_future_does_not_stall_a_runner_that_goes_on(
         await eternaltwin_db.sql(f"UPDATE task SET polled_at = row('{future}', 0)::job_tick WHERE task_id = $1", broken)
     for write in ("polled_at = row(clock_timestamp(), 1)::job_tick", "revision = revision + 1"):
         for n in range(3):
-            await look.sample()
-            assert n == 0 or "runner_stalled" not in {f.code for f in look.sampled_findings()}, write
+            await look.samples.take()
+            assert n == 0 or "runner_stalled" not in {f.code for f in look.findings.sampled()}, write
             await eternaltwin_db.sql(f"UPDATE task SET {write} WHERE task_id = $1", going)
-    await look.sample()
-    await look.sample()
-    assert "runner_stalled" in {f.code for f in look.sampled_findings()}
+    await look.samples.take()
+    await look.samples.take()
+    assert "runner_stalled" in {f.code for f in look.findings.sampled()}
     await workspace.close()
 
 
@@ -425,8 +426,8 @@ async def test_a_stalled_runner_shows_after_its_time(
     looks = reader(workspace)
 
     async def stalled() -> list[str]:
-        await looks.sample()
-        return [f.node_id for f in looks.sampled_findings() if f.code == "runner_stalled"]
+        await looks.samples.take()
+        return [f.node_id for f in looks.findings.sampled() if f.code == "runner_stalled"]
 
     await eternaltwin_db.task()
     broken = await eternaltwin_db.task(status="Complete")
@@ -452,7 +453,7 @@ async def test_a_large_table_leaves_some_unchecked(
     monkeypatch.setattr(detect, "SMALL_TABLE_BLOCKS", -1)
     overdue = await eternaltwin_db.task(status="Blocked", timer=-100)
     workspace = await opened(eternaltwin, tmp_path)
-    findings = await reader(workspace).findings()
+    findings = await reader(workspace).findings.read()
     assert [(f.node_id, f.code) for f in findings.findings] == [(eternaltwin_db.id(overdue), "overdue_timer")]
     skipped_findings = {u.code: u for u in findings.skipped_findings}
     assert set(skipped_findings) == {"lost_wakeup", "deadlocked", "orphaned_task", "empty_job", "schedule_missed"}
@@ -468,7 +469,7 @@ async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
     server.sql(f"GRANT SELECT ON job, task TO {role}", eternaltwin)
     starved = await eternaltwin_db.task(polled=None, age=HOUR)
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
-    findings = await reader(workspace).findings()
+    findings = await reader(workspace).findings.read()
     assert {(f.node_id, f.code) for f in findings.findings} == {
         (eternaltwin_db.id(starved), "starved"),
         (RUNNER, "runner_silent"),
@@ -500,7 +501,7 @@ async def test_endless_times_do_no_harm(eternaltwin_db: EternaltwinDb, workspace
     assert set(overdue) == {eternaltwin_db.id(i) for i in ids}
     assert {f.since for f in overdue.values()} == {float("-inf")}
     for i in ids:
-        detail = await reader(workspace).detail(eternaltwin_db.id(i))
+        detail = await details.read(reader(workspace), eternaltwin_db.id(i))
         assert detail is not None
         timers = next(s for s in detail.sections if s.name == "timers")
         assert ("-infinity", "always late") in timers.rows

@@ -20,7 +20,7 @@ RUNNER = f"{LABEL}/runner:runner"
 
 
 async def found(workspace: Workspace, **options: Any) -> dict[str, list[Finding]]:
-    findings = await reader(workspace).findings(**options)
+    findings = await reader(workspace).findings.read(**options)
     assert findings.skipped_findings == ()
     codes: dict[str, list[Finding]] = {}
     for finding in findings.findings:
@@ -134,7 +134,7 @@ async def test_in_a_large_table_the_tasks_of_timers_show_the_ticks(
     await ticks(eternaltwin_db)
     await eternaltwin_db.task(polled=1)
     workspace = await opened(eternaltwin, tmp_path)
-    findings = (await reader(workspace).findings()).findings
+    findings = (await reader(workspace).findings.read()).findings
     assert [(f.code, f.node_id) for f in findings] == [("not_polled", eternaltwin_db.id(skipped))]
     await workspace.close()
 
@@ -155,7 +155,7 @@ async def test_overdue_timers_show_that_the_runner_is_down(eternaltwin_db: Etern
 async def test_a_runner_whose_clock_is_behind(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     task = await eternaltwin_db.task(polled=7000, age=9000)
     for n in range(4):
-        await reader(workspace).sample()
+        await reader(workspace).samples.take()
         await eternaltwin_db.sql(
             "UPDATE task SET polled_at = row(now() - interval '1 hour', $2::int4)::job_tick, revision = revision + 1"
             " WHERE task_id = $1", task, n,

@@ -35,18 +35,18 @@ async def test_one_error_of_many_jobs_that_try_again_is_an_incident(
     reader = workspace.engines[name]
 
     async def alike() -> list[str]:
-        return [f.node_id for f in (await reader.findings()).findings if f.code == "failing_alike"]
+        return [f.node_id for f in (await reader.findings.read()).findings if f.code == "failing_alike"]
 
     server.sql(insert.format(error=GATEWAY, many=9), dsn)
     assert await alike() == []
     server.sql(insert.format(error=GATEWAY, many=171), dsn)
     found = await alike()
     assert len(found) == 180
-    incidents = snapshot.incidents(workspace, (await reader.findings()).findings)
+    incidents = snapshot.incidents(workspace, (await reader.findings.read()).findings)
     (incident,) = [i for i in incidents if i.code == "failing_alike"]
     assert (incident.n, incident.action) == (180, None)
     assert incident.sentence.startswith("180 jobs wait for another attempt. They failed with the same error")
-    (asked,) = [f for f in (await reader.findings([found[-1]])).findings if f.code == "failing_alike"]
+    (asked,) = [f for f in (await reader.findings.read([found[-1]])).findings if f.code == "failing_alike"]
     assert asked.node_id == found[-1]
     server.sql(insert.format(error="repeat('error of its own: ' || chr(97 + n % 26), n)", many=200), dsn)
     assert await alike() == [], "fewer than half"

@@ -112,7 +112,7 @@ async def test_hidden_tasks_make_no_empty_job_and_are_not_deleted_with_their_job
     assert "deleted 1 row of task that this role cannot see" in why(dry_run, node)
     await workspace.close()
     workspace = await opened(clerk, tmp_path)
-    found = await reader(workspace).findings()
+    found = await reader(workspace).findings.read()
     assert "empty_job" not in {finding.code for finding in found.findings}
     assert any(each.code == "empty_job" and "absent" in each.why for each in found.skipped_findings)
     await workspace.close()

@@ -18,6 +18,7 @@ from queries.actions.plan import plan_versions
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.contract.spec import Action, Argument
+from queries.read import details
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.records.finding import OPEN
@@ -85,13 +86,13 @@ async def test_a_viewer_sees_everything_and_changes_nothing(
         assert seen.detected.denied == ()
         assert seen.engine.settings == all_.engine.settings
         known = await known_nodes(seen)
-        assert [n.id for n in (await seen.roots()).nodes] == [n.id for n in (await all_.roots()).nodes]
-        assert sum(c.n or 0 for c in await seen.counts()) == sum(c.n or 0 for c in await all_.counts()) > 0
-        assert (await seen.findings()).skipped_findings == (await all_.findings()).skipped_findings
-        await seen.sample()
-        await all_.sample()
+        assert [n.id for n in (await seen.pages.roots()).nodes] == [n.id for n in (await all_.pages.roots()).nodes]
+        assert sum(c.n or 0 for c in await seen.nodes.counts()) == sum(c.n or 0 for c in await all_.nodes.counts()) > 0
+        assert (await seen.findings.read()).skipped_findings == (await all_.findings.read()).skipped_findings
+        await seen.samples.take()
+        await all_.samples.take()
         for node in {node.kind: node for node in known.values()}.values():
-            detail, whole = await seen.detail(node.id), await all_.detail(node.id)
+            detail, whole = await details.read(seen, node.id), await details.read(all_, node.id)
             assert detail is not None
             assert whole is not None
             assert [(s.name, s.scan_required) for s in detail.sections] == [
@@ -113,7 +114,9 @@ async def test_an_operator_can_dry_run_every_action(roles: dict[str, str], name:
     try:
         (reader,) = workspace.engines.values()
         known = await known_nodes(reader)
-        actions = {v.name: v for kind in reader.engine.spec.kinds for v in reader.actions(kind.name) if v.writes}
+        actions = {
+            v.name: v for kind in reader.engine.spec.kinds for v in reader.engine.actions_of(kind.name) if v.writes
+        }
         assert actions
         for action in actions.values():
             seen, arguments = candidates(reader, action, known)
@@ -144,11 +147,13 @@ async def suggested(reader: Reader, action: Action) -> tuple[dict[str, str], dic
     Both are empty if no finding suggests the action with arguments.
     """
     found = [
-        f for f in (await reader.findings()).findings if f.action == action.name and OPEN not in f.arguments.values()
+        f
+        for f in (await reader.findings.read()).findings
+        if f.action == action.name and OPEN not in f.arguments.values()
     ]
     if not found or not found[0].arguments:
         return {}, {}
-    nodes = (await reader.nodes([found[0].node_id])).nodes
+    nodes = (await reader.nodes.read([found[0].node_id])).nodes
     kinds = {a.name: a.type for a in action.arguments}
     given = {k: int(v) if kinds[k] == "int" else v for k, v in found[0].arguments.items()}
     return {node.id: node.version for node in nodes}, {**given, "early": True}
@@ -212,7 +217,7 @@ async def test_the_printed_statements_of_a_viewer_alone_run(
     try:
         (reader,) = workspace.engines.values()
         assert reader.detected.denied == ()
-        await reader.roots()
+        await reader.pages.roots()
         table = f"{quoted(reader.detected.schema)}.{quoted(next(iter(reader.detected.relations)))}"
         with pytest.raises(Exception, match="permission denied"):
             server.sql(f"DELETE FROM {table}", dsn)

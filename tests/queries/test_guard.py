@@ -92,12 +92,12 @@ async def watching(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace]
 async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str, Finding]:
     """Poll until the finding can appear; return the findings with this code."""
     if code == "compute_bound":
-        return {f.node_id: f for f in (await reader(workspace).findings()).findings if f.code == code}
+        return {f.node_id: f for f in (await reader(workspace).findings.read()).findings if f.code == code}
     for _ in range(4):
-        await reader(workspace).sample()
+        await reader(workspace).samples.take()
         await spinner.polled()
-    await reader(workspace).sample()
-    return {f.node_id: f for f in reader(workspace).sampled_findings() if f.code == code}
+    await reader(workspace).samples.take()
+    return {f.node_id: f for f in reader(workspace).findings.sampled() if f.code == code}
 
 
 async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:

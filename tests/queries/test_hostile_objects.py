@@ -24,6 +24,7 @@ from queries.contract import loader
 from queries.contract.builtin import builtin
 from queries.db import transaction
 from queries.db.errors import DatabaseError
+from queries.read import details, search
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.runs import launch
@@ -121,16 +122,16 @@ async def hostile(server: PostgresServer, name: str, placement: str) -> AsyncIte
 async def everything(workspace: Workspace, reader: Reader) -> set[str]:
     """Run every automatic statement and action; return actions that changed rows."""
     known = await known_nodes(reader)
-    await reader.counts()
-    await reader.findings()
-    await reader.sample()
-    await reader.dead()
-    await reader.find("a")
+    await reader.nodes.counts()
+    await reader.findings.read()
+    await reader.samples.take()
+    await reader.pages.dead()
+    await search.find(reader, "a")
     await grants(workspace.database, reader, ["viewer"], ["operator"])
     for node in {node.kind: node for node in known.values()}.values():
-        await reader.detail(node.id)
+        await details.read(reader, node.id)
     changed = set()
-    actions = {v.name: v for kind in reader.engine.spec.kinds for v in reader.actions(kind.name) if v.writes}
+    actions = {v.name: v for kind in reader.engine.spec.kinds for v in reader.engine.actions_of(kind.name) if v.writes}
     for action in actions.values():
         seen, arguments = candidates(reader, action, known)
         dry_run = await perform.dry_run(

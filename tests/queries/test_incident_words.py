@@ -10,7 +10,7 @@ import pytest
 from console.text.spans import text
 from console.text.views.blast_radius import blast_radius as page
 from queries.actions.plan import count_nodes
-from queries.read.reader import NO_RELATED, RELATIONS
+from queries.read.nodes import NO_RELATED, RELATIONS
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Precision
 from tests.queries.builders import opened, reader
@@ -48,7 +48,7 @@ async def test_dead_producers_of_a_node_are_one_incident(server: PostgresServer,
 async def test_a_held_key_says_how_many_jobs_wait(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("solid_queue", filled=True)
     workspace = await opened(dsn, tmp_path)
-    found = {f.code: f.evidence["waiting"] for f in (await reader(workspace, "solid_queue").findings()).findings
+    found = {f.code: f.evidence["waiting"] for f in (await reader(workspace, "solid_queue").findings.read()).findings
              if f.code in ("key_held", "slot_lost")}  # fmt: skip
     assert found == {"key_held": "2 jobs wait", "slot_lost": "2 jobs wait"}
     await workspace.close()

@@ -67,7 +67,7 @@ async def test_each_label_names_its_schema_where_two_hold_the_engine(two_schemas
         "uni2work@archive": "archive",
     }
     for label in workspace.engines:
-        assert [node.id for node in (await workspace.engines[label].nodes([f"{label}/job:5"])).nodes] == [
+        assert [node.id for node in (await workspace.engines[label].nodes.read([f"{label}/job:5"])).nodes] == [
             f"{label}/job:5"
         ]
     await workspace.close()

@@ -64,12 +64,12 @@ async def test_a_read_waits_shortly_and_names_who_is_in_its_way(
     holder = await lock(eternaltwin)
     start = monotonic()
     with pytest.raises(LockedError) as caught:
-        await reader(workspace).counts()
+        await reader(workspace).nodes.counts()
     assert monotonic() - start < READ_SECONDS, "statement_timeout would have ended it as well"
     pid = await holder.fetchval("SELECT pg_backend_pid()")
     assert f"pid {pid} (migrator, role postgres) locks task" in caught.value.line
     await holder.execute("ROLLBACK")
-    assert (await reader(workspace).counts())[0].n == 1
+    assert (await reader(workspace).nodes.counts())[0].n == 1
 
 
 async def test_a_lock_that_is_only_waited_for_names_both(
@@ -82,7 +82,7 @@ async def test_a_lock_that_is_only_waited_for_names_both(
     while not await eternaltwin_db.value("SELECT count(*) FROM pg_locks WHERE pid = $1 AND NOT granted", waiter):
         await asyncio.sleep(0.01)
     with pytest.raises(LockedError) as caught:
-        await reader(workspace).counts()
+        await reader(workspace).nodes.counts()
     assert f"pid {waiter} (migrator, role postgres) waits" in caught.value.line
     assert f"behind pid {holder} (migrator, role postgres)" in caught.value.line
     await first.execute("ROLLBACK")
@@ -99,7 +99,7 @@ async def test_what_a_role_may_not_see_of_the_blocker_names_the_grant(
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     holder = await lock(eternaltwin)
     with pytest.raises(LockedError) as caught:
-        await reader(workspace).counts()
+        await reader(workspace).nodes.counts()
     assert f"pid {holder.get_server_pid()} (migrator, role postgres)" in caught.value.line
     assert f"GRANT pg_monitor TO {role}" in caught.value.line
     await workspace.close()
@@ -113,7 +113,7 @@ async def test_a_prepared_transaction_is_named(own_server: PostgresServer, tmp_p
     own_server.sql("BEGIN; LOCK TABLE task IN ACCESS EXCLUSIVE MODE; PREPARE TRANSACTION 'left over'", dsn)
     workspace = await opened(dsn, tmp_path)
     with pytest.raises(LockedError, match="prepared transaction left over"):
-        await reader(workspace).counts()
+        await reader(workspace).nodes.counts()
     await workspace.close()
 
 
@@ -154,7 +154,7 @@ async def test_an_engine_of_which_nothing_can_be_read_is_an_incident(
     workspace = await opened(dsn, tmp_path)
     workspace.server_findings.settings["table_locked"] = 60.0  # the lock is younger
     holder = await lock(dsn, "LOCK TABLE jobs, agents IN ACCESS EXCLUSIVE MODE")
-    unread = (await reader(workspace, "agent_jobs").findings()).unread
+    unread = (await reader(workspace, "agent_jobs").findings.read()).unread
     problems = await snapshot.server_problems(workspace, (), {"agent_jobs": unread})
     shown = snapshot.incidents(workspace, problems.findings)
     assert [i.code for i in shown] == ["not_read"]

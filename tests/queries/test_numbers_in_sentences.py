@@ -76,7 +76,7 @@ async def read(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Read]:
         server.sql(sql, dsn)
         server.sql("ANALYZE", dsn)
         workspace = await opened(dsn, tmp_path)
-        found = await reader(workspace, engine).findings()
+        found = await reader(workspace, engine).findings.read()
         await workspace.close()
         assert [each for each in found.skipped_findings if each.failed] == []
         return {finding.code: finding for finding in found.findings}

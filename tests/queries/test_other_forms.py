@@ -39,7 +39,7 @@ async def test_another_form_is_recognised(server: PostgresServer, tmp_path: Path
     try:
         assert list(workspace.engines) == [FORMS[name, form][2]]
         assert workspace.declined == ()
-        assert (await workspace.engines[FORMS[name, form][2]].findings()).findings
+        assert (await workspace.engines[FORMS[name, form][2]].findings.read()).findings
     finally:
         await workspace.close()
         server.drop(dsn)

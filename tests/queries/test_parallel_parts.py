@@ -65,7 +65,9 @@ async def test_two_parts_side_by_side(
     profile = {"profile": "mirror" if action == "mark_failed" else "table"} if name == "agent_jobs" else {}
     workspace = await opened(dsn, tmp_path, overrides={name: profile})
     looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
-    ids = [n.id for n in (await looks.live(limit=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
+    ids = [n.id for n in (await looks.pages.live(limit=400)).nodes] + [
+        x.node.id for x in (await looks.pages.dead()).dead_letters
+    ]
     fit = await dry_run_of(workspace, action, ids, arguments, name)
     ids = [id_ for id_, outcome in outcomes_of(fit).items() if outcome is CHANGED][:8]
     dry_run = await dry_run_of(workspace, action, ids, arguments, name)
@@ -156,7 +158,7 @@ async def test_reading_gets_its_turn_between_parts(
 
     async def look() -> None:
         asked.append(len(order))
-        await reader(workspace).live()
+        await reader(workspace).pages.live()
 
     monkeypatch.setattr(Database, "reading", reading)
     monkeypatch.setattr(Database, "writing", writing)

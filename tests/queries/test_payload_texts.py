@@ -170,7 +170,7 @@ async def test_no_action_spells_a_document_in_another_way(
             for node in rng.sample(able, len(able)):
                 if done[action.name] == NODES:
                     break
-                (now,) = (await engine.nodes([node.id])).nodes or (None,)
+                (now,) = (await engine.nodes.read([node.id])).nodes or (None,)
                 if now is None or not engine.availability(action, now).ok:
                     continue
                 before = await documents(connection)

@@ -61,14 +61,14 @@ async def test_rows_follow_the_phase_that_is_declared(server: PostgresServer, tm
             engine = in_schema(engine, now.detected.schema)
             then = Reader(workspace.database, msgspec.structs.replace(now.detected, engine=engine))
             nodes = await known_nodes(now)
-            again = {node.id: node for node in (await then.nodes(nodes)).nodes}
+            again = {node.id: node for node in (await then.nodes.read(nodes)).nodes}
             with_status = [node for node in nodes.values() if node.status in other.single]
             assert bool(with_status) == (name not in WITHOUT_STATUS)
             for node in nodes.values():
                 phase = OTHER if node.status in other.single else node.phase
                 assert (again[node.id].phase, again[node.id].error) == (phase, node.error), node
-            counted = {count.phase: count.n for count in await now.counts() if count.n is not None}
-            counts = {count.phase: count.n for count in await then.counts() if count.n is not None}
+            counted = {count.phase: count.n for count in await now.nodes.counts() if count.n is not None}
+            counts = {count.phase: count.n for count in await then.nodes.counts() if count.n is not None}
             if name not in WITHOUT_STATUS:
                 several = {of for native, some in phases_of(now.engine.spec.statuses).items() for of in some
                            if native not in other.single}  # fmt: skip

@@ -13,6 +13,7 @@ import pytest
 from queries.contract import detect
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
+from queries.read import search
 from queries.workspace import Workspace
 from tests.proof import proof
 from tests.queries import plans
@@ -94,7 +95,7 @@ async def test_the_producers_of_all_executing_jobs_are_read_once(server: Postgre
     server.sql("VACUUM ANALYZE", dsn)
     workspace = await Workspace(dsn, file=tmp_path / "audit_log").open()
     with plans.recorded() as costs:
-        findings = await workspace.engines["oban"].findings()
+        findings = await workspace.engines["oban"].findings.read()
     assert "dead_worker" in {finding.code for finding in findings.findings}
     assert costs["findings/dead_worker"].buffers < 2 * plans.LARGE
     await workspace.close()
@@ -110,7 +111,7 @@ async def test_a_name_that_no_job_has_needs_no_scan(server: PostgresServer, tmp_
     workspace = await Workspace(dsn, file=tmp_path / "audit_log").open()
     for text, found in (("mail", 1), ("a", 0), ("none", 0), ("zz", 0)):
         with plans.recorded() as costs:
-            assert len((await workspace.engines[name].find(text)).nodes) == found
+            assert len((await search.find(workspace.engines[name], text)).nodes) == found
         assert costs["find"].buffers < plans.LARGE
     await workspace.close()
     server.drop(dsn)

@@ -55,7 +55,7 @@ async def test_a_role_without_policies_gets_no_note_about_them(
     await eternaltwin_db.sql(f"{ENABLE}; {SEE}")
     workspace = await opened(eternaltwin, tmp_path)
     assert reader(workspace).detected.policies == ()
-    assert {count.precision for count in await reader(workspace).counts()} == {Precision.EXACT}
+    assert {count.precision for count in await reader(workspace).nodes.counts()} == {Precision.EXACT}
     await workspace.close()
 
 

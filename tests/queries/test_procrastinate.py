@@ -37,7 +37,7 @@ async def test_a_job_that_runs_for_days_is_found_once(
         await connection.execute(insert, lock)
     await connection.execute("UPDATE procrastinate_events SET at = at - interval '3 days' WHERE job_id = 1")
     workspace = await opened(dsn, tmp_path)
-    findings = (await reader(workspace, LABEL).findings()).findings
+    findings = (await reader(workspace, LABEL).findings.read()).findings
     assert {each.code for each in findings if each.node_id == f"{LABEL}/job:1"} == expected
     for each in findings:
         assert (each.action is None) == (each.code in ("running_long", "overdue"))

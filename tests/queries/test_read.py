@@ -13,6 +13,7 @@ import pytest
 
 from queries.contract import detect
 from queries.db.errors import DatabaseError, UnknownIdError
+from queries.read import details, search
 from queries.records.node import Match, Page, Phase, Precision
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -96,13 +97,13 @@ async def test_pages_cover_everything_exactly_once_in_order(
         rng = Random(seed)
         await random_rows(eternaltwin_db, rng, jobs=rng.randint(1, 12), tasks=rng.randint(0, 40))
         pages = [rng.randint(1, 7) for _ in range(5)]
-        roots = await everything(lambda c: reader(small).roots(c, limit=pages[0]))  # noqa: B023
+        roots = await everything(lambda c: reader(small).pages.roots(c, limit=pages[0]))  # noqa: B023
         newest = "SELECT job_id FROM job ORDER BY created_at DESC, job_id DESC"
         assert roots == await ids_of(eternaltwin_db, "job", newest)
-        assert await everything(lambda c: reader(large).roots(c, limit=pages[1])) == sorted(roots)  # noqa: B023
-        live = await everything(lambda c: reader(small).live(c, limit=pages[2]))  # noqa: B023
+        assert await everything(lambda c: reader(large).pages.roots(c, limit=pages[1])) == sorted(roots)  # noqa: B023
+        live = await everything(lambda c: reader(small).pages.live(c, limit=pages[2]))  # noqa: B023
         assert live == await ids_of(eternaltwin_db, "task", LIVE)
-        some = set(await everything(lambda c: reader(large).live(c, limit=pages[3])))  # noqa: B023
+        some = set(await everything(lambda c: reader(large).pages.live(c, limit=pages[3])))  # noqa: B023
         assert some == set(
             await ids_of(
                 eternaltwin_db,
@@ -112,7 +113,7 @@ async def test_pages_cover_everything_exactly_once_in_order(
             )
         )  # fmt: skip
         for job in roots:
-            children = await everything(lambda c: reader(small).children(job, c, limit=pages[4]))  # noqa: B023
+            children = await everything(lambda c: reader(small).pages.children(job, c, limit=pages[4]))  # noqa: B023
             oldest = "SELECT task_id FROM task WHERE job_id = $1 ORDER BY created_at, task_id"
             assert children == await ids_of(eternaltwin_db, "task", oldest, uuid.UUID(job.rpartition(":")[2]))
     await small.close()
@@ -125,7 +126,7 @@ async def test_a_tick_without_a_time_is_no_tick(eternaltwin_db: EternaltwinDb, w
     await eternaltwin_db.sql(
         "UPDATE task SET polled_at = row(NULL, NULL)::job_tick WHERE get_byte(uuid_send(task_id), 0) % 2 = 0"
     )
-    live = await everything(lambda c: reader(workspace).live(c, limit=2))
+    live = await everything(lambda c: reader(workspace).pages.live(c, limit=2))
     assert sorted(live) == await ids_of(eternaltwin_db, "task", "SELECT task_id FROM task ORDER BY task_id")
 
 
@@ -135,12 +136,12 @@ async def test_nodes_have_the_requested_order_and_missing_ones_are_skipped(
     tasks = [await eternaltwin_db.task() for _ in range(3)]
     gone, odd = eternaltwin_db.id(uuid.uuid4()), f"{LABEL}/task:x'; --"
     ids = [eternaltwin_db.id(tasks[2]), gone, odd, eternaltwin_db.id(tasks[0])]
-    page = await reader(workspace).nodes(ids)
+    page = await reader(workspace).nodes.read(ids)
     assert [n.id for n in page.nodes] == [ids[0], ids[3]]
-    assert (await reader(workspace).nodes([])).nodes == ()
-    assert await reader(workspace).detail(gone) is None
-    assert await reader(workspace).detail(odd) is None
-    assert (await reader(workspace).children(eternaltwin_db.id(uuid.uuid4(), "job"))).nodes == ()
+    assert (await reader(workspace).nodes.read([])).nodes == ()
+    assert await details.read(reader(workspace), gone) is None
+    assert await details.read(reader(workspace), odd) is None
+    assert (await reader(workspace).pages.children(eternaltwin_db.id(uuid.uuid4(), "job"))).nodes == ()
 
 
 @both_versions
@@ -149,7 +150,7 @@ async def test_a_node_says_what_is_recorded(eternaltwin_db: EternaltwinDb, works
     task = await eternaltwin_db.task(
         job, status="Blocked", timer=90, polled=30, age=600, revision=12, cpu=1.5, poll=2.25
     )
-    page = await reader(workspace).nodes([eternaltwin_db.id(task), eternaltwin_db.id(job, "job")])
+    page = await reader(workspace).nodes.read([eternaltwin_db.id(task), eternaltwin_db.id(job, "job")])
     node, root = page.nodes
     assert (node.kind, node.title, node.status, node.phase) == ("task", "SendEmail v1", "Blocked", Phase.SCHEDULED)
     assert (node.parent_id, node.job_id, node.revision) == (
@@ -183,7 +184,7 @@ async def test_a_job_has_the_worst_phase_of_its_tasks(
     for status in statuses:
         native = status if status in ("Available", "Complete") else "Blocked"
         await eternaltwin_db.task(job, status=native, timer=60 if status == "Sleeping" else None)
-    assert (await reader(workspace).nodes([eternaltwin_db.id(job, "job")])).nodes[0].phase == phase
+    assert (await reader(workspace).nodes.read([eternaltwin_db.id(job, "job")])).nodes[0].phase == phase
 
 
 # Finding by text
@@ -196,7 +197,7 @@ async def test_find_by_id_and_prefix_and_search_by_kind(eternaltwin_db: Eternalt
     other = await eternaltwin_db.task(kind="Sleep", age=50)
 
     async def find(text: str) -> list[str]:
-        return [n.id for n in (await reader(workspace).find(text)).nodes]
+        return [n.id for n in (await search.find(reader(workspace), text)).nodes]
 
     key = str(task)
     for text in (key, key.upper(), key.replace("-", ""), key[:13], eternaltwin_db.id(task), f"task:{key}"):
@@ -204,11 +205,13 @@ async def test_find_by_id_and_prefix_and_search_by_kind(eternaltwin_db: Eternalt
     assert await find(str(job)) == [eternaltwin_db.id(job, "job")]
     for text in ("%", "_", "\\", "nothing", "-", "'; --", "é", "\x00"[:0] + "zz", key + "0"):
         assert await find(text) == [], text
-        assert (await reader(workspace).search(text)).hits == (), text
-    kinds = await reader(workspace).search("chiveus")
+        assert (await search.find_texts(reader(workspace), text)).hits == (), text
+    kinds = await search.find_texts(reader(workspace), "chiveus")
     assert [(hit.node.id, hit.matched) for hit in kinds.hits] == [(eternaltwin_db.id(task), Match.TITLE)]
-    assert {n.id for n in (await reader(workspace).search("e")).nodes} == {eternaltwin_db.id(i) for i in (task, other)}
-    first = await reader(workspace).search("e", limit=1)
+    assert {n.id for n in (await search.find_texts(reader(workspace), "e")).nodes} == {
+        eternaltwin_db.id(i) for i in (task, other)
+    }
+    first = await search.find_texts(reader(workspace), "e", limit=1)
     assert (len(first.hits), first.capped) == (1, True)
 
 
@@ -225,7 +228,7 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
     await eternaltwin_db.sql("ANALYZE")
     workspace = await opened(eternaltwin, tmp_path)
     node = eternaltwin_db.id(job, "job")
-    page = await reader(workspace).children(node)
+    page = await reader(workspace).pages.children(node)
     assert page.nodes == ()
     assert page.at > 0
     assert page.scan_required is not None
@@ -233,25 +236,25 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
     assert page.scan_required.blocks == 1
     ddl = "CREATE INDEX CONCURRENTLY task__job_id__created_at__idx ON task (job_id, created_at, task_id)"
     assert page.scan_required.ddl == ddl
-    asked = await reader(workspace).children(node, allow_scan=True)
+    asked = await reader(workspace).pages.children(node, allow_scan=True)
     assert [n.id for n in asked.nodes] == [eternaltwin_db.id(task)]
     assert asked.scan_required is None
 
-    root, leaf = (await reader(workspace).nodes([node, eternaltwin_db.id(task)])).nodes
+    root, leaf = (await reader(workspace).nodes.read([node, eternaltwin_db.id(task)])).nodes
     assert (root.title, root.phase, root.cpu, root.revision) == ("job", Phase.UNKNOWN, None, None)
     assert (leaf.status, leaf.phase) == ("Blocked", Phase.SCHEDULED), "it is among the timers that are due first"
     assert leaf.due_at == pytest.approx(leaf.created_at + 600 + 60, abs=30)
     before = "INSERT INTO task_timer SELECT now() - make_interval(secs => n), $1 FROM generate_series(1, 5000) n"
     await eternaltwin_db.sql(before, await eternaltwin_db.task())
-    (leaf,) = (await reader(workspace).nodes([eternaltwin_db.id(task)])).nodes
+    (leaf,) = (await reader(workspace).nodes.read([eternaltwin_db.id(task)])).nodes
     assert (leaf.status, leaf.phase, leaf.due_at) == ("Blocked", Phase.UNKNOWN, None), "it may have one beyond those"
-    detail = await reader(workspace).detail(eternaltwin_db.id(task))
+    detail = await details.read(reader(workspace), eternaltwin_db.id(task))
     assert detail is not None
     assert {s.name for s in detail.sections if s.scan_required} == {"timers"}
 
     await eternaltwin_db.sql("CREATE INDEX ON task (job_id)")
     await workspace.detect()
-    page = await reader(workspace).children(node)
+    page = await reader(workspace).pages.children(node)
     assert [n.id for n in page.nodes] == [eternaltwin_db.id(task)]
     await workspace.close()
 
@@ -260,7 +263,7 @@ async def test_what_would_scan_a_large_table_is_offered_instead(
 
 
 async def counts(workspace: Workspace) -> dict[str, tuple[int | None, Precision]]:
-    return {c.phase.value: (c.n, c.precision) for c in await reader(workspace).counts()}
+    return {c.phase.value: (c.n, c.precision) for c in await reader(workspace).nodes.counts()}
 
 
 @both_versions
@@ -315,7 +318,7 @@ async def test_statistics_that_may_not_be_read_are_none(
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     assert (await counts(workspace))["done"] == (None, Precision.UNKNOWN)
     with pytest.raises(DatabaseError, match="Permission denied for table task"):
-        await reader(workspace).live()
+        await reader(workspace).pages.live()
     await workspace.close()
 
 
@@ -336,7 +339,7 @@ async def test_times_at_the_ends_of_the_range_and_intervals_with_months(
             *(task, end),
         )
         await eternaltwin_db.sql("INSERT INTO task_timer VALUES ($2::text::timestamptz, $1)", task, end)
-    page = await reader(workspace).nodes([*map(eternaltwin_db.id, tasks), eternaltwin_db.id(job, "job")])
+    page = await reader(workspace).nodes.read([*map(eternaltwin_db.id, tasks), eternaltwin_db.id(job, "job")])
     assert [n.due_at for n in page.nodes[:2]] == [math.inf, -math.inf]
     assert [n.changed_at for n in page.nodes[:2]] == [math.inf, -math.inf]
     assert page.nodes[2].due_at == pytest.approx(9224318015999.999)
@@ -347,12 +350,12 @@ async def test_times_at_the_ends_of_the_range_and_intervals_with_months(
     assert page.nodes[4].cpu == pytest.approx(4 * cpu)
     assert page.nodes[4].poll == pytest.approx(4 * 170000000 * year), "more than an interval can hold"
     for node in page.nodes:
-        detail = await reader(workspace).detail(node.id)
+        detail = await details.read(reader(workspace), node.id)
         assert detail is not None
         assert {s.name for s in detail.sections} >= ({"timers", "times"} if node.kind == "task" else {"tasks"})
-    live = await everything(lambda c: reader(workspace).live(c, limit=1))
+    live = await everything(lambda c: reader(workspace).pages.live(c, limit=1))
     assert live == [eternaltwin_db.id(tasks[n]) for n in (1, 3, 2, 0)]
-    assert (await reader(workspace).findings()).skipped_findings == ()
+    assert (await reader(workspace).findings.read()).skipped_findings == ()
 
 
 @pytest.mark.parametrize(
@@ -363,7 +366,7 @@ async def test_the_tasks_of_a_large_job_are_not_summed(
 ) -> None:
     job = await eternaltwin_db.job()
     await eternaltwin_db.tasks([job] * tasks)
-    detail = await reader(workspace).detail(eternaltwin_db.id(job, "job"))
+    detail = await details.read(reader(workspace), eternaltwin_db.id(job, "job"))
     assert detail is not None
     (section,) = (s for s in detail.sections if s.name == "tasks")
     assert [r[:3] for r in section.rows] == [row]
@@ -372,7 +375,7 @@ async def test_the_tasks_of_a_large_job_are_not_summed(
 async def test_of_a_large_state_only_the_beginning_is_sent(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     state = b'{"log":"' + b"\xf0\x9f\x8e\x89" * 2_600_000 + b'"}'
     task = await eternaltwin_db.task(state=state, output=b"")
-    detail = await reader(workspace).detail(eternaltwin_db.id(task))
+    detail = await details.read(reader(workspace), eternaltwin_db.id(task))
     assert detail is not None
     sections = {s.name: s for s in detail.sections}
     assert [*sections] == sorted(sections)
@@ -382,7 +385,7 @@ async def test_of_a_large_state_only_the_beginning_is_sent(eternaltwin_db: Etern
     output = sections["output"].payload
     assert output is not None
     assert (output.head, output.size) == (b"", 0)
-    more = await reader(workspace).detail(eternaltwin_db.id(task), size=1 << 20)
+    more = await details.read(reader(workspace), eternaltwin_db.id(task), size=1 << 20)
     assert more is not None
     assert {len(s.payload.head) for s in more.sections if s.name == "state" and s.payload} == {1 << 20}
 
@@ -390,16 +393,16 @@ async def test_of_a_large_state_only_the_beginning_is_sent(eternaltwin_db: Etern
 async def test_text_that_cannot_be_sent(workspace: Workspace) -> None:
     for text in ("\udcff", "a\0b"):
         with pytest.raises(DatabaseError) as caught:
-            await reader(workspace).find(text)
+            await search.find(reader(workspace), text)
         assert caught.value.code.startswith("22")
-    assert (await reader(workspace).live()).nodes == ()
+    assert (await reader(workspace).pages.live()).nodes == ()
 
 
 async def test_bytes_of_any_kind_and_names_of_any_length(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     raw = bytes(range(256))
     job = await eternaltwin_db.job(state=raw)
     task = await eternaltwin_db.task(job, state=raw, kind="A" * 32, version=4294967295, revision=4294967295)
-    detail = await reader(workspace).detail(eternaltwin_db.id(task))
+    detail = await details.read(reader(workspace), eternaltwin_db.id(task))
     assert detail is not None
     assert detail.node.title == f"{'A' * 32} v4294967295"
     assert {s.payload.head for s in detail.sections if s.payload} == {raw}
@@ -417,12 +420,12 @@ async def test_what_names_nothing_is_said_so(workspace: Workspace) -> None:
 
 async def test_the_runner_is_a_node_too(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     runner = f"{LABEL}/runner:runner"
-    (node,) = (await reader(workspace).nodes([runner])).nodes
+    (node,) = (await reader(workspace).nodes.read([runner])).nodes
     assert (node.phase, node.changed_at) == (Phase.UNKNOWN, None)
     await eternaltwin_db.task(polled=2, status="Complete")
-    (node,) = (await reader(workspace).nodes([runner])).nodes
+    (node,) = (await reader(workspace).nodes.read([runner])).nodes
     assert node.phase == Phase.RUNNING
-    assert await reader(workspace).detail(runner) is not None
+    assert await details.read(reader(workspace), runner) is not None
 
 
 async def test_a_page_names_what_is_stuck_below(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
@@ -430,7 +433,7 @@ async def test_a_page_names_what_is_stuck_below(eternaltwin_db: EternaltwinDb, w
     job = await eternaltwin_db.job(age=7200)
     await eternaltwin_db.task(job, status="Blocked", polled=60, timer=600)
     late = await eternaltwin_db.task(job, status="Blocked", timer=-600)
-    detail = await reader(workspace).detail(eternaltwin_db.id(job, "job"))
+    detail = await details.read(reader(workspace), eternaltwin_db.id(job, "job"))
     assert detail is not None
     assert detail.children is not None
     assert detail.findings == ()

@@ -30,7 +30,7 @@ async def test_no_changes_where_transactions_are_read_only_by_default(
     changed = what.format(database=name, role=role)
     workspace = await opened(dsn, tmp_path)
     overriding = await opened(dsn, tmp_path, override_read_only=True)
-    (action,) = [v for v in reader(workspace).actions("task") if v.name == "wake"]
+    (action,) = [v for v in reader(workspace).engine.actions_of("task") if v.name == "wake"]
     assert reader(workspace).availability(action).ok
 
     server.sql(FORBID.format(what=changed))

@@ -51,7 +51,7 @@ async def jobs(server: PostgresServer, agent_jobs_db: AgentJobsDb, tmp_path: Pat
 
 async def begun(workspace: Workspace, label: str, **arguments: Any) -> Run:
     reader = workspace.engines[label]
-    found = (await reader.dead()).dead_letters
+    found = (await reader.pages.dead()).dead_letters
     plan = await redrive_plan.plan_redrive(workspace, label, found, "test", SETTINGS, "fix deployed", arguments)
     return await runs.begin(workspace, plan)
 
@@ -318,7 +318,7 @@ async def test_what_no_action_revives_is_said(server: PostgresServer, tmp_path: 
     await db.task(2, wake=-10, inbox=['"broken"'])
     workspace = await opened(dsn, tmp_path)
     reader = workspace.engines["estuary"]
-    found = (await reader.dead()).dead_letters
+    found = (await reader.pages.dead()).dead_letters
     assert "no action of this engine revives" in refused(reader, found)
     await workspace.close()
     await db.connection.close()

@@ -13,6 +13,7 @@ from queries.check.prove import Loaded
 from queries.contract import loader, outside, roles
 from queries.contract.detect import detection_queries
 from queries.contract.engine import BrokenEngineError
+from queries.read import search
 from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.outside import HOMEMADE, change, copied
@@ -70,13 +71,13 @@ async def test_one_table_for_each_queue_is_an_engine_each(queues: str, folder: P
         assert workspace.engines.keys() == {"queue.bill", "queue.mail"}
         mail = workspace.engines["queue.mail"]
         assert mail.engine.settings["stale"] == 60.0
-        assert [f.node_id for f in (await mail.findings()).findings] == ["queue.mail/item:4"]
+        assert [f.node_id for f in (await mail.findings.read()).findings] == ["queue.mail/item:4"]
         done = await do(workspace, "release", ["queue.mail/item:4"], label="queue.mail")
         assert [each.outcome for each in done.results] == [Outcome.CHANGED]
         assert {each.table for each in done.changes} == {"mail_work_items"}
-        assert [f.node_id for f in (await mail.findings()).findings] == []
+        assert [f.node_id for f in (await mail.findings.read()).findings] == []
         other = workspace.engines["queue.bill"]
-        assert [f.node_id for f in (await other.findings()).findings] == ["queue.bill/item:4"]
+        assert [f.node_id for f in (await other.findings.read()).findings] == ["queue.bill/item:4"]
     finally:
         await workspace.close()
 
@@ -102,9 +103,9 @@ async def test_a_key_may_have_all_digits_of_its_type(
     try:
         mail = workspace.engines["queue.mail"]
         ids = [f"queue.mail/item:{key}" for key in keys]
-        assert [node.id for node in (await mail.nodes(ids)).nodes] == ids
-        assert [hit.node.id for key in keys for hit in (await mail.find(key)).hits] == ids
-        assert (await mail.nodes(["queue.mail/item:9999999999999999999"])).nodes == ()
+        assert [node.id for node in (await mail.nodes.read(ids)).nodes] == ids
+        assert [hit.node.id for key in keys for hit in (await search.find(mail, key)).hits] == ids
+        assert (await mail.nodes.read(["queue.mail/item:9999999999999999999"])).nodes == ()
     finally:
         await workspace.close()
 

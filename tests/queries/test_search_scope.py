@@ -10,6 +10,7 @@ import pytest
 
 from console.cli.exit_codes import SKIPPED
 from queries.contract.builtin import builtin
+from queries.read import search
 from tests.command import unstick
 from tests.proof import most_in_proof
 from tests.queries.builders import opened, reader
@@ -37,15 +38,15 @@ async def test_values_that_are_too_large_to_search_are_counted(
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
     engine = reader(workspace, name)
-    before = (await engine.search("no such text")).searched
+    before = (await search.find_texts(engine, "no such text")).searched
     connection = await asyncpg.connect(dsn, server_settings={"search_path": "public"})
     await connection.execute("SET session_replication_role = replica")
     changed = (await connection.execute(VALUES[name])).split()[1]
     left = f"without values of more than 64 kB in {changed} of them"
-    assert left in (await engine.search("no such text")).searched
+    assert left in (await search.find_texts(engine, "no such text")).searched
     assert left not in before
-    assert not (await engine.search(IN_LARGE)).hits
-    large = await engine.search(IN_LARGE, large=True)
+    assert not (await search.find_texts(engine, IN_LARGE)).hits
+    large = await search.find_texts(engine, IN_LARGE, large=True)
     assert large.hits
     assert "64 kB" not in large.searched
     if name == "eternaltwin":

@@ -26,9 +26,9 @@ async def test_sentences_can_be_read(server: PostgresServer, tmp_path: Path, nam
     workspace = await opened(dsn, tmp_path)
     try:
         (reader,) = workspace.engines.values()
-        found = (await reader.findings()).findings
+        found = (await reader.findings.read()).findings
         said = [finding.sentence for finding in found]
-        said += [dead.error or "" for dead in (await reader.dead()).dead_letters]
+        said += [dead.error or "" for dead in (await reader.pages.dead()).dead_letters]
         assert len(said) > len(reader.engine.spec.findings)
         assert [text for text in said if WRONG.search(text)] == []
         shown = ["".join(text for text, _ in line) for finding in found for line in evidence(finding, 500)]
@@ -43,7 +43,7 @@ async def test_an_error_that_is_no_json_is_shown_as_it_is(server: PostgresServer
     server.sql("UPDATE solid_queue_failed_executions SET error = 'out of memory'", dsn)
     workspace = await opened(dsn, tmp_path)
     try:
-        dead = (await workspace.engines["solid_queue"].dead()).dead_letters
+        dead = (await workspace.engines["solid_queue"].pages.dead()).dead_letters
         assert {each.error for each in dead} == {"out of memory"}
     finally:
         await workspace.close()

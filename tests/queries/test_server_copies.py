@@ -113,7 +113,9 @@ async def fitting(
     profile = {"profile": "mirror" if action == "mark_failed" else "table"} if name == "agent_jobs" else {}
     workspace = await opened(dsn, folder, overrides={name: profile})
     looks, arguments = reader(workspace, name), ARGUMENTS.get((name, action))
-    ids = [n.id for n in (await looks.live(limit=400)).nodes] + [x.node.id for x in (await looks.dead()).dead_letters]
+    ids = [n.id for n in (await looks.pages.live(limit=400)).nodes] + [
+        x.node.id for x in (await looks.pages.dead()).dead_letters
+    ]
     with monkeypatch.context() as patch:
         patch.setattr(parts, "PART_NODES", 500)
         fit = outcomes_of(await dry_run_of(workspace, action, ids, arguments, name))

@@ -20,6 +20,7 @@ from queries.db.database import SPELLING, Database
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
 from queries.files.statement import Statement
+from queries.read import changes, details, search
 from queries.records.action import DryRun, Outcome
 from queries.records.node import Node
 from queries.runs import launch
@@ -52,23 +53,23 @@ async def everything(workspace: Workspace) -> list[str]:
     """
     answers: dict[str, Any] = {}
     for label, reader in workspace.engines.items():
-        pages = [await reader.roots(), await reader.live()]
+        pages = [await reader.pages.roots(), await reader.pages.live()]
         nodes = {node.id: node for page in pages for node in page.nodes}
-        findings = await reader.findings()
-        dead = await reader.dead()
+        findings = await reader.findings.read()
+        dead = await reader.pages.dead()
         few = [*first_of_each(nodes.values())]
-        changed, source = await reader.changed(0.0, {}, 20)
+        changed, source = await changes.read(reader, 0.0, {}, 20)
         answers[label] = {
             "pages": pages,
-            "counts": await reader.counts(),
+            "counts": await reader.nodes.counts(),
             "findings": sorted(findings.findings, key=lambda each: (each.node_id, each.code)),
             "skipped": [(each.code, each.failed) for each in findings.skipped_findings],
             "dead": dead,
             "changed": [changed, source],
-            "details": [await reader.detail(node.id) for node in few],
-            "children": [await answer_of(reader.children(node.id)) for node in few],
-            "found": [await answer_of(reader.find(re.split("[:/]", node.id)[-1])) for node in few],
-            "searched": [await reader.search(word) for word in ("a", "_", "%", "\\", "'")],
+            "details": [await details.read(reader, node.id) for node in few],
+            "children": [await answer_of(reader.pages.children(node.id)) for node in few],
+            "found": [await answer_of(search.find(reader, re.split("[:/]", node.id)[-1])) for node in few],
+            "searched": [await search.find_texts(reader, word) for word in ("a", "_", "%", "\\", "'")],
         }
     problems = await snapshot.server_problems(workspace, ())
     answers["server"] = [(each.code, each.title) for each in problems.findings]
@@ -124,7 +125,7 @@ async def state(dsn: str) -> dict[str, list[str]]:
 async def first_change(workspace: Workspace) -> DryRun | None:
     """Return the dry run of the first action that changes a node and can be undone."""
     for label, reader in workspace.engines.items():
-        nodes = [*first_of_each([*(await reader.live()).nodes, *(await reader.roots()).nodes])]
+        nodes = [*first_of_each([*(await reader.pages.live()).nodes, *(await reader.pages.roots()).nodes])]
         actions = sorted((a for a in reader.engine.spec.actions if a.undo != "none"), key=lambda a: a.name != "wake")
         for action in actions:
             for node in nodes:

@@ -21,9 +21,9 @@ async def test_a_dead_letter_is_as_severe_as_its_worst_finding(
     workspace = await opened(dsn, tmp_path)
     engine = reader(workspace, name)
     worst: dict[str, int] = {}
-    for finding in (await engine.findings()).findings:
+    for finding in (await engine.findings.read()).findings:
         worst[finding.node_id] = max(finding.severity, worst.get(finding.node_id, 0))
-    severities = {each.node.id: each.severity for each in (await engine.dead()).dead_letters}
+    severities = {each.node.id: each.severity for each in (await engine.pages.dead()).dead_letters}
     both = worst.keys() & severities.keys()
     assert {i: severities[i] for i in both} == {i: worst[i] for i in both}
     await workspace.close()

@@ -60,13 +60,13 @@ async def test_a_finished_job_with_a_failed_execution_is_not_called_failed(
     both = await failed_job(solid_queue, finished="now()")
     failed = await failed_job(solid_queue)
     engine = reader(workspace, LABEL)
-    found = (await engine.findings()).findings
+    found = (await engine.findings.read()).findings
     assert {each.node_id: (each.code, each.action) for each in found} == {
         both: ("finished_and_failed", None),
         failed: ("retries_exhausted", "retry"),
     }
-    assert [each.node.id for each in (await engine.dead()).dead_letters] == [failed]
-    assert {node.id: node.phase for node in (await engine.nodes([both, failed])).nodes} == {
+    assert [each.node.id for each in (await engine.pages.dead()).dead_letters] == [failed]
+    assert {node.id: node.phase for node in (await engine.nodes.read([both, failed])).nodes} == {
         both: "done",
         failed: "failed",
     }

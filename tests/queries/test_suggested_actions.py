@@ -27,9 +27,9 @@ async def test_no_suggested_action_is_refused_for_all_nodes(server: PostgresServ
     workspace = await opened(dsn, tmp_path)
     engine = workspace.engines[name]
     causes: dict[object, list[str]] = {}
-    for finding in (await engine.findings()).findings:
+    for finding in (await engine.findings.read()).findings:
         if finding.action and OPEN not in finding.arguments.values():
-            cause = cause_of(engine.finding_specs[finding.code], finding)
+            cause = cause_of(engine.findings.specs[finding.code], finding)
             causes.setdefault((cause, finding.action, tuple(finding.arguments.items())), []).append(finding.node_id)
     for (_, action, arguments), ids in causes.items():  # type: ignore[misc]
         known = next(
@@ -39,7 +39,7 @@ async def test_no_suggested_action_is_refused_for_all_nodes(server: PostgresServ
         dry = [await dry_run_of(workspace, action, [node_id], said, name) for node_id in ids[:3]]
         possible = (each.for_now or Outcome.REFUSED not in outcomes_of(each).values() for each in dry)
         assert any(possible), (action, dry[0].results)
-        nodes = (await engine.nodes(ids[:3])).nodes
+        nodes = (await engine.nodes.read(ids[:3])).nodes
         answers = [engine.availability(known, node) for node in nodes]
         assert any(answer.ok for answer in answers) or not nodes, (action, answers)
     await workspace.close()
@@ -50,7 +50,7 @@ async def test_a_refused_action_is_not_suggested_and_the_reason_is_said(server: 
     dsn = server.fresh("oban", filled=True)
     workspace = await opened(dsn, tmp_path)
     engine = workspace.engines["oban"]
-    found = (await engine.findings()).findings
+    found = (await engine.findings.read()).findings
     (long,) = {f.node_id: f for f in found if f.code == "executing_long"}.values()
     assert long.action is None
     assert "Oban.cancel_job(" in long.evidence[REFUSED]
@@ -58,7 +58,7 @@ async def test_a_refused_action_is_not_suggested_and_the_reason_is_said(server: 
     assert (incident.action, incident.remedy[:18]) == (None, "Release is refused")
     assert {f.action for f in found if f.code == "dead_worker"} == {"release"}
     server.sql("DELETE FROM oban_producers", dsn)
-    assert {f.action for f in (await engine.findings([long.node_id])).findings} <= {"release", None}
+    assert {f.action for f in (await engine.findings.read([long.node_id])).findings} <= {"release", None}
     await workspace.close()
     server.drop(dsn)
 
@@ -70,7 +70,9 @@ async def test_the_action_that_will_work_is_suggested_instead(server: PostgresSe
     twin = f"UPDATE pgqueuer SET dedupe_key = 'twin' WHERE status = 'failed' OR id = ({queued})"
     server.sql(twin, dsn)
     workspace = await opened(dsn, tmp_path)
-    failed = [f for f in (await workspace.engines["pgqueuer"].findings()).findings if f.code == "retries_exhausted"]
+    failed = [
+        f for f in (await workspace.engines["pgqueuer"].findings.read()).findings if f.code == "retries_exhausted"
+    ]
     assert {f.action for f in failed} == {"delete"}
     assert all("same dedupe key" in f.evidence[REFUSED] for f in failed)
     outcomes = outcomes_of(await dry_run_of(workspace, "delete", [f.node_id for f in failed], {}, "pgqueuer"))
@@ -106,13 +108,13 @@ async def test_each_suggestion_that_refuses_all_its_nodes_is_withdrawn(
     workspace = await opened(dsn, tmp_path)
     suggested = {
         (f.code, f.node_id): f.action
-        for f in (await workspace.engines[name].findings()).findings
+        for f in (await workspace.engines[name].findings.read()).findings
         if f.action and OPEN not in f.arguments.values()
     }
     await workspace.close()
     monkeypatch.setattr("queries.workspace.builtin", lambda: tuple(map(refusing, builtin())))
     workspace = await opened(dsn, tmp_path)
-    left = {(f.code, f.node_id): f for f in (await workspace.engines[name].findings()).findings}
+    left = {(f.code, f.node_id): f for f in (await workspace.engines[name].findings.read()).findings}
     kept = {(code, action) for (code, node), action in suggested.items() if left[code, node].action == action}
     assert kept == NEVER_REFUSED.get(name, set())
     withdrawn = [finding for key, finding in left.items() if key in suggested and (key[0], suggested[key]) not in kept]

@@ -616,7 +616,7 @@ async def test_archive_removes_a_message_from_its_queue(tasker_db: TaskerDb, dat
     }
     assert [f"tasker/message:{ended.queue}/{m['msg_id']}" for m in await tasker_db.messages(ended.queue)] == [good]
     assert await tasker_db.value(f'SELECT count(*) FROM pgmq."a_{ended.queue}"') == 1
-    assert (await tasker_db.reader.nodes([bad, good])).nodes[0].id == good
+    assert (await tasker_db.reader.nodes.read([bad, good])).nodes[0].id == good
 
 
 @both_versions
@@ -842,7 +842,7 @@ async def test_a_node_without_a_current_transition_is_shown_and_refused(tasker_d
         ("skip", tasker_db.step(fine, "check_return")),
     ):
         assert "current" in refusal(await tasker_db.do(action, node), node), action
-    nodes = (await tasker_db.reader.nodes([tasker_db.task(made), tasker_db.step(fine, "check_return")])).nodes
+    nodes = (await tasker_db.reader.nodes.read([tasker_db.task(made), tasker_db.step(fine, "check_return")])).nodes
     assert [(n.status, n.phase) for n in nodes] == [("no current state", "unknown")] * 2
 
 
@@ -855,7 +855,7 @@ async def test_nodes_changed_since_they_were_seen_are_stale(tasker_db: TaskerDb,
         "cancel": tasker_db.task(made),
         "resolve": tasker_db.dead_letter(dead_letter),
     }
-    seen = {v: {n.id: n.version for n in (await tasker_db.reader.nodes([i])).nodes} for v, i in ids.items()}
+    seen = {v: {n.id: n.version for n in (await tasker_db.reader.nodes.read([i])).nodes} for v, i in ids.items()}
     await tasker_db.sql(
         "UPDATE workflow_steps SET updated_at = now() WHERE workflow_step_uuid = $1", made.steps["charge_card"]
     )

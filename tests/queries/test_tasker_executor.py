@@ -147,7 +147,7 @@ async def test_the_detector_writes_dead_letters_and_revived_tasks_run(tasker_db:
     await tasker_db.write(data)
     assert await engine.orchestrator.sweep() == 1
     assert await tasker_db.state(made) == "error"
-    (dead_letter,) = (await tasker_db.reader.dead()).dead_letters
+    (dead_letter,) = (await tasker_db.reader.pages.dead()).dead_letters
     assert (dead_letter.was, dead_letter.is_now) == ("waiting_for_dependencies", "error")
     await tasker_db.do("revive", dead_letter.node.id)
     await tasker_db.do("wake", tasker_db.step(made, "check_return"))
@@ -263,12 +263,12 @@ async def test_random_actions_while_the_engine_runs(tasker_db: TaskerDb, engine:
         for drop in range(20 * DROPS):
             if drop >= DROPS and len({v for v, o in done if o is Outcome.CHANGED}) >= 5:
                 break
-            nodes = [n for n in (await tasker_db.reader.live(limit=500)).nodes if n.kind in ("task", "step")]
-            nodes += [x.node for x in (await tasker_db.reader.dead()).dead_letters]
+            nodes = [n for n in (await tasker_db.reader.pages.live(limit=500)).nodes if n.kind in ("task", "step")]
+            nodes += [x.node for x in (await tasker_db.reader.pages.dead()).dead_letters]
             node = rng.choice(nodes)
             actions = [
                 v
-                for v in tasker_db.reader.actions(node.kind)
+                for v in tasker_db.reader.engine.actions_of(node.kind)
                 if tasker_db.reader.availability(v, node).ok and v.name != "priority"
             ]
             if not actions:

@@ -420,7 +420,7 @@ async def test_ages_and_written_times_are_utc_in_any_server_time_zone(
         )
         hidden = data.task("refund", state="waiting_for_dependencies", ago=3700, steps={"check_return": pending(5000)})
         await tasker_db.write(data)
-        page = await tasker_db.reader.nodes(
+        page = await tasker_db.reader.nodes.read(
             [tasker_db.task(fresh), tasker_db.task(hidden), tasker_db.step(fresh, "check_return")]
         )
         ages = [page.at - (n.changed_at or 0) for n in page.nodes]

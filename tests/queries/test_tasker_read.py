@@ -12,6 +12,7 @@ import pytest
 from console.text import graph
 from queries.check.lab import TIMEOUT_FACTOR
 from queries.contract import loader
+from queries.read import details, search
 from queries.records.action import Outcome
 from queries.records.node import Phase, Precision
 from queries.workspace import Workspace
@@ -71,7 +72,7 @@ async def test_it_is_recognised_by_its_structure_in_any_schema(
     reader = workspace.engines["tasker"]
     assert reader.detected.schema == schema
     assert reader.engine.settings["queue"] == "elsewhere"
-    assert (await reader.roots()).nodes == ()
+    assert (await reader.pages.roots()).nodes == ()
     await workspace.close()
     server.drop(dsn)
 
@@ -170,7 +171,7 @@ async def test_with_and_without_the_summaries_of_later_releases(demo: TaskerDb) 
     for change in ("SELECT 1", "DROP FUNCTION get_task_summaries(uuid[])"):
         await demo.sql(change)
         await demo.workspace.detect()
-        detail = await demo.reader.detail(node)
+        detail = await details.read(demo.reader, node)
         assert detail is not None
         view = next(s for s in detail.sections if s.title == "The engine's view")
         assert view.rows[0][0] == "blocked_by_failures"
@@ -181,9 +182,9 @@ async def test_with_and_without_the_summaries_of_later_releases(demo: TaskerDb) 
 
 async def test_a_section_that_cannot_be_read_does_not_hide_others(demo: TaskerDb) -> None:
     node = next(f.node_id for f in (await demo.findings()).findings if f.code == "blocked_by_failures")
-    whole = await demo.reader.detail(node)
+    whole = await details.read(demo.reader, node)
     await demo.sql("ALTER FUNCTION get_task_summaries(uuid[]) SET search_path = nowhere")
-    part = await demo.reader.detail(node)
+    part = await details.read(demo.reader, node)
     assert whole is not None
     assert part is not None
     assert [s.title for s in part.sections] == [s.title for s in whole.sections]
@@ -196,13 +197,13 @@ async def test_a_section_that_cannot_be_read_does_not_hide_others(demo: TaskerDb
 async def test_a_section_that_times_out_does_not_hide_others(demo: TaskerDb) -> None:
     """The engine's own view of a task with about ten thousand steps takes seconds."""
     node = next(f.node_id for f in (await demo.findings()).findings if f.code == "blocked_by_failures")
-    whole = await demo.reader.detail(node)
+    whole = await details.read(demo.reader, node)
     slow = (await demo.value("SELECT pg_get_functiondef('get_task_summaries'::regproc)")).replace(
         "BEGIN", "BEGIN PERFORM pg_sleep(60);", 1
     )
     assert "pg_sleep" in slow
     await demo.sql(slow)
-    part = await demo.reader.detail(node)
+    part = await details.read(demo.reader, node)
     assert whole is not None
     assert part is not None
     (view,) = (s for s in part.sections if s.scan_required)
@@ -226,9 +227,9 @@ async def test_a_read_only_role(server: PostgresServer, tasker_db: TaskerDb, dat
         reader = workspace.engines["tasker"]
         assert reader.engine.settings["queue"] == "elsewhere"
         assert "privileges" in reader.variant.notes[0]
-        found = await reader.findings()
+        found = await reader.findings.read()
         assert {f.code for f in found.findings} == {"blocked_by_failures", "failed_step"}
-        node = (await reader.nodes([tasker_db.task(made)])).nodes[0]
+        node = (await reader.nodes.read([tasker_db.task(made)])).nodes[0]
         action = reader.engine.action("retry", "task")
         assert action is not None
         said = reader.availability(action, node)
@@ -244,7 +245,7 @@ async def test_a_read_only_role(server: PostgresServer, tasker_db: TaskerDb, dat
 
 async def tree(tasker_db: TaskerDb, parent: str) -> dict[str, Any]:
     """Return nested titles; check that children read by parent and by id are equal."""
-    page = await tasker_db.reader.children(parent)
+    page = await tasker_db.reader.pages.children(parent)
     assert all(n.parent_id == parent for n in page.nodes)
     return {n.title: await tree(tasker_db, n.id) for n in page.nodes}
 
@@ -285,7 +286,7 @@ async def test_a_cycle_neither_blocks_nor_hides_steps(tasker_db: TaskerDb, data:
 
     walk(seen)
     assert sorted(flat) == sorted(made.steps)
-    detail = await tasker_db.reader.detail(tasker_db.step(made, "pack_parcel"))
+    detail = await details.read(tasker_db.reader, tasker_db.step(made, "pack_parcel"))
     assert detail is not None
 
 
@@ -304,11 +305,11 @@ async def test_a_deep_chain_and_a_wide_fan(tasker_db: TaskerDb) -> None:
     for name, last in (("chain", "c119"), ("ladder", "l59")):
         node, depth = tasker_db.step(made[name], last), 0
         while node.startswith("tasker/step:"):
-            node, depth = (await tasker_db.reader.nodes([node])).nodes[0].parent_id or "", depth + 1
+            node, depth = (await tasker_db.reader.nodes.read([node])).nodes[0].parent_id or "", depth + 1
         assert (node, depth) == (tasker_db.task(made[name]), len(made[name].steps))
     seen, cursor = [], None
     while True:
-        page = await tasker_db.reader.children(tasker_db.step(made["fan"], "f"), cursor, 100)
+        page = await tasker_db.reader.pages.children(tasker_db.step(made["fan"], "f"), cursor, 100)
         seen += [n.title for n in page.nodes]
         cursor = page.cursor
         if cursor is None:
@@ -318,7 +319,7 @@ async def test_a_deep_chain_and_a_wide_fan(tasker_db: TaskerDb) -> None:
 
 @both_versions
 async def test_pages_have_no_gaps_and_no_duplicates(demo: TaskerDb) -> None:
-    shops = (await demo.reader.search("fulfil_order")).nodes
+    shops = (await search.find_texts(demo.reader, "fulfil_order")).nodes
     template = next(n.id for n in shops if n.kind == "template")
 
     async def whole(page: Any) -> list[str]:
@@ -331,10 +332,10 @@ async def test_pages_have_no_gaps_and_no_duplicates(demo: TaskerDb) -> None:
                 return seen
 
     pages = {
-        "roots": lambda c, n: demo.reader.roots(c, n),
-        "children": lambda c, n: demo.reader.children(template, c, n),
-        "live": lambda c, n: demo.reader.live(c, n),
-        "dead": lambda c, n: demo.reader.dead(c, n),
+        "roots": lambda c, n: demo.reader.pages.roots(c, n),
+        "children": lambda c, n: demo.reader.pages.children(template, c, n),
+        "live": lambda c, n: demo.reader.pages.live(c, n),
+        "dead": lambda c, n: demo.reader.pages.dead(c, n),
     }
     for name, page in pages.items():
         small, large = await whole(lambda c, p=page: p(c, 3)), await whole(lambda c, p=page: p(c, 500))
@@ -351,7 +352,7 @@ async def test_columns_of_nodes(tasker_db: TaskerDb, data: Data) -> None:
     }
     made = data.task("fulfil_order", ago=30, age=1000, steps=steps, priority=5)
     await tasker_db.write(data)
-    page = await tasker_db.reader.nodes([tasker_db.task(made), *(tasker_db.step(made, s) for s in steps)])
+    page = await tasker_db.reader.nodes.read([tasker_db.task(made), *(tasker_db.step(made, s) for s in steps)])
     task, cart, stock, card = page.nodes
     assert (task.title, task.status, task.phase, task.revision) == (
         "fulfil_order v1.2.0 - 1/6",
@@ -371,7 +372,7 @@ async def test_columns_of_nodes(tasker_db: TaskerDb, data: Data) -> None:
 
 @both_versions
 async def test_counts_live_and_find(demo: TaskerDb) -> None:
-    counts = {c.phase: c for c in await demo.reader.counts()}
+    counts = {c.phase: c for c in await demo.reader.nodes.counts()}
     assert all(c.precision is Precision.EXACT for c in counts.values())
     states = dict(
         await demo.connection.fetch("SELECT to_state, count(*) FROM task_transitions WHERE most_recent GROUP BY 1")
@@ -379,18 +380,18 @@ async def test_counts_live_and_find(demo: TaskerDb) -> None:
     assert counts[Phase.FAILED].n == states["blocked_by_failures"] + states["error"]
     assert counts[Phase.DONE].n == states["complete"] + states["resolved_manually"]
     assert counts[Phase.UNKNOWN].n == 1
-    live = (await demo.reader.live(limit=1000)).nodes
+    live = (await demo.reader.pages.live(limit=1000)).nodes
     assert {n.kind for n in live} == {"task", "step"}
     assert not {n.status for n in live} & {"complete", "cancelled", "resolved_manually"}
     task = next(n for n in live if n.kind == "task")
     key = task.id.partition(":")[2]
     row = await demo.row("SELECT correlation_id::text FROM tasks WHERE task_uuid = $1::uuid", key)
     for text in (task.id, f"task:{key}", key, key.replace("-", "")[:24], row[0], row[0][:13]):
-        assert task.id in [n.id for n in (await demo.reader.find(text)).nodes], text
-    assert {n.kind for n in (await demo.reader.find("odd")).nodes} == {"task"}, "a tag"
-    assert "nightly_report" in {n.title.split()[0] for n in (await demo.reader.search("nightly")).nodes}
-    for read in (demo.reader.find, demo.reader.search):
-        assert (await read("'; DROP TABLE tasks; --")).nodes == ()
+        assert task.id in [n.id for n in (await search.find(demo.reader, text)).nodes], text
+    assert {n.kind for n in (await search.find(demo.reader, "odd")).nodes} == {"task"}, "a tag"
+    assert "nightly_report" in {n.title.split()[0] for n in (await search.find_texts(demo.reader, "nightly")).nodes}
+    for read in (search.find, search.find_texts):
+        assert (await read(demo.reader, "'; DROP TABLE tasks; --")).nodes == ()
 
 
 @both_versions
@@ -417,13 +418,13 @@ async def test_tasks_near_and_far_in_the_index_are_read_alike(tasker_db: TaskerD
                    " WHERE s.workflow_step_uuid = e.to_step_uuid AND s.task_uuid = $1", bare.id)  # fmt: skip
     await tasker_db.sql("DELETE FROM workflow_steps WHERE task_uuid = $1", bare.id)
     ids = [tasker_db.task(made) for made in [*asked, bare]]
-    together = (await tasker_db.reader.nodes(ids)).nodes
-    alone = [(await tasker_db.reader.nodes([i])).nodes[0] for i in ids]
+    together = (await tasker_db.reader.nodes.read(ids)).nodes
+    alone = [(await tasker_db.reader.nodes.read([i])).nodes[0] for i in ids]
     assert together == tuple(alone)
     assert [n.title.split(" - ")[1] for n in together] == ["1/3", "0/3", "0/3", "0/3", "0/0"]
     assert together[1].error == "check_return: no stock"
     assert together[2].due_at is not None
-    live = (await tasker_db.reader.live(limit=5)).nodes
+    live = (await tasker_db.reader.pages.live(limit=5)).nodes
     assert sorted(live, key=lambda n: n.id) == sorted(together, key=lambda n: n.id)
 
 
@@ -477,7 +478,7 @@ async def test_the_demo_has_every_finding(demo: TaskerDb) -> None:
         assert finding.since <= found.at
         again = await demo.findings(finding.node_id)
         assert finding.code in {f.code for f in again.findings}, "a request for one node returns the same"
-        assert await demo.reader.detail(finding.node_id) is not None
+        assert await details.read(demo.reader, finding.node_id) is not None
     statuses = set(await demo.connection.fetchval("SELECT array_agg(DISTINCT resolution_status::text) FROM tasks_dlq"))
     assert statuses == {"pending", "manually_resolved", "permanently_failed", "cancelled"}
 
@@ -575,8 +576,8 @@ async def test_old_failures_of_high_priority_do_not_hide_tasks_of_low_priority(t
     found = await tasker_db.findings()
     assert "blocked_by_failures" in {f.code for f in found.findings if f.node_id == tasker_db.task(stuck)}
     assert "blocked_by_failures" in found.capped
-    assert (Phase.FAILED, Precision.CAPPED) in {(c.phase, c.precision) for c in await tasker_db.reader.counts()}
-    live = [n.id for n in (await tasker_db.reader.live(limit=2)).nodes]
+    assert (Phase.FAILED, Precision.CAPPED) in {(c.phase, c.precision) for c in await tasker_db.reader.nodes.counts()}
+    live = [n.id for n in (await tasker_db.reader.pages.live(limit=2)).nodes]
     assert live == [tasker_db.task(stuck), tasker_db.step(stuck, "check_return")], "the list looks past what failed"
 
 
@@ -609,7 +610,7 @@ async def test_more_failures_than_the_search_limit(
     await tasker_db.write(data)
     await tasker_db.sql(FAILED, number)
     tasker_db.workspace.database.patience = TIMEOUT_FACTOR
-    page = await tasker_db.reader.live(limit=2)
+    page = await tasker_db.reader.pages.live(limit=2)
     assert ("20,000" in page.scope) == truncated
     assert (tasker_db.task(stuck) in {n.id for n in page.nodes}) != truncated
 
@@ -642,7 +643,7 @@ async def test_a_template_s_lifecycle_overrides_the_thresholds(tasker_db: Tasker
         tasker_db.workspace.database.text,
         {"tasker": {"stale_waiting_for_dependencies": 7200.0, "stale_lifetime": 172_800.0}},
     ).open()
-    assert {f.code for f in (await loose.engines["tasker"].findings()).findings} & {"stale_soon"} == set()
+    assert {f.code for f in (await loose.engines["tasker"].findings.read()).findings} & {"stale_soon"} == set()
     await loose.close()
 
 
@@ -694,7 +695,7 @@ async def test_dead_letters_are_ordered_by_severity_and_age_with_folded_errors(t
     circle = data.dead_letter(plain, reason="dependency_cycle_detected", age=30)
     data.dead_letter(data.task("refund", state="error"), decision="cancelled")
     await tasker_db.write(data)
-    dead = await tasker_db.reader.dead()
+    dead = await tasker_db.reader.pages.dead()
     assert [x.node.id for x in dead.dead_letters] == [
         tasker_db.dead_letter(circle),
         *map(tasker_db.dead_letter, dead_letters),
@@ -719,7 +720,7 @@ async def test_dead_letters_of_tasks_in_error_are_found_among_many(tasker_db: Ta
     dead_letters = [data.dead_letter(m, age=900 - n) for n, m in enumerate([*errors[:1], *revived, *errors[1:]])]
     await tasker_db.write(data)
     for page in (1, 2, 3, 4):  # the statement reads twice the page size before all others
-        found = (await tasker_db.reader.findings(limit=page)).findings
+        found = (await tasker_db.reader.findings.read(limit=page)).findings
         expected = [tasker_db.dead_letter(each) for each in (dead_letters[0], *dead_letters[21:])][:page]
         assert [f.node_id for f in found if f.code == "dead_letter"] == expected
     stale = {f.node_id for f in (await tasker_db.findings()).findings if f.code == "stale_dead_letter"}
@@ -728,7 +729,7 @@ async def test_dead_letters_of_tasks_in_error_are_found_among_many(tasker_db: Ta
 
 async def test_an_engine_without_a_dead_letter_queue_has_none(eternaltwin: str, tmp_path: Path) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    assert (await workspace.engines["eternaltwin"].dead()).dead_letters == ()
+    assert (await workspace.engines["eternaltwin"].pages.dead()).dead_letters == ()
     await workspace.close()
 
 
@@ -750,7 +751,7 @@ async def test_the_detail_page_of_a_task_has_graph_critical_path_and_waits(taske
     }
     made = data.task("fulfil_order", state="blocked_by_failures", ago=100, steps=steps)
     await tasker_db.write(data)
-    detail = await tasker_db.reader.detail(tasker_db.task(made))
+    detail = await details.read(tasker_db.reader, tasker_db.task(made))
     drawn = next(s for s in detail.sections if s.title == "Steps")
     assert drawn.drawn == "graph"
     found = graph.steps(drawn.columns, drawn.rows)
@@ -785,7 +786,7 @@ async def test_the_detail_page_of_a_task_has_graph_critical_path_and_waits(taske
     assert [timeline[0][c] for c in ("lane", "state", "phase")] == ["the task", "blocked_by_failures", "failed"]
     failure = next(r for r in timeline if r["lane"] == "book_carrier" and r["state"] == "error")
     assert (failure["waited"], failure["waited_for"]) == (1.0, "for the orchestrator")
-    step = await tasker_db.reader.detail(tasker_db.step(made, "book_carrier"))
+    step = await details.read(tasker_db.reader, tasker_db.step(made, "book_carrier"))
     waits = [(r["state"], r["waited_for"]) for r in section(step, "Timeline")]
     assert ("in_progress", "for a worker") in waits
     assert ("enqueued_as_error_for_orchestration", "for the handler") in waits
@@ -809,7 +810,7 @@ async def test_the_readiness_of_a_step_equals_the_engine_s_for_the_whole_task(ta
     assert {row["dependencies_satisfied"] for row in rows} == {True, False}
     assert {row["ready_for_execution"] for row in rows} == {True, False}
     for row in rows:
-        shown = section(await tasker_db.reader.detail(tasker_db.step(made, row["name"])), "Readiness")[0]
+        shown = section(await details.read(tasker_db.reader, tasker_db.step(made, row["name"])), "Readiness")[0]
         assert {
             k: shown[k] for k in ("state", "ready", "parents_done", "retry_allowed", "next_retry", "last_failure")
         } == {
@@ -845,7 +846,7 @@ async def test_unusual_values(tasker_db: TaskerDb, data: Data) -> None:
             batch,
             stamp,
         )
-        assert len((await tasker_db.reader.nodes([tasker_db.step(made, "deliver_batch")])).nodes) == 1
+        assert len((await tasker_db.reader.nodes.read([tasker_db.step(made, "deliver_batch")])).nodes) == 1
         assert (await tasker_db.findings()).skipped_findings == ()
     for results in (
         "null",
@@ -859,8 +860,8 @@ async def test_unusual_values(tasker_db: TaskerDb, data: Data) -> None:
         await tasker_db.sql(
             "UPDATE workflow_steps SET results = $2::jsonb WHERE workflow_step_uuid = $1", done, results
         )
-        assert await tasker_db.reader.detail(tasker_db.step(made, "render")) is not None
-        assert await tasker_db.reader.detail(tasker_db.task(made)) is not None
+        assert await details.read(tasker_db.reader, tasker_db.step(made, "render")) is not None
+        assert await details.read(tasker_db.reader, tasker_db.task(made)) is not None
     await tasker_db.sql("UPDATE workflow_steps SET attempts = NULL, max_attempts = NULL")
     await tasker_db.sql(
         'UPDATE named_tasks SET configuration = \'{"lifecycle": {"max_steps_in_process_minutes": "soon"}}\''
@@ -873,14 +874,14 @@ async def test_unusual_values(tasker_db: TaskerDb, data: Data) -> None:
     await tasker_db.sql("UPDATE tasks_dlq SET task_snapshot = '[1]', metadata = NULL")
     found = await tasker_db.findings()
     assert found.skipped_findings == ()
-    nodes = await tasker_db.reader.nodes(
+    nodes = await tasker_db.reader.nodes.read(
         [tasker_db.task(made), tasker_db.step(made, "render"), tasker_db.dead_letter(dead_letter)]
     )
     assert nodes.nodes[0].created_at == float("inf")
     assert nodes.nodes[1].max_attempts == 3
-    assert len((await tasker_db.reader.dead()).dead_letters) == 1
+    assert len((await tasker_db.reader.pages.dead()).dead_letters) == 1
     for node in nodes.nodes:
-        assert await tasker_db.reader.detail(node.id) is not None
+        assert await details.read(tasker_db.reader, node.id) is not None
 
 
 @both_versions
@@ -892,7 +893,7 @@ async def test_malformed_ids_return_no_node(tasker_db: TaskerDb, data: Data) -> 
         for k in ("task", "step", "dead_letter", "template", "namespace", "message")
         for v in ("x", "00000000-0000-0000-0000-000000000000", "a/9")
     ]
-    assert (await tasker_db.reader.nodes(odd)).nodes == ()
+    assert (await tasker_db.reader.nodes.read(odd)).nodes == ()
 
 
 def _schema() -> str:

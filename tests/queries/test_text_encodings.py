@@ -14,6 +14,7 @@ from queries.db.database import Database
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
 from queries.files.statement import Statement
+from queries.read import search
 from queries.records.action import Outcome
 from queries.write import audit_log
 from tests.command import unstick
@@ -82,7 +83,7 @@ async def test_a_reason_that_the_database_cannot_hold_is_refused_in_the_dry_run(
         await perform.dry_run(workspace, plan, reason, {})
     assert (await perform.dry_run(workspace, plan, "it is stuck", {})).results
     with pytest.raises(DatabaseError, match="cannot hold this text"):
-        await workspace.engines["eternaltwin"].search(reason)
+        await search.find_texts(workspace.engines["eternaltwin"], reason)
     await workspace.close()
     await eternaltwin_db.connection.close()
     server.drop(dsn)

@@ -73,7 +73,7 @@ def by_tls(dsn: str, port: int, settings: str, host: str = "localhost") -> str:
 async def test_a_certificate_that_is_good_enough(eternaltwin: str, port: int, settings: str, tmp_path: Path) -> None:
     workspace = await Workspace(by_tls(eternaltwin, port, settings), file=tmp_path / "audit_log").open()
     try:
-        assert (await workspace.engines["eternaltwin"].roots()).nodes == ()
+        assert (await workspace.engines["eternaltwin"].pages.roots()).nodes == ()
         server = workspace.server
         assert (server.encrypted, server.tls[:4], server.local) == (True, "TLSv", False)
     finally:

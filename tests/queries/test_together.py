@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from queries.read import details
 from queries.read.reader import Reader
 from queries.records.node import Node, split_id
 from queries.workspace import Workspace
@@ -27,14 +28,14 @@ async def workspace(every_engine: str, tmp_path: Path) -> AsyncIterator[Workspac
 
 async def walked(reader: Reader) -> list[Node]:
     """Return nodes of every kind: roots, children, unfinished, dead and stuck ones."""
-    nodes = list((await reader.roots(limit=30)).nodes)
+    nodes = list((await reader.pages.roots(limit=30)).nodes)
     for node in nodes:  # grows meanwhile
         if node.kind in reader.engine.spec.parents and len(nodes) < 300:
-            below = (await reader.children(node.id, limit=5, allow_scan=True)).nodes
+            below = (await reader.pages.children(node.id, limit=5, allow_scan=True)).nodes
             nodes += [n for n in below if n.id not in {m.id for m in nodes}]
-    nodes += (await reader.live(limit=50)).nodes
-    nodes += [dead_letter.node for dead_letter in (await reader.dead(limit=20)).dead_letters]
-    nodes += (await reader.nodes(f.node_id for f in (await reader.findings()).findings)).nodes
+    nodes += (await reader.pages.live(limit=50)).nodes
+    nodes += [dead_letter.node for dead_letter in (await reader.pages.dead(limit=20)).dead_letters]
+    nodes += (await reader.nodes.read(f.node_id for f in (await reader.findings.read()).findings)).nodes
     return list({n.id: n for n in nodes}.values())
 
 
@@ -79,13 +80,13 @@ async def test_ids_are_full_everywhere(workspace: Workspace, name: str) -> None:
     nodes = await walked(reader)
     assert {n.kind for n in nodes} >= {k.name for k in reader.engine.spec.kinds} - SELDOM
     ids = [i for n in nodes for i in (n.id, n.parent_id, n.job_id) if i is not None]
-    ids += [f.node_id for f in (await reader.findings()).findings]
+    ids += [f.node_id for f in (await reader.findings.read()).findings]
     for id_ in ids:
         label, kind, key = split_id(id_)
         assert (label, bool(key)) == (name, True)
         assert reader.engine.kind(kind), id_
         assert workspace.reader(id_) is reader
-    again = (await reader.nodes(n.id for n in nodes)).nodes
+    again = (await reader.nodes.read(n.id for n in nodes)).nodes
     assert [n.id for n in again] == [n.id for n in nodes], "each id finds its node"
 
 
@@ -133,11 +134,11 @@ async def test_a_key_in_capitals_is_the_same_node_or_none(workspace: Workspace, 
     for node in by_kind.values():
         for other in spelled(node):
             for asked in ([other], [other, node.id], [node.id, other]):
-                read = (await reader.nodes(asked)).nodes
+                read = (await reader.nodes.read(asked)).nodes
                 assert [n.id for n in read] in ([node.id], []), (asked, read)
                 assert read or node.id not in asked
-            alone = (await reader.nodes([other])).nodes
-            detail = await reader.detail(other)
+            alone = (await reader.nodes.read([other])).nodes
+            detail = await details.read(reader, other)
             assert (detail is not None) == bool(alone)
             assert detail is None or detail.node.id == node.id
 
@@ -147,7 +148,7 @@ async def test_a_key_in_capitals_is_the_same_node_or_none(workspace: Workspace, 
                                             ("tasker", "task"), ("uni2work", "cron"), ("uni2work", "job")])  # fmt: skip
 async def test_other_spellings_are_found(workspace: Workspace, name: str, kind: str) -> None:
     node = next(n for n in await walked(workspace.engines[name]) if n.kind == kind and spelled(n))
-    read = [(await workspace.engines[name].nodes([other])).nodes for other in spelled(node)]
+    read = [(await workspace.engines[name].nodes.read([other])).nodes for other in spelled(node)]
     assert [n.id for nodes in read for n in nodes] == [node.id]
 
 

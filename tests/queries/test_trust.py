@@ -85,7 +85,9 @@ async def test_a_table_that_runs_a_stranger_s_function_is_read_but_not_changed(
     for function in ("theirs()", "their_check()", "their_number(int8)"):
         server.sql(f"ALTER FUNCTION {function} OWNER TO {role}", eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
-    assert [n.id for n in (await reader(workspace).nodes([eternaltwin_db.id(task)])).nodes] == [eternaltwin_db.id(task)]
+    assert [n.id for n in (await reader(workspace).nodes.read([eternaltwin_db.id(task)])).nodes] == [
+        eternaltwin_db.id(task)
+    ]
     outcomes = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
     assert role in why(outcomes, eternaltwin_db.id(task))

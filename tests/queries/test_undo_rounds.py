@@ -193,7 +193,7 @@ class Rounds:
         ids = [r[0] for r in await self.connection.fetch(query)] if query else []
         rng.shuffle(ids)
         asked = [f"{self.name}/{kind}:{i}" for i in ids[:40]]
-        found = (await self.reader.nodes(asked)).nodes if asked else ()
+        found = (await self.reader.nodes.read(asked)).nodes if asked else ()
         able = [n for n in found if self.reader.availability(action, n).ok]
         return able[: rng.choice(self.sizes)]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from queries.read import details, search
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.records.finding import Finding
@@ -34,12 +35,12 @@ def local(page: Page) -> list[str]:
 
 
 async def node(workspace: Workspace, node_id: str) -> Node:
-    (found,) = (await reader(workspace).nodes([f"{LABEL}/{node_id}"])).nodes
+    (found,) = (await reader(workspace).nodes.read([f"{LABEL}/{node_id}"])).nodes
     return found
 
 
 async def found(workspace: Workspace, code: str) -> list[Finding]:
-    return [f for f in (await reader(workspace).findings()).findings if f.code == code]
+    return [f for f in (await reader(workspace).findings.read()).findings if f.code == code]
 
 
 async def all_of(workspace: Workspace, parent: str, size: int = 2) -> list[str]:
@@ -47,7 +48,7 @@ async def all_of(workspace: Workspace, parent: str, size: int = 2) -> list[str]:
     ids: list[str] = []
     cursor = None
     while True:
-        page = await reader(workspace).children(f"{LABEL}/{parent}", cursor, size)
+        page = await reader(workspace).pages.children(f"{LABEL}/{parent}", cursor, size)
         ids += local(page)
         cursor = page.cursor
         if cursor is None:
@@ -105,7 +106,7 @@ async def test_detection_in_any_schema_with_optional_parts_missing(
     )
     workspace = await opened(uni2work_db.dsn, tmp_path)
     assert reader(workspace).detected.schema == "app"
-    assert len((await reader(workspace).roots()).nodes) == (2 if "token" in change else 3)
+    assert len((await reader(workspace).pages.roots()).nodes) == (2 if "token" in change else 3)
     await workspace.close()
 
 
@@ -121,7 +122,7 @@ async def test_the_queue_by_holder_and_kind(uni2work_db: Uni2workDb, uni2work_wo
     ]
     held = await uni2work_db.job({"job": "a|b:c/d"}, held=900)
     inconsistent = await uni2work_db.job(held_by=DEAD)
-    assert local(await reader(uni2work_workspace).roots()) == ["queue:all", "crontab:all", "buckets:all"]
+    assert local(await reader(uni2work_workspace).pages.roots()) == ["queue:all", "crontab:all", "buckets:all"]
     assert await all_of(uni2work_workspace, "queue:all", 1) == [f"holder:{DEAD}", "holder:inconsistent", "holder:none"]
     assert await all_of(uni2work_workspace, "holder:none", 1) == ["group:none|a", "group:none|prune-invitations"]
     assert await all_of(uni2work_workspace, "group:none|a", 1) == [f"job:{j}" for j in free[1:]]
@@ -149,18 +150,18 @@ async def test_a_long_queue_is_read_at_its_ends_only(
     assert "3 in the oldest 3" in (await node(workspace, "holder:none")).title
     assert (await node(workspace, "queue:all")).title == "queue - 3+ queued, 1 locked", "the small index finds the lock"
     assert await all_of(workspace, "group:none|send-notification") == [f"job:{j}" for j in jobs[:3]]
-    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).counts()}
+    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).nodes.counts()}
     assert counts[Phase.READY] == (5, Precision.CAPPED)
     assert counts[Phase.DONE] == (None, Precision.UNKNOWN)
-    capped = (await reader(workspace).findings()).capped
+    capped = (await reader(workspace).findings.read()).capped
     assert {"duplicate", "skipped_by_workers", "inconsistent_lock"} <= set(capped), "rows beyond the window may match"
     assert not {"duplicate", "skipped_by_workers", "inconsistent_lock"} & set(
-        (await reader(uni2work_workspace).findings()).capped
+        (await reader(uni2work_workspace).findings.read()).capped
     )
     live: list[str] = []
     cursor = None
     while True:
-        page = await reader(workspace).live(cursor, 2)
+        page = await reader(workspace).pages.live(cursor, 2)
         live += local(page)
         cursor = page.cursor
         if cursor is None:
@@ -174,7 +175,7 @@ async def test_cron_by_time_or_by_id(uni2work_db: Uni2workDb, uni2work_workspace
     assert await all_of(uni2work_workspace, "crontab:all", 1) == [f"cron:{e}" for e in (new, middle, old)]
     assert (await node(uni2work_workspace, f"cron:{old}")).title == 'x {"n": 900}'
     assert (await node(uni2work_workspace, "crontab:all")).title == "cron - 3 last executions"
-    page = await reader(uni2work_workspace).children(f"{LABEL}/crontab:all")
+    page = await reader(uni2work_workspace).pages.children(f"{LABEL}/crontab:all")
     assert page.cursor is None
 
 
@@ -203,10 +204,10 @@ async def test_find(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> N
         ("9" * 40, set()),
         ("%", set()),
     ):
-        assert ids <= set(local(await reader(uni2work_workspace).find(text))), text
-        assert ids or not local(await reader(uni2work_workspace).find(text)), text
+        assert ids <= set(local(await search.find(reader(uni2work_workspace), text))), text
+        assert ids or not local(await search.find(reader(uni2work_workspace), text)), text
     for text, ids in (("ÄPFEL", {f"job:{job}"}), ("prune", {f"cron:{entry}"}), ("no such thing", set())):
-        assert set(local(await reader(uni2work_workspace).search(text))) == ids, text
+        assert set(local(await search.find_texts(reader(uni2work_workspace), text))) == ids, text
 
 
 # Findings
@@ -217,7 +218,7 @@ async def test_a_healthy_queue_has_no_findings(uni2work_db: Uni2workDb, uni2work
     await uni2work_db.job({"job": "x"}, held=200, held_by=LIVE, age=200)
     await uni2work_db.cron(PRUNE, age=1e7)
     await uni2work_db.bucket("a", 1)
-    assert (await reader(uni2work_workspace).findings()).findings == ()
+    assert (await reader(uni2work_workspace).findings.read()).findings == ()
 
 
 @both_versions
@@ -299,12 +300,12 @@ async def test_a_flapping_job_is_cancelled_despite_new_locks(
     """Each lock makes the version stale, but the guard compares only the content."""
     job = await uni2work_db.job({"job": "flaps"})
     for holder in (LIVE, None, LIVE, None, LIVE, None):
-        await reader(uni2work_workspace).sample()
+        await reader(uni2work_workspace).samples.take()
         await uni2work_db.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now()", holder)
         if holder is None:
             await uni2work_db.sql("UPDATE queued_job SET lock_time = NULL")
-    await reader(uni2work_workspace).sample()
-    (finding,) = [f for f in reader(uni2work_workspace).sampled_findings() if f.code == "flapping"]
+    await reader(uni2work_workspace).samples.take()
+    (finding,) = [f for f in reader(uni2work_workspace).findings.sampled() if f.code == "flapping"]
     assert (finding.node_id, finding.action) == (uni2work_db.id(job), "cancel")
     dry_run = await dry_run_of(uni2work_workspace, "cancel", {uni2work_db.id(job): finding.guard}, label=LABEL)
     assert outcomes_of(dry_run) == {uni2work_db.id(job): Outcome.CHANGED}
@@ -336,7 +337,7 @@ async def test_inconsistent_locks(
     assert finding.node_id == uni2work_db.id(job)
     assert finding.evidence["there"].startswith(f"{keep} ")
     assert finding.evidence["missing"] == missing
-    assert [c.n for c in await reader(uni2work_workspace).counts() if c.phase == Phase.UNKNOWN] == [1]
+    assert [c.n for c in await reader(uni2work_workspace).nodes.counts() if c.phase == Phase.UNKNOWN] == [1]
 
 
 async def test_cron_is_overdue_only_with_a_configured_period(uni2work_db: Uni2workDb, tmp_path: Path) -> None:
@@ -369,7 +370,7 @@ async def test_the_first_buckets_by_name_are_searched(uni2work_db: Uni2workDb, t
     for ident in "abc":
         await uni2work_db.bucket(ident, -1)
     workspace = await opened(uni2work_db.dsn, tmp_path, overrides={LABEL: {"head": 2}})
-    read = await reader(workspace).findings()
+    read = await reader(workspace).findings.read()
     assert [f.node_id for f in read.findings if f.code == "throttled"] == [f"{LABEL}/bucket:{b}" for b in "ab"]
     assert read.capped == ("throttled",)
     assert (await node(workspace, "buckets:all")).title == "token buckets - 2+"
@@ -404,9 +405,9 @@ async def test_all_duplicates_but_one_are_cancelled(uni2work_db: Uni2workDb, uni
 async def test_flapping_is_found_by_repeated_samples(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     flapping, still = await uni2work_db.job(), await uni2work_db.job({"job": "x"}, held=5)
     one = reader(uni2work_workspace)
-    await one.sample()
+    await one.samples.take()
     for turn in range(3):
-        assert one.sampled_findings() == (), turn
+        assert one.findings.sampled() == (), turn
         if turn % 2:
             await uni2work_db.sql(
                 "UPDATE queued_job SET lock_instance = NULL, lock_time = NULL WHERE id = $1", flapping
@@ -415,12 +416,12 @@ async def test_flapping_is_found_by_repeated_samples(uni2work_db: Uni2workDb, un
             await uni2work_db.sql(
                 "UPDATE queued_job SET lock_instance = $2, lock_time = now() WHERE id = $1", flapping, LIVE
             )
-        await one.sample()
-    (finding,) = one.sampled_findings()
+        await one.samples.take()
+    (finding,) = one.findings.sampled()
     assert finding.node_id == uni2work_db.id(flapping)
     assert finding.evidence["changes"] == 3
     assert len(finding.evidence["timeline"].split()) == 3
-    detail = await one.detail(uni2work_db.id(flapping))
+    detail = await details.read(one, uni2work_db.id(flapping))
     assert detail is not None
     assert "flapping" in detail.node.findings
     (locks,) = [s for s in detail.sections if s.title == "Locks seen by unstick"]
@@ -464,10 +465,10 @@ async def test_content_of_every_shape(uni2work_db: Uni2workDb, uni2work_workspac
         uni2work_db.id(jobs[n]) for n in ("empty name", "long", "control")
     }
     for j in jobs.values():
-        detail = await reader(uni2work_workspace).detail(uni2work_db.id(j))
+        detail = await details.read(reader(uni2work_workspace), uni2work_db.id(j))
         assert detail is not None
     for e in entries:
-        assert await reader(uni2work_workspace).detail(uni2work_db.id(e, "cron")) is not None
+        assert await details.read(reader(uni2work_workspace), uni2work_db.id(e, "cron")) is not None
 
 
 @both_versions
@@ -483,12 +484,12 @@ async def test_times_outside_the_usual_range(uni2work_db: Uni2workDb, uni2work_w
         f"UPDATE token_bucket SET last_access = '{time}'"
     )
     look = reader(uni2work_workspace)
-    await look.findings()
-    await look.live()
-    await look.sample()
+    await look.findings.read()
+    await look.pages.live()
+    await look.samples.take()
     for key in (f"job:{one}", f"job:{two}", f"holder:{DEAD}", "queue:all", "crontab:all"):
-        assert await look.detail(f"{LABEL}/{key}") is not None
-    assert await look.detail(node_id) is not None
+        assert await details.read(look, f"{LABEL}/{key}") is not None
+    assert await details.read(look, node_id) is not None
 
 
 async def test_malformed_ids_return_no_node(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
@@ -503,7 +504,7 @@ async def test_malformed_ids_return_no_node(uni2work_db: Uni2workDb, uni2work_wo
         "group:|",
         "bucket:x",
     ]
-    assert (await reader(uni2work_workspace).nodes([f"{LABEL}/{i}" for i in ids])).nodes == ()
+    assert (await reader(uni2work_workspace).nodes.read([f"{LABEL}/{i}" for i in ids])).nodes == ()
 
 
 @pytest.fixture
@@ -518,7 +519,7 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[tuple[st
 async def test_the_demo_has_every_finding(demo: tuple[str, Workspace]) -> None:
     _, workspace = demo
     look = reader(workspace)
-    codes = {f.code for f in (await look.findings()).findings}
+    codes = {f.code for f in (await look.findings.read()).findings}
     # no_workers excludes skipped_by_workers; cron_overdue needs a configured period; flapping needs several samples.
     # test_uni2work_incidents.py has the last three; the drills have long_queue and sequence_behind.
     other = {"no_workers", "cron_overdue", "flapping", "long_queue", "overdue", "schedule_missed", "impossible_times"}
@@ -547,6 +548,6 @@ async def test_a_finding_is_searched_only_among_nodes_of_its_kinds(
         ([], set()),
     ):
         with plans.recorded() as costs:
-            found = await reader(uni2work_workspace).findings(f"{LABEL}/{i}" for i in ids)
+            found = await reader(uni2work_workspace).findings.read(f"{LABEL}/{i}" for i in ids)
         assert {name.partition("/")[2].partition(".")[0] for name in costs if name.startswith("findings/")} == codes
         assert found.skipped_findings == ()

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from queries.read import details
 from queries.records.action import DryRun, Outcome, Outcomes
 from queries.runs import launch
 from queries.workspace import Workspace
@@ -526,11 +527,13 @@ async def test_without_the_optional_parts(uni2work_db: Uni2workDb, uni2work_work
     await uni2work_workspace.detect()
     reader = uni2work_workspace.engines[LABEL]
     job, entry = await plain(uni2work_db), await uni2work_db.cron(PRUNE)
-    assert [n.id for n in (await reader.roots()).nodes] == [f"{LABEL}/queue:all", f"{LABEL}/crontab:all"]
-    page = await reader.nodes([uni2work_db.id(job), uni2work_db.id("x", "bucket"), uni2work_db.id("all", "buckets")])
+    assert [n.id for n in (await reader.pages.roots()).nodes] == [f"{LABEL}/queue:all", f"{LABEL}/crontab:all"]
+    page = await reader.nodes.read(
+        [uni2work_db.id(job), uni2work_db.id("x", "bucket"), uni2work_db.id("all", "buckets")]
+    )
     assert [n.id for n in page.nodes] == [uni2work_db.id(job)]
-    assert {u.code for u in (await reader.findings()).skipped_findings} == {"throttled", "cron_job_waiting"}
-    detail = await reader.detail(uni2work_db.id(job))
+    assert {u.code for u in (await reader.findings.read()).skipped_findings} == {"throttled", "cron_job_waiting"}
+    detail = await details.read(reader, uni2work_db.id(job))
     assert detail is not None
     for action, node in (("skip", uni2work_db.id(job)), ("run_now", uni2work_db.id(entry, "cron"))):
         outcomes = await do(uni2work_workspace, action, [node], {}, LABEL)
@@ -576,7 +579,7 @@ async def test_instances_may_be_text(uni2work_db: Uni2workDb, uni2work_workspace
     assert outcomes_of(await do(uni2work_workspace, "run_now", [uni2work_db.id(entry, "cron")], {}, LABEL)) == {
         uni2work_db.id(entry, "cron"): CHANGED
     }
-    assert (await uni2work_workspace.engines[LABEL].findings()).skipped_findings == ()
+    assert (await uni2work_workspace.engines[LABEL].findings.read()).skipped_findings == ()
 
 
 async def test_a_role_without_privileges_is_denied(

@@ -346,13 +346,13 @@ async def pick(workspace: Workspace, rng: Random) -> tuple[str, Node]:
     look = workspace.engines[LABEL]
     branch = rng.choice(["queue", "queue", "queue", "crontab", "buckets", "holders"])
     if branch == "queue":
-        nodes = (await look.live(limit=30)).nodes
+        nodes = (await look.pages.live(limit=30)).nodes
     else:
-        nodes = (await look.children(f"{LABEL}/{'queue' if branch == 'holders' else branch}:all")).nodes
+        nodes = (await look.pages.children(f"{LABEL}/{'queue' if branch == 'holders' else branch}:all")).nodes
     if not nodes:
         return "", None  # type: ignore[return-value]
     node = rng.choice(nodes)
-    actions = [v.name for v in look.actions(node.kind) if look.availability(v).ok]
+    actions = [v.name for v in look.engine.actions_of(node.kind) if look.availability(v).ok]
     return (rng.choice(actions), node) if actions else ("", node)
 
 

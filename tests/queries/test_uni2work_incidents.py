@@ -100,7 +100,7 @@ async def test_times_ahead_of_the_clock(uni2work_db: Uni2workDb, uni2work_worksp
     assert {f.node_id for f in other.findings} == ids
     assert [f.action for f in other.findings if f.node_id == uni2work_db.id(entry, "cron")] == ["forget"]
     for node_id in (*ids, bucket):
-        again = await reader(uni2work_workspace, LABEL).findings([node_id])
+        again = await reader(uni2work_workspace, LABEL).findings.read([node_id])
         assert [(f.node_id, f.code) for f in again.findings] == [(node_id, "time_ahead")]
 
 

@@ -334,7 +334,7 @@ async def test_a_locked_node_does_not_change_the_copies_of_the_others(tasker_db:
     free, other = held(data, 7200), held(data, 7200)
     await tasker_db.write(data)
     nodes = [tasker_db.step(made, "reserve_stock") for made in (free, other)]
-    versions = {n.id: n.version for n in (await tasker_db.reader.nodes(nodes)).nodes}
+    versions = {n.id: n.version for n in (await tasker_db.reader.nodes.read(nodes)).nodes}
     dry_run = await tasker_db.dry_run("release", *nodes)
     assert versions == dry_run.versions
     async with tasker_db.connection.transaction():
@@ -465,13 +465,13 @@ async def test_a_job_of_a_dead_worker_is_ended(
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
     engine = workspace.engines[name]
-    ids = sorted({f.node_id for f in (await engine.findings()).findings if f.code == code})
+    ids = sorted({f.node_id for f in (await engine.findings.read()).findings if f.code == code})
     assert ids
     first, *others = ids
     dry_run = await dry_run_of(workspace, action, [first], {}, name)
     assert owner_of(dry_run, first).verdict is DEAD
     assert outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)) == {first: CHANGED}
-    (node,) = (await engine.nodes([first])).nodes
+    (node,) = (await engine.nodes.read([first])).nodes
     assert (node.phase, node.owner) in {(Phase.FAILED, None), (Phase.CANCELLED, node.owner)}
     seen = await dry_run_of(workspace, action, others, {}, name)
     server.sql(meanwhile, dsn)
@@ -489,7 +489,7 @@ async def test_the_slot_of_an_ended_job_is_free(server: PostgresServer, tmp_path
     ids = [node.id for node in known if node.status == "claimed"]
     done = await launch.commit(workspace, await dry_run_of(workspace, "mark_failed", ids, {}, "solid_queue"), OPERATOR)
     assert set(outcomes_of(done).values()) == {CHANGED}
-    assert {n.phase for n in (await engine.nodes(ids)).nodes} == {Phase.FAILED}
+    assert {n.phase for n in (await engine.nodes.read(ids)).nodes} == {Phase.FAILED}
     signalled = "UPDATE solid_queue_semaphores SET value = value WHERE key = 'BillJob/1' AND value = 1"
     assert server.sql(signalled, dsn) == "UPDATE 1"
     node = min(n.id for n in known if n.status == "blocked" and "BillJob" in n.title)
@@ -524,11 +524,11 @@ async def test_a_producer_of_the_same_node_is_a_sign_of_life(server: PostgresSer
     workspace = await opened(dsn, tmp_path)
     engine = workspace.engines["oban"]
     jobs = [node.id for node in (await known_nodes(engine)).values() if node.status == "executing"]
-    assert "dead_worker" not in {f.code for f in (await engine.findings()).findings}
+    assert "dead_worker" not in {f.code for f in (await engine.findings.read()).findings}
     lives = await dry_run_of(workspace, "release", jobs, {}, "oban")
     assert set(outcomes_of(lives).values()) == {REFUSED}
     server.sql("UPDATE oban_producers SET updated_at = updated_at - interval '1 hour'", dsn)
-    assert "dead_worker" in {f.code for f in (await engine.findings()).findings}
+    assert "dead_worker" in {f.code for f in (await engine.findings.read()).findings}
     assert set(outcomes_of(await dry_run_of(workspace, "cancel", jobs, {}, "oban")).values()) == {CHANGED}
     await workspace.close()
     server.drop(dsn)
@@ -551,7 +551,7 @@ async def test_another_job_of_the_worker_is_a_sign_of_life(server: PostgresServe
     done = outcomes_of(await launch.commit(workspace, dead, OPERATOR))
     assert set(done.values()) == {STALE, REFUSED}
     assert list(done.values()).count(REFUSED) == 20, "those that were not dry-run"
-    (found, *_) = [f for f in (await engine.findings()).findings if f.code == "locked_by_a_dead_worker"]
+    (found, *_) = [f for f in (await engine.findings.read()).findings if f.code == "locked_by_a_dead_worker"]
     assert "but beats for other jobs" in found.sentence
     await workspace.close()
     server.drop(dsn)

@@ -77,6 +77,7 @@ class Shrinking:
     def __init__(self, keys: list[int]) -> None:
         self.keys = keys
         self.limits: list[int] = []
+        self.pages = self
 
     async def dead(self, cursor: str | None, limit: int) -> DeadLetters:
         self.limits.append(limit)

@@ -35,6 +35,7 @@ class Table:
 
     def __init__(self) -> None:
         self.keys: list[int] = []
+        self.pages = self.nodes = self
 
     async def roots(self, cursor: str | None, limit: int) -> Page:
         start = 0 if cursor is None else bisect_right(self.keys, int(cursor))
@@ -42,7 +43,7 @@ class Table:
         after = str(keys[-1]) if len(keys) == SIZE else None
         return Page(nodes=tuple(node(key) for key in keys), at=1.0, cursor=after)
 
-    async def nodes(self, ids: list[str]) -> Page:
+    async def read(self, ids: list[str]) -> Page:
         return Page(nodes=tuple(node(key) for key in self.keys if node(key).id in ids), at=1.0)
 
     class engine:  # noqa: N801

@@ -17,6 +17,10 @@ MAC = "16:ba:2a:e3:8c:00:04:0f"
 class Engine:
     """An engine with two kinds of nodes."""
 
+    @property
+    def ids(self) -> Engine:
+        return self
+
     def owns(self, node_id: str) -> bool:
         return node_id.startswith(("shop/task:", "shop/group:"))
 

@@ -224,7 +224,7 @@ class GenuineEngine:
             server.sql(f"DROP OWNED BY {name}; DROP ROLE {name}", self.dsn)
 
     async def _silent(self, workspace: Workspace) -> None:
-        found = [await reader(workspace, self.label).findings(), await workspace.server_findings.findings()]
+        found = [await reader(workspace, self.label).findings.read(), await workspace.server_findings.findings()]
         said = [(each.code, each.sentence) for findings in found for each in findings.findings]
         assert said == [], said
 
@@ -232,7 +232,7 @@ class GenuineEngine:
         """Wait for a finding about a node."""
 
         async def find() -> Finding | None:
-            found = (await reader(workspace, self.label).findings()).findings
+            found = (await reader(workspace, self.label).findings.read()).findings
             return next((f for f in found if (f.code, f.node_id) == (code, f"{self.label}/{node}")), None)
 
         return await self.workers.until(self.dsn, find, lambda found: found is not None)
@@ -265,7 +265,7 @@ class OperatedEngine(GenuineEngine):
     async def codes(self) -> dict[str, set[str]]:
         """Return the codes of the findings by node."""
         found: dict[str, set[str]] = {}
-        for finding in (await reader(self.workspace, self.label).findings()).findings:
+        for finding in (await reader(self.workspace, self.label).findings.read()).findings:
             found.setdefault(finding.node_id, set()).add(finding.code)
         return found
 

@@ -247,7 +247,7 @@ async def test_used_up_retries_are_found_and_retried_and_deleted(genuine: Genuin
         await genuine.until(each, "failed")
     found = await genuine.until_found(workspace, "retries_exhausted", f"job:{job}")
     assert (found.evidence["error"], found.evidence["task"]) == ("no such mailbox", "fail")
-    dead = (await reader(workspace, LABEL).dead()).dead_letters
+    dead = (await reader(workspace, LABEL).pages.dead()).dead_letters
     assert [each.node.id for each in dead] == [f"{LABEL}/job:{each}" for each in (job, other)]
     genuine.gate.open()
     await genuine.act(workspace, "retry", f"job:{job}")
@@ -299,7 +299,7 @@ async def test_a_task_that_no_worker_serves_is_found(genuine: Genuine, console: 
     await genuine.worker("hold_lonely")
     for each in (lonely, served):
         await genuine.until(each, "gone")
-    assert (await reader(workspace, LABEL).findings()).findings == ()
+    assert (await reader(workspace, LABEL).findings.read()).findings == ()
 
 
 async def test_a_queue_whose_job_was_deleted_while_it_ran_is_released(genuine: Genuine, console: Opener) -> None:

@@ -134,8 +134,8 @@ async def test_a_discarded_job_is_retried(oban: Oban, gate: Gate) -> None:
     job = await oban.enqueue("Fail", gate)
     oban.start()
     await oban.becomes(job, "discarded")
-    assert [dead.node.id for dead in (await oban.workspace.engines[ENGINE].dead()).dead_letters] == [job]
-    (dead,) = (await oban.workspace.engines[ENGINE].dead()).dead_letters
+    assert [dead.node.id for dead in (await oban.workspace.engines[ENGINE].pages.dead()).dead_letters] == [job]
+    (dead,) = (await oban.workspace.engines[ENGINE].pages.dead()).dead_letters
     assert "no such mailbox" in dead.error
     assert (await oban.codes())[job] == {"retries_exhausted"}
     gate.open()
@@ -222,12 +222,12 @@ async def test_the_tables_of_the_elixir_edition_are_recognised(database: str, tm
     workspace = await opened(database, tmp_path, patience=PATIENCE)
     try:
         engine = workspace.engines[ENGINE]
-        found = {finding.code: finding.node_id for finding in (await engine.findings()).findings}
+        found = {finding.code: finding.node_id for finding in (await engine.findings.read()).findings}
         assert {"executing_long", "retries_exhausted"} <= found.keys()
-        (dead,) = (await engine.dead()).dead_letters
+        (dead,) = (await engine.pages.dead()).dead_letters
         assert "oops" in dead.error
         job = found["executing_long"]
         assert outcomes_of(await do(workspace, "release", [job], label=ENGINE)) == {job: Outcome.CHANGED}
-        assert [node.id for node in (await engine.roots()).nodes] == [DEFAULT]
+        assert [node.id for node in (await engine.pages.roots()).nodes] == [DEFAULT]
     finally:
         await workspace.close()

@@ -137,7 +137,7 @@ async def test_a_job_of_a_killed_worker_is_marked_failed_and_retried(genuine: Ge
     await genuine.until_found(impatient, "locked_by_a_dead_worker", f"job:{job}")
     await genuine.act(impatient, "mark_failed", f"job:{job}")
     assert [held.id for held in await genuine.queries.list_failed_jobs()] == [job]
-    (dead,) = (await reader(impatient, LABEL).dead()).dead_letters
+    (dead,) = (await reader(impatient, LABEL).pages.dead()).dead_letters
     assert dead.node.id == f"{LABEL}/job:{job}"
     genuine.gate.open()
     await genuine.worker("hold")
@@ -219,12 +219,14 @@ async def test_an_entrypoint_that_no_worker_serves_is_found(genuine: Genuine, pa
     await genuine.until(served, "picked")
     found = await genuine.until_found(patient, "entrypoint_not_served", "entrypoint:lonely")
     assert found.evidence["workers"] == "One worker runs other jobs"
-    codes = {f.node_id for f in (await reader(patient, LABEL).findings()).findings if f.code == "entrypoint_not_served"}
+    codes = {
+        f.node_id for f in (await reader(patient, LABEL).findings.read()).findings if f.code == "entrypoint_not_served"
+    }
     assert codes == {f"{LABEL}/entrypoint:lonely"}
     genuine.gate.open()
     await genuine.worker("lonely")
     await genuine.until(lonely, "successful")
-    assert (await reader(patient, LABEL).findings()).findings == ()
+    assert (await reader(patient, LABEL).findings.read()).findings == ()
 
 
 async def test_a_slot_that_a_manual_change_has_kept_is_given_back(genuine: Genuine, patient: Workspace) -> None:

@@ -134,7 +134,7 @@ async def test_a_job_of_a_removed_worker_is_marked_failed_and_retried(genuine: G
     found = await genuine.until_found(impatient, "locked_by_a_dead_worker", f"job:{job}")
     assert "removed" in found.evidence["worker"]
     await genuine.act(impatient, "mark_failed", f"job:{job}")
-    (dead,) = (await reader(impatient, LABEL).dead()).dead_letters
+    (dead,) = (await reader(impatient, LABEL).pages.dead()).dead_letters
     assert dead.node.id == f"{LABEL}/job:{job}"
     genuine.gate.open()
     await genuine.listening()
@@ -188,7 +188,7 @@ async def test_a_job_that_blocks_its_lock_is_woken_or_cancelled(genuine: Genuine
     for job in (head, other):
         found = await genuine.until_found(patient, "blocked_by_a_scheduled_job", f"job:{job}")
         assert found.action == "wake"
-    nodes = (await reader(patient, LABEL).nodes([f"{LABEL}/job:{job}" for job in (head, behind)])).nodes
+    nodes = (await reader(patient, LABEL).nodes.read([f"{LABEL}/job:{job}" for job in (head, behind)])).nodes
     assert [str(node.phase) for node in nodes] == ["scheduled", "blocked"]
     await genuine.act(patient, "wake", f"job:{head}")
     await genuine.until(head, "succeeded")
@@ -206,12 +206,12 @@ async def test_a_queue_that_no_worker_serves_is_found(genuine: Genuine, patient:
     await genuine.until(served, "doing")
     found = await genuine.until_found(patient, "queue_not_served", "queue:lonely")
     assert "alive" in found.evidence["workers"]
-    codes = {f.node_id for f in (await reader(patient, LABEL).findings()).findings if f.code == "queue_not_served"}
+    codes = {f.node_id for f in (await reader(patient, LABEL).findings.read()).findings if f.code == "queue_not_served"}
     assert codes == {f"{LABEL}/queue:lonely"}
     genuine.gate.open()
     await genuine.listening("lonely")
     await genuine.until(lonely, "succeeded")
-    assert (await reader(patient, LABEL).findings()).findings == ()
+    assert (await reader(patient, LABEL).findings.read()).findings == ()
 
 
 async def test_only_one_job_may_wait_with_a_queueing_lock(genuine: Genuine, patient: Workspace) -> None:

@@ -199,7 +199,7 @@ async def test_a_failed_job_is_retried(queue: SolidQueue, gate: Gate, job: str) 
             " INSERT INTO solid_queue_failed_executions (job_id, error, created_at) SELECT job_id, '{}', now() FROM c"
         )
     await queue.becomes(node, "failed")
-    assert [dead.node.id for dead in (await queue.workspace.engines[ENGINE].dead()).dead_letters] == [node]
+    assert [dead.node.id for dead in (await queue.workspace.engines[ENGINE].pages.dead()).dead_letters] == [node]
     assert "retries_exhausted" in (await queue.codes())[node]
     gate.open()
     assert await queue.do("retry", node) == Outcome.CHANGED
@@ -255,7 +255,7 @@ async def test_an_overdue_job_says_that_no_dispatcher_lives(queue: SolidQueue, g
     await queue.connection.execute(
         "UPDATE solid_queue_scheduled_executions SET scheduled_at = created_at - interval '1 hour'"
     )
-    (finding,) = (await queue.workspace.engines[ENGINE].findings()).findings
+    (finding,) = (await queue.workspace.engines[ENGINE].findings.read()).findings
     assert (finding.node_id, finding.code) == (job, "overdue")
     assert finding.evidence["dispatchers"].startswith("No dispatcher")
     queue.start()

@@ -64,13 +64,13 @@ async def _of_jobs(screen: MainScreen, reader: Reader, targets: Sequence[Node], 
     None if the targets have such an action themselves.
     """
     names = screen.host.keys.actions[key]
-    if any(action.name in names for node in targets for action in reader.actions(node.kind)):
+    if any(action.name in names for node in targets for action in reader.engine.actions_of(node.kind)):
         return None
     ids = {node.job_id for node in targets if node.job_id and node.id.startswith(f"{reader.label}/")}
     if not 0 < len(ids) <= JOBS_OFFERED:
         return None
     try:
-        jobs = (await reader.nodes(sorted(ids))).nodes
+        jobs = (await reader.nodes.read(sorted(ids))).nodes
     except DatabaseError as error:
         screen.session.failed(error)
         return None

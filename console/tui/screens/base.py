@@ -303,7 +303,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         reader = self.session.reader(node.id) if node else None
         if node is None or reader is None:
             return []
-        of_kind = {action.name: action for action in reader.actions(node.kind)}
+        of_kind = {action.name: action for action in reader.engine.actions_of(node.kind)}
         pairs = [
             (key, of_kind[name]) for key, names in self.host.keys.actions.items() for name in names if name in of_kind
         ]

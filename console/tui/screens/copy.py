@@ -86,8 +86,8 @@ def _of_node(session: Session, node: Node) -> list[CopyChoice]:
         texts.append(CopyChoice(title="why stuck", text=sentences))
     reader = session.reader(node.id)
     if reader is not None:
-        actions = [action for action in reader.actions(node.kind) if action.writes]
-        for action in reader.actions(node.kind):
+        actions = [action for action in reader.engine.actions_of(node.kind) if action.writes]
+        for action in reader.engine.actions_of(node.kind):
             texts += command_choices(action.title, action.commands(node.id))
         texts += [
             CopyChoice(title=f"SQL of {action.title}", text=statements(reader.engine, action)) for action in actions

@@ -17,7 +17,8 @@ from console.tui.keymap import Key
 from console.tui.screens.text_screen import TextScreen
 from console.tui.widgets.line_view import LineView
 from queries.contract.server_spec import LABEL
-from queries.read.reader import PAYLOAD_HEAD_BYTES
+from queries.read import details
+from queries.read.details import PAYLOAD_HEAD_BYTES
 from queries.records.audit import AuditLogEntry
 from queries.records.detail import Detail
 from queries.records.node import Node
@@ -54,7 +55,7 @@ class DetailScreen(TextScreen):
         workspace = self.session.workspace
         if reader is None or workspace is None:
             return
-        detail = await reader.detail(self._node.id, self._bytes)
+        detail = await details.read(reader, self._node.id, self._bytes)
         self._gone = detail is None
         if detail is not None:
             self._detail, self._node = detail, detail.node

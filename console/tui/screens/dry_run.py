@@ -193,7 +193,7 @@ class DryRunDialog(Dialog[DryRun | Back]):
         watched = {
             r.id: dry_run.versions[r.id] for r in dry_run.results[:WATCHED_NODES] if r.outcome is Outcome.CHANGED
         }
-        now = {node.id: node.version for node in (await reader.nodes(watched)).nodes}
+        now = {node.id: node.version for node in (await reader.nodes.read(watched)).nodes}
         gone = watched.keys() - now.keys()
         # Only the server can compare a guard token; the commit does it.
         stale = [i for i, was in watched.items() if i in now and now[i] != was and not guard_token.is_token(was)]
@@ -269,7 +269,7 @@ class DryRunDialog(Dialog[DryRun | Back]):
         ids = list(self._versions) if self._seen else []
         try:
             for start in range(0, len(ids) if reader else 0, 500):
-                page = await reader.nodes(ids[start : start + 500])  # type: ignore[union-attr]
+                page = await reader.nodes.read(ids[start : start + 500])  # type: ignore[union-attr]
                 self._versions |= self.session.findings.guards(self._plan.action.name, page.nodes)
         except DatabaseError as error:
             self._failed(error)

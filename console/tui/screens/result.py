@@ -131,7 +131,7 @@ class ResultDialog(Dialog[str | Again]):
         reader = None if self._plan is None else self.session.engines.get(self._plan.label)
         if follow is None or reader is None or not follow.active:
             return
-        page = await reader.nodes(follow.waiting)
+        page = await reader.nodes.read(follow.waiting)
         follow.put({node.id: node for node in page.nodes}, page.at)
         self._renew_next()
 

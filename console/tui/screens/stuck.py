@@ -35,7 +35,7 @@ from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.actions.plan import count_nodes
 from queries.read.incidents import by_schemas, ordered
-from queries.read.reader import NODES_AT_ONCE
+from queries.read.nodes import NODES_AT_ONCE
 from queries.records.action import Proof
 from queries.records.finding import Incident
 from queries.records.node import Node, split_id
@@ -198,7 +198,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         if not readers:
             return
         database = next(iter(readers.values())).database
-        pages = await database.together(*(reader.nodes(ids[label]) for label, reader in readers.items()))
+        pages = await database.together(*(reader.nodes.read(ids[label]) for label, reader in readers.items()))
         nodes = {node.id: node for page in pages for node in page.nodes}
         self._node_of.update(nodes)
         self._gone |= {id_ for label in readers for id_ in ids[label]}

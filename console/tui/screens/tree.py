@@ -27,7 +27,7 @@ from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
 from queries.contract import engine_options
 from queries.db.errors import attempting
-from queries.read.reader import PAGE_NODES
+from queries.read.nodes import PAGE_NODES
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
@@ -421,7 +421,7 @@ class TreeScreen(ListScreen):
 
     async def _reveal(self, node_list: NodeList, node: Node) -> None:
         if node.parent_id is None and node.job_id is not None:  # in no tree, such as a dead letter: show its job
-            page = await self.session.engines[node.engine].nodes([node.job_id])
+            page = await self.session.engines[node.engine].nodes.read([node.job_id])
             node = next(iter(page.nodes), node)
         self._seeking = True
         exists = await node_list.reveal(node, self._continue)

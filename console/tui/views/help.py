@@ -18,7 +18,8 @@ from console.tui import keymap
 from console.tui.help_context import HelpContext
 from console.tui.keymap import Keys
 from queries.contract.spec import Action, FindingSpec
-from queries.read.reader import FINDING_NODES, Reader
+from queries.read.findings import FINDING_NODES
+from queries.read.reader import Reader
 from queries.read.sentence import without_values
 from queries.records.action import Proof
 from queries.records.finding import SkippedFinding

@@ -285,7 +285,7 @@ async def test_the_mark_of_an_idle_task_is_the_same_in_every_time_zone(
     )
     workspace = await opened(estuary, tmp_path)
     held, idle = await estuary_db.task(wake=-900, beat=301), await estuary_db.task(wake=60)
-    nodes = (await workspace.engines[LABEL].nodes([estuary_db.id(held), estuary_db.id(idle)])).nodes
+    nodes = (await workspace.engines[LABEL].nodes.read([estuary_db.id(held), estuary_db.id(idle)])).nodes
     assert [n.status for n in nodes] == ["reclaimable", "sleeping"]
     assert (await apply(workspace, "release", held))[0] is CHANGED
     assert (await apply(workspace, "wake", idle))[0] is CHANGED
@@ -294,7 +294,7 @@ async def test_the_mark_of_an_idle_task_is_the_same_in_every_time_zone(
         assert (await apply(workspace, "send", task, message=SHARD))[0] is CHANGED
         after = await estuary_db.row(task)
         assert (len(after["inbox"]), after["inbox_next"]) == (1, None)
-    assert (await workspace.engines[LABEL].findings()).skipped_findings == ()
+    assert (await workspace.engines[LABEL].findings.read()).skipped_findings == ()
     await workspace.close()
 
 

@@ -39,18 +39,20 @@ def executor(connection: Any, **options: Any) -> Executor:
 async def test_there_is_one_of_every_finding_and_of_every_state(demo: tuple[EstuaryDb, Workspace]) -> None:
     estuary_db, workspace = demo
     r = reader(workspace, LABEL)
-    found = {f.code for f in (await r.findings()).findings}
+    found = {f.code for f in (await r.findings.read()).findings}
     # The demo's executors have free slots, its clocks agree, and its rows are as the engine writes them.
     absent = {"slots_in_use", "overdue", "created_ahead", "due_far_ahead", "dependency_cycle", "long_poll"}
     assert found == {f.code for f in r.engine.spec.findings if not f.sample} - absent
-    statuses = {n.status for n in (await r.live(None, 1000)).nodes}
+    statuses = {n.status for n in (await r.pages.live(None, 1000)).nodes}
     assert statuses == {s.native for s in r.engine.spec.statuses}
     worker = Simulation(estuary_db.connection, Random(1))
     for _ in range(8):
         await worker.tick()
-        await r.sample()
-    assert {f.code for f in (await r.findings()).findings} == found, "what is stuck stays stuck while executors work"
-    hot = next(w for w in r._finding_samples.values() if w.spec.code == "hot_loop")
+        await r.samples.take()
+    assert {f.code for f in (await r.findings.read()).findings} == found, (
+        "what is stuck stays stuck while executors work"
+    )
+    hot = next(w for w in r.samples._findings if w.spec.code == "hot_loop")
     assert max(node.changes for node in hot._nodes.values()) >= 1
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from queries.read import details
 from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
@@ -56,7 +57,7 @@ UNDECODABLE: list[tuple[int, Any]] = [
 async def codes(workspace: Workspace) -> dict[str, set[str]]:
     """Return the codes of findings about messages, by node."""
     found: dict[str, set[str]] = {}
-    for finding in (await reader(workspace, LABEL).findings()).findings:
+    for finding in (await reader(workspace, LABEL).findings.read()).findings:
         if finding.code in ("undecodable_message", "unrecognised_message"):
             found.setdefault(finding.node_id, set()).add(finding.code)
     return found
@@ -75,9 +76,9 @@ async def test_a_message_that_the_type_decodes_is_no_finding_and_no_dead_letter(
         await estuary_db.task(type_, wake=-900, beat=301, inbox=[(ZERO, message)]) for type_, message in DECODABLE
     ]
     assert await codes(workspace) == {}
-    assert (await reader(workspace, LABEL).dead()).dead_letters == ()
+    assert (await reader(workspace, LABEL).pages.dead()).dead_letters == ()
     for task in failing:
-        detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
+        detail = await details.read(reader(workspace, LABEL), estuary_db.id(task))
         assert detail is not None
         (inbox,) = [s for s in detail.sections if s.name == "inbox"]
         assert inbox.rows[0][inbox.columns.index("check")] == "decodable", await estuary_db.row(task)
@@ -97,9 +98,11 @@ async def test_an_unlisted_message_is_poison_only_on_a_task_that_was_seen_failin
         i: {"undecodable_message"} for i in failing
     }
     r = reader(workspace, LABEL)
-    assert {dead_letter.node.id for dead_letter in (await r.dead()).dead_letters} == failing
+    assert {dead_letter.node.id for dead_letter in (await r.pages.dead()).dead_letters} == failing
     found = {
-        f.node_id: f for f in (await r.findings()).findings if f.code in ("undecodable_message", "unrecognised_message")
+        f.node_id: f
+        for f in (await r.findings.read()).findings
+        if f.code in ("undecodable_message", "unrecognised_message")
     }
     assert {found[i].action for i in quiet} == {None}
 
@@ -235,7 +238,7 @@ async def test_two_operators_drop_one_message_once(estuary_db: EstuaryDb, worksp
     """Two operators act on one finding; the next message must stay."""
     good = sent(SHARD)
     task = await estuary_db.task(wake=-900, beat=301, inbox=[good, '"undecodable_message"', good])
-    found = (await reader(workspace, LABEL).findings([estuary_db.id(task)])).findings
+    found = (await reader(workspace, LABEL).findings.read([estuary_db.id(task)])).findings
     (finding,) = [f for f in found if f.action == "drop"]
     arguments = {"position": int(finding.arguments["position"]), "digest": finding.arguments["digest"]}
     assert arguments == {"position": 2, "digest": digest('"undecodable_message"')}
@@ -278,10 +281,10 @@ async def test_the_guards_are_in_the_statement_itself(
     """Run only the change section, without the refusals before it."""
     task = await estuary_db.task(wake=-9, inbox=[(ZERO, SHARD), '"undecodable_message"'])
     r = reader(workspace, LABEL)
-    (node,) = (await r.nodes([estuary_db.id(task)])).nodes
+    (node,) = (await r.nodes.read([estuary_db.id(task)])).nodes
     (change,) = r.engine.actions["drop"]["change"]
     values = {
-        "ids": [r.local(node.id)],
+        "ids": [r.ids.local(node.id)],
         "versions": [node.version],
         "args": json.dumps({"position": 2, "digest": digest('"undecodable_message"'), **given}),
         "settings": json.dumps(r.engine.settings),
@@ -322,7 +325,7 @@ async def test_delete_knows_the_owners_of_ids(
     task = await owned(estuary_db, type_, insert)
     outcome, because = await apply(workspace, "delete", task)
     assert (outcome, "owned" in because) == (REFUSED, True)
-    detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
+    detail = await details.read(reader(workspace, LABEL), estuary_db.id(task))
     assert detail is not None
     assert [s.rows[0][2] for s in detail.sections if s.name == "pointers"] == ["no foreign key"]
     free = await estuary_db.task(type_)
@@ -397,7 +400,7 @@ async def test_a_table_of_a_role_that_is_not_trusted_is_not_read(
     task = await estuary_db.task(2)
     outcome, because = await apply(workspace, "delete", task)
     assert (outcome, "not trusted" in because) == (REFUSED, True)
-    assert await reader(workspace, LABEL).detail(estuary_db.id(task)) is not None
+    assert await details.read(reader(workspace, LABEL), estuary_db.id(task)) is not None
     assert not await estuary_db.value("SELECT is_called FROM calls")
     assert (await apply(workspace, "delete", task, owned=True))[0] is CHANGED
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from queries.read import samples
+from queries.read import details, samples
 from queries.records.detail import DRAWN
 from queries.records.finding import Finding
 from queries.workspace import Workspace
@@ -107,12 +107,12 @@ async def test_each_finding_is_found_at_the_rows_that_have_it(estuary_db: Estuar
         for code, columns in POSITIVE
         if code != "type_not_served"
     }
-    found = (await reader(workspace, LABEL).findings()).findings
+    found = (await reader(workspace, LABEL).findings.read()).findings
     assert {(f.code, f.node_id) for f in found} >= expected
     assert {f.code for f in found} - {"type_not_served"} == {code for code, _ in expected}
     for finding in found:
         assert "?" not in finding.sentence, finding.sentence
-    one = (await reader(workspace, LABEL).findings([i for _, i in expected])).findings
+    one = (await reader(workspace, LABEL).findings.read([i for _, i in expected])).findings
     assert {(f.code, f.node_id) for f in one} >= expected, "the same for given ids"
 
 
@@ -124,18 +124,18 @@ async def test_a_type_without_executor_is_reported_once(
     second = await estuary_db.task(**columns)
     await estuary_db.task(2, wake=-5, beat=1)  # another type's process is at work
     r = reader(workspace, LABEL)
-    found = [f for f in (await r.findings()).findings if f.code == code]
+    found = [f for f in (await r.findings.read()).findings if f.code == code]
     assert [f.node_id for f in found] == [estuary_db.id(first)]
     assert found[0].evidence["waiting"] == 2
-    assert [f.code for f in (await r.findings([estuary_db.id(second)])).findings] == [code]
+    assert [f.code for f in (await r.findings.read([estuary_db.id(second)])).findings] == [code]
     await estuary_db.task(columns["type_"], wake=-900, beat=20)
-    assert not [f for f in (await r.findings()).findings if f.code == code], "one of the type is being polled"
+    assert not [f for f in (await r.findings.read()).findings if f.code == code], "one of the type is being polled"
 
 
 @both_versions
 async def test_no_finding_at_rows_that_have_it_not(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     beside = [(code, estuary_db.id(await estuary_db.task(**columns))) for code, columns in NEGATIVE]
-    found = {(f.code, f.node_id) for f in (await reader(workspace, LABEL).findings()).findings}
+    found = {(f.code, f.node_id) for f in (await reader(workspace, LABEL).findings.read()).findings}
     assert found.isdisjoint(beside)
     await estuary_db.sql("DELETE FROM tasks")
 
@@ -143,7 +143,7 @@ async def test_no_finding_at_rows_that_have_it_not(estuary_db: EstuaryDb, worksp
 async def test_a_task_with_children_or_a_live_parent_is_not_alone(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     parent = await estuary_db.task(32767, state=WAITING)
     await estuary_db.task(32767, parent=parent, wake=60)
-    assert (await reader(workspace, LABEL).findings()).findings == ()
+    assert (await reader(workspace, LABEL).findings.read()).findings == ()
 
 
 async def test_thresholds_and_types_are_the_operators(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ async def test_thresholds_and_types_are_the_operators(estuary_db: EstuaryDb, est
         ("missing_child", await estuary_db.task(77, state={"children": 1})),
         ("missing_parent", await estuary_db.task(77, parent=GHOST)),
     }
-    found = (await reader(workspace, LABEL).findings()).findings
+    found = (await reader(workspace, LABEL).findings.read()).findings
     assert {(f.code, f.node_id) for f in found} == {(code, estuary_db.id(task)) for code, task in expected}
     await workspace.close()
 
@@ -182,11 +182,11 @@ async def test_findings_survive_any_json(estuary_db: EstuaryDb, workspace: Works
     bad = [estuary_db.id(await estuary_db.task(wake=-1, inbox=[text])) for text in odd[4:]]
     waiting = await estuary_db.task(32767, state=r'{"Waiting": {"pending": 1, "x": "\u0000", "y": 1e99999}}')
     r = reader(workspace, LABEL)
-    found = (await r.findings()).findings
+    found = (await r.findings.read()).findings
     assert {f.node_id for f in found if f.code == "undecodable_message"} == set(bad)
     assert {f.node_id for f in found if f.code == "missing_child"} == {estuary_db.id(waiting)}
     for node_id in (*good, *bad, estuary_db.id(waiting)):
-        assert await r.detail(node_id) is not None
+        assert await details.read(r, node_id) is not None
 
 
 # Findings of several samples
@@ -194,8 +194,8 @@ async def test_findings_survive_any_json(estuary_db: EstuaryDb, workspace: Works
 
 async def looks(workspace: Workspace) -> tuple[Finding, ...]:
     r = reader(workspace, LABEL)
-    await r.sample()
-    return r.sampled_findings()
+    await r.samples.take()
+    return r.findings.sampled()
 
 
 async def retried(estuary_db: EstuaryDb, task: str, step: float) -> None:
@@ -227,7 +227,7 @@ async def test_a_crash_loop_is_found_by_heartbeat_steps(
     assert finding.evidence["changes"] == 4
     cut, *times = finding.evidence["timeline"].split()
     assert (cut, len(times)) == ("…", samples.TIMES_IN_SENTENCE)
-    detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
+    detail = await details.read(reader(workspace, LABEL), estuary_db.id(task))
     assert detail is not None
     assert "crash_loop" in detail.node.findings
     (section,) = [s for s in detail.sections if s.name == "held"]
@@ -251,7 +251,7 @@ async def test_a_long_poll_is_no_crash_loop(
 
 
 async def coded(workspace: Workspace, code: str) -> list[Finding]:
-    return [each for each in (await reader(workspace, LABEL).findings()).findings if each.code == code]
+    return [each for each in (await reader(workspace, LABEL).findings.read()).findings if each.code == code]
 
 
 @pytest.mark.parametrize(("type_", "step", "left"), [(2, 150, 0), (1, 30, 0), (2, 303, 1), (1, 61, 1)])
@@ -270,7 +270,7 @@ async def test_a_renewed_heartbeat_is_a_long_poll(
     await looks(workspace)
     assert {f.node_id for f in await coded(workspace, code)} >= {estuary_db.id(other)}
     assert len(await coded(workspace, code)) == 1 + left
-    detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
+    detail = await details.read(reader(workspace, LABEL), estuary_db.id(task))
     assert detail is not None
     assert (code in detail.node.findings) == bool(left)
     await estuary_db.sql("UPDATE tasks SET inner_state = '{\"n\": 7}' WHERE task_id = $1::text::macaddr8", task)

@@ -86,10 +86,10 @@ async def looped(estuary_db: EstuaryDb, loop: Loop, code: str) -> str:
 
 async def watched(workspace: Workspace, loop: Loop, code: str) -> Finding:
     for _ in range(3):
-        await reader(workspace, LABEL).sample()
+        await reader(workspace, LABEL).samples.take()
         await loop.polled()
-    await reader(workspace, LABEL).sample()
-    (finding,) = [f for f in reader(workspace, LABEL).sampled_findings() if f.code == code]
+    await reader(workspace, LABEL).samples.take()
+    (finding,) = [f for f in reader(workspace, LABEL).findings.sampled() if f.code == code]
     return finding
 
 
@@ -165,7 +165,7 @@ async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(
 ) -> None:
     """Each retry changes the task's version; the message stays the same."""
     task = await estuary_db.task(wake=-900, beat=301, inbox=['"poison"', sent(SHARD)])
-    found = (await reader(watching, LABEL).findings([estuary_db.id(task)])).findings
+    found = (await reader(watching, LABEL).findings.read([estuary_db.id(task)])).findings
     (finding,) = [f for f in found if f.action == "drop"]
     await estuary_db.sql("UPDATE tasks SET heartbeat = now() - interval '400 s'")
     dry_run = await dry_run_by(watching, finding, finding.guard)

@@ -11,6 +11,7 @@ import pytest
 
 from queries.contract import detect
 from queries.contract.builtin import builtin
+from queries.read import details, search
 from queries.read.reader import Reader
 from queries.records.node import Node, Page, Phase, Precision
 from queries.workspace import Workspace
@@ -129,19 +130,19 @@ async def test_a_status_follows_from_heartbeat_and_wake_at(
 ) -> None:
     task = await estuary_db.task(type_, wake=wake, beat=beat)
     r = reader(workspace, LABEL)
-    node = (await r.nodes([estuary_db.id(task)])).nodes[0]
+    node = (await r.nodes.read([estuary_db.id(task)])).nodes[0]
     assert (node.status, node.phase) == (status, phase)
     assert (node.heartbeat_at is None) == (beat is None)
     assert {(s.native, s.phase) for s in r.engine.spec.statuses} >= {(status, phase)}
-    assert {c.phase: c.n for c in await r.counts()}[phase] == 1
-    assert await r.detail(estuary_db.id(task)) is not None
-    await r.findings()
+    assert {c.phase: c.n for c in await r.nodes.counts()}[phase] == 1
+    assert await details.read(r, estuary_db.id(task)) is not None
+    await r.findings.read()
 
 
 async def test_what_the_engine_does_not_record_is_empty(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     r = reader(workspace, LABEL)
     node = (
-        await r.nodes(
+        await r.nodes.read(
             [estuary_db.id(await estuary_db.task(wake=60, inbox=[(ZERO, 1)], inbox_next=[(ZERO, 1), (ZERO, 2)]))]
         )
     ).nodes[0]
@@ -166,12 +167,12 @@ async def test_the_creation_time_is_in_the_id(
     estuary_db: EstuaryDb, workspace: Workspace, id_: str, created: float | None
 ) -> None:
     await estuary_db.task(id_=id_)
-    node = (await reader(workspace, LABEL).nodes([estuary_db.id(id_)])).nodes[0]
+    node = (await reader(workspace, LABEL).nodes.read([estuary_db.id(id_)])).nodes[0]
     assert node.created_at == created
 
 
 async def test_an_id_of_now_was_made_now(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    page = await reader(workspace, LABEL).nodes([estuary_db.id(await estuary_db.task())])
+    page = await reader(workspace, LABEL).nodes.read([estuary_db.id(await estuary_db.task())])
     created = page.nodes[0].created_at
     assert created is not None
     assert abs(page.at - created) < 30
@@ -180,7 +181,7 @@ async def test_an_id_of_now_was_made_now(estuary_db: EstuaryDb, workspace: Works
 async def test_type_names_are_configurable(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
     workspace = await opened(estuary, tmp_path, overrides={LABEL: {"names": {"2": "SPECS", "77": "MINE"}}})
     ids = [estuary_db.id(await estuary_db.task(type_)) for type_ in (1, 2, 77, 78)]
-    titles = [node.title for node in (await reader(workspace, LABEL).nodes(ids)).nodes]
+    titles = [node.title for node in (await reader(workspace, LABEL).nodes.read(ids)).nodes]
     assert titles == ["DATA_PLANE_CONTROLLER", "SPECS", "MINE", "type 78"]
     await workspace.close()
 
@@ -189,8 +190,8 @@ async def test_ids_that_are_none_are_of_nothing(estuary_db: EstuaryDb, workspace
     r = reader(workspace, LABEL)
     await estuary_db.task()
     odd = ["estuary/task:x", "estuary/task:", f"estuary/task:{GHOST}", "estuary/task:16:ba", "estuary/task:' OR true"]
-    assert (await r.nodes(odd)).nodes == ()
-    assert [await r.detail(i) for i in odd if not i.endswith(":")] == [None] * 4
+    assert (await r.nodes.read(odd)).nodes == ()
+    assert [await details.read(r, i) for i in odd if not i.endswith(":")] == [None] * 4
 
 
 # Trees and pages
@@ -227,15 +228,15 @@ async def test_a_root_has_no_parent_that_exists(estuary_db: EstuaryDb, workspace
     top = await estuary_db.task(32767)
     middle = await estuary_db.task(32767, parent=top)
     leaves = [await estuary_db.task(32767, parent=middle) for _ in range(3)]
-    found = (await r.roots()).nodes
+    found = (await r.pages.roots()).nodes
     assert {n.id for n in found} == {estuary_db.id(i) for i in (*roots, top)}
     assert [n.parent_id for n in found] == [None] * len(found)
-    assert [n.id for n in (await r.children(estuary_db.id(top))).nodes] == [estuary_db.id(middle)]
-    below = await all_of(lambda cursor: r.children(estuary_db.id(middle), cursor, 2))
+    assert [n.id for n in (await r.pages.children(estuary_db.id(top))).nodes] == [estuary_db.id(middle)]
+    below = await all_of(lambda cursor: r.pages.children(estuary_db.id(middle), cursor, 2))
     assert [n.id for n in below] == [estuary_db.id(i) for i in leaves], "oldest first"
     assert {n.parent_id for n in below} == {estuary_db.id(middle)}
     for root in roots:
-        assert (await r.children(estuary_db.id(root))).nodes == ()
+        assert (await r.pages.children(estuary_db.id(root))).nodes == ()
 
 
 @both_versions
@@ -248,9 +249,9 @@ async def test_pages_of_roots_go_on_over_pages_of_children(estuary_db: EstuaryDb
     newest_first = [estuary_db.id(i) for i in reversed(roots)]
     r = reader(workspace, LABEL)
     for page in (1, 2, 3, 6, 50):
-        assert [n.id for n in await all_of(lambda c, page=page: r.roots(c, page))] == newest_first
+        assert [n.id for n in await all_of(lambda c, page=page: r.pages.roots(c, page))] == newest_first
     for root, children in zip(roots, kin, strict=True):
-        found = (await r.nodes([*children, estuary_db.id(root)])).nodes
+        found = (await r.nodes.read([*children, estuary_db.id(root)])).nodes
         assert {n.id: n.parent_id for n in found} == {
             **dict.fromkeys(children, estuary_db.id(root)),
             estuary_db.id(root): None,
@@ -262,9 +263,9 @@ async def test_a_ring_of_parents_harms_nothing(estuary_db: EstuaryDb, workspace:
     await estuary_db.task(id_=one, parent=two, wake=1)
     await estuary_db.task(id_=two, parent=one, wake=2)
     r = reader(workspace, LABEL)
-    assert (await r.roots()).nodes == ()
-    assert [n.id for n in (await r.live()).nodes] == [estuary_db.id(one), estuary_db.id(two)]
-    assert [n.id for n in (await r.children(estuary_db.id(one))).nodes] == [estuary_db.id(two)]
+    assert (await r.pages.roots()).nodes == ()
+    assert [n.id for n in (await r.pages.live()).nodes] == [estuary_db.id(one), estuary_db.id(two)]
+    assert [n.id for n in (await r.pages.children(estuary_db.id(one))).nodes] == [estuary_db.id(two)]
 
 
 @both_versions
@@ -286,12 +287,12 @@ async def test_pages_lose_nothing_and_repeat_nothing(estuary_db: EstuaryDb, work
     tasks = [await estuary_db.task(wake=wake) for wake in times]
     r = reader(workspace, LABEL)
     for page in (1, 2, 5, 100):
-        roots = [n.id for n in await all_of(lambda c, page=page: r.roots(c, page))]
+        roots = [n.id for n in await all_of(lambda c, page=page: r.pages.roots(c, page))]
         assert roots == [estuary_db.id(t) for t in sorted(tasks, reverse=True)], "newest first"
-        live = [n.id for n in await all_of(lambda c, page=page: r.live(c, page))]
+        live = [n.id for n in await all_of(lambda c, page=page: r.pages.live(c, page))]
         assert sorted(live) == sorted(roots)
-        assert live == [n.id for n in (await r.live()).nodes]
-    due = [n.due_at for n in (await r.live()).nodes]
+        assert live == [n.id for n in (await r.pages.live()).nodes]
+    due = [n.due_at for n in (await r.pages.live()).nodes]
     timed = [d for d in due if d is not None]
     assert timed == sorted(timed), "longest due first"
     assert due[-3:] == [None] * 3
@@ -306,7 +307,7 @@ async def test_find_takes_ids_in_any_spelling_and_types_by_name(estuary_db: Estu
     r = reader(workspace, LABEL)
 
     async def found(text: str) -> list[str]:
-        return [n.id for n in (await r.find(text)).nodes]
+        return [n.id for n in (await search.find(r, text)).nodes]
 
     for text in (
         one,
@@ -321,10 +322,10 @@ async def test_find_takes_ids_in_any_spelling_and_types_by_name(estuary_db: Estu
     assert await found("16ba") == [estuary_db.id(one), estuary_db.id(two)]
     for text in ("%", "zzz'", "16ba2ae38c00040000", "type 99999999999", "\\", "ff"):
         assert await found(text) == [], text
-        assert (await r.search(text)).hits == (), text
-    assert [n.id for n in (await r.search("data_plane")).nodes] == [estuary_db.id(two)]
-    assert [n.id for n in (await r.search("type 77")).nodes] == [estuary_db.id("17:00:00:00:00:00:00:01")]
-    assert (await found(""), (await r.search("")).hits) == ([], ())
+        assert (await search.find_texts(r, text)).hits == (), text
+    assert [n.id for n in (await search.find_texts(r, "data_plane")).nodes] == [estuary_db.id(two)]
+    assert [n.id for n in (await search.find_texts(r, "type 77")).nodes] == [estuary_db.id("17:00:00:00:00:00:00:01")]
+    assert (await found(""), (await search.find_texts(r, "")).hits) == ([], ())
 
 
 async def test_counts_are_exact_where_the_table_is_small(estuary_db: EstuaryDb, workspace: Workspace) -> None:
@@ -337,7 +338,7 @@ async def test_counts_are_exact_where_the_table_is_small(estuary_db: EstuaryDb, 
         {"beat": 900},
     ):
         await estuary_db.task(**columns)  # type: ignore[arg-type]
-    counts = await reader(workspace, LABEL).counts()
+    counts = await reader(workspace, LABEL).nodes.counts()
     assert {c.phase: c.n for c in counts} == {
         Phase.BLOCKED: 2, Phase.SCHEDULED: 1, Phase.READY: 1, Phase.RUNNING: 1, Phase.FAILED: 1, Phase.HELD: 0,
     }  # fmt: skip
@@ -359,7 +360,7 @@ async def test_detail_shows_messages_with_sender_and_position(estuary_db: Estuar
         inbox=[(ZERO, {"value": 1}), (sender, None), (GHOST, {"value": [1, {"a": "]"}]}), "17", None],
         inbox_next=[(sender, {"value": 2})],
     )
-    detail = await reader(workspace, LABEL).detail(estuary_db.id(task))
+    detail = await details.read(reader(workspace, LABEL), estuary_db.id(task))
     assert detail is not None
     sections = {s.name: s for s in detail.sections}
     inbox = [dict(zip(sections["inbox"].columns, row, strict=True)) for row in sections["inbox"].rows]
@@ -384,7 +385,7 @@ async def test_detail_shows_messages_with_sender_and_position(estuary_db: Estuar
 
 async def test_a_huge_state_is_cut(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     task = await estuary_db.task(state=json.dumps({"x": "é" * 3_000_000}, ensure_ascii=False))
-    detail = await reader(workspace, LABEL).detail(estuary_db.id(task), size=1000)
+    detail = await details.read(reader(workspace, LABEL), estuary_db.id(task), size=1000)
     assert detail is not None
     payload = next(s.payload for s in detail.sections if s.name == "state")
     assert payload is not None
@@ -409,29 +410,31 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     unread = await estuary_db.task(inbox=[(ZERO, {"type": "shard_failed"})])
     workspace = await opened(estuary, tmp_path)
     r: Reader = reader(workspace, LABEL)
-    page = await r.children(estuary_db.id(parent))
+    page = await r.pages.children(estuary_db.id(parent))
     assert page.scan_required is not None
     assert page.scan_required.ddl.startswith("CREATE INDEX CONCURRENTLY")
-    assert [n.id for n in (await r.children(estuary_db.id(parent), allow_scan=True)).nodes] == [estuary_db.id(child)]
-    findings = await r.findings()
+    assert [n.id for n in (await r.pages.children(estuary_db.id(parent), allow_scan=True)).nodes] == [
+        estuary_db.id(child)
+    ]
+    findings = await r.findings.read()
     assert {u.code for u in findings.skipped_findings} == {
         "locked_by_a_dead_worker", "unread_inbox", "missing_child", "dependency_cycle",
     }  # fmt: skip
     for task, code in ((orphaned, "locked_by_a_dead_worker"), (unread, "unread_inbox")):
-        detail = await r.detail(estuary_db.id(task))
+        detail = await details.read(r, estuary_db.id(task))
         assert detail is not None
         assert [f.code for f in detail.findings] == [code], "checking one task is cheap"
-    counts = {c.phase: c for c in await r.counts()}
+    counts = {c.phase: c for c in await r.nodes.counts()}
     assert counts[Phase.FAILED].precision is Precision.UNKNOWN
-    assert [n.id for n in (await r.live()).nodes] == [], "suspended tasks have no index"
-    assert len((await r.roots()).nodes) == 3
+    assert [n.id for n in (await r.pages.live()).nodes] == [], "suspended tasks have no index"
+    assert len((await r.pages.roots()).nodes) == 3
     await workspace.close()
 
     server.sql("; ".join(n.ddl.replace("CONCURRENTLY", "") for n in r.detected.missing()), estuary)
     workspace = await opened(estuary, tmp_path)
     r = reader(workspace, LABEL)
-    assert [n.id for n in (await r.children(estuary_db.id(parent))).nodes] == [estuary_db.id(child)]
-    assert {f.code for f in (await r.findings()).findings} == {"locked_by_a_dead_worker"}
+    assert [n.id for n in (await r.pages.children(estuary_db.id(parent))).nodes] == [estuary_db.id(child)]
+    assert {f.code for f in (await r.findings.read()).findings} == {"locked_by_a_dead_worker"}
     await workspace.close()
 
 
@@ -450,7 +453,7 @@ async def test_a_delete_in_a_large_table_says_what_it_cannot_know(
 
 async def test_one_shot_for_every_action_there_is_a_word(workspace: Workspace) -> None:
     r = reader(workspace, LABEL)
-    actions = {v.name: v for v in r.actions("task")}
+    actions = {v.name: v for v in r.engine.actions_of("task")}
     assert {"wake", "send", "fence", "release", "park", "restart", "drop", "delete", "cancel", "edit"} == set(actions)
     assert not r.availability(actions["cancel"]).ok
     assert len({v.key for v in actions.values()}) == len(actions)

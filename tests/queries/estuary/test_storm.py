@@ -145,8 +145,8 @@ class Storm:
     async def action(self) -> None:
         """Apply a random action to random nodes, with a change between dry run and commit."""
         r = reader(self.workspace, LABEL)
-        action = self.rng.choice([v for v in r.actions("task") if v.writes])
-        nodes = list((await r.live(None, 200)).nodes)
+        action = self.rng.choice([v for v in r.engine.actions_of("task") if v.writes])
+        nodes = list((await r.pages.live(None, 200)).nodes)
         likely = [n for n in nodes if r.availability(action, n).ok]
         nodes = likely if likely and self.rng.random() < 0.7 else nodes
         picked = self.rng.sample(nodes, min(len(nodes), self.rng.randint(1, 3)))
@@ -232,7 +232,7 @@ async def test_what_the_engine_relies_on_survives_any_action(
     assert storm.ends["persisted"] > 30
     done = {action for (action, outcome), _ in storm.outcomes.items() if outcome == Outcome.CHANGED}
     assert len(done) >= 6, storm.outcomes
-    left = [n for n in (await reader(workspace, LABEL).live(None, 500)).nodes if n.phase is Phase.FAILED]
+    left = [n for n in (await reader(workspace, LABEL).pages.live(None, 500)).nodes if n.phase is Phase.FAILED]
     assert left == []
     await workspace.close()
     for connection in connections:

@@ -204,9 +204,9 @@ async def test_a_hot_loop_is_met_between_two_polls(estuary_db: EstuaryDb, quick:
     named = {"position": 1, "digest": digest(unread), "decodable": True}
     dry_run = await while_held(quick, estuary_db.id(task), named)
     engine = quick.engines[LABEL]
-    (node,) = (await engine.nodes([estuary_db.id(task)])).nodes
+    (node,) = (await engine.nodes.read([estuary_db.id(task)])).nodes
     running = msgspec.structs.replace(node, phase=Phase.RUNNING)
-    (park,) = (action for action in engine.actions("task") if action.name == "park")
+    (park,) = (action for action in engine.engine.actions_of("task") if action.name == "park")
     assert engine.availability(park, running).ok
     results = await waited(quick, dry_run, 300)
     assert {i: r.outcome for i, r in results.items()} == {estuary_db.id(task): CHANGED}

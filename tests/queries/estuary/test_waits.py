@@ -15,7 +15,7 @@ WAITING = {"Waiting": {"partial": 1, "pending": 1}}
 
 
 async def found(workspace: Workspace, **options: Any) -> dict[str, list[Finding]]:
-    findings = await reader(workspace, LABEL).findings(**options)
+    findings = await reader(workspace, LABEL).findings.read(**options)
     assert findings.skipped_findings == ()
     codes: dict[str, list[Finding]] = {}
     for finding in findings.findings:

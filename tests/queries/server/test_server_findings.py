@@ -854,7 +854,7 @@ async def test_reads_of_consoles_are_no_rollbacks(eternaltwin: str, workspace: W
     before = await asking.fetchval(rolled_back)
     for _ in range(10):
         await workspace.server_findings.findings()
-        await next(iter(workspace.engines.values())).findings()
+        await next(iter(workspace.engines.values())).findings.read()
     await workspace.close()
     assert await asking.fetchval(rolled_back) == before
     assert workspace.database.load.rollbacks == 0

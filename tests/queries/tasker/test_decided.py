@@ -34,7 +34,7 @@ async def test_a_task_given_up_has_no_finding(tasker_db: TaskerDb, data: Data, e
     left = {(tasker_db.task(other), "blocked_by_failures"), (tasker_db.step(other, "refund_card"), "failed_step")}
     assert await tasker_db.codes() == left
     assert await tasker_db.codes(tasker_db.step(made, "refund_card")) == set()
-    assert {x.node.id for x in (await tasker_db.reader.dead()).dead_letters} == {tasker_db.task(other)}
+    assert {x.node.id for x in (await tasker_db.reader.pages.dead()).dead_letters} == {tasker_db.task(other)}
 
 
 async def test_a_task_in_error_by_the_engine_keeps_its_finding(tasker_db: TaskerDb, data: Data) -> None:
@@ -58,7 +58,7 @@ async def test_a_task_with_a_resolved_dead_letter_has_no_finding(
     assert outcomes_of(outcomes) == {tasker_db.dead_letter(dead_letter): Outcome.CHANGED}
     assert await tasker_db.codes() == set()
     assert await tasker_db.codes(step) == set()
-    assert (await tasker_db.reader.dead()).dead_letters == ()
+    assert (await tasker_db.reader.pages.dead()).dead_letters == ()
 
 
 @both_versions
@@ -70,7 +70,7 @@ async def test_a_decision_holds_until_the_task_fails_again(tasker_db: TaskerDb, 
         (tasker_db.task(made), "blocked_by_failures"),
         (tasker_db.step(made, "refund_card"), "failed_step"),
     }
-    assert {x.node.id for x in (await tasker_db.reader.dead()).dead_letters} == {tasker_db.task(made)}
+    assert {x.node.id for x in (await tasker_db.reader.pages.dead()).dead_letters} == {tasker_db.task(made)}
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ async def test_a_step_does_not_become_ready_because_its_task_is_decided(tasker_d
     steps = {"open_books": complete(HOUR), "sum_region_north": failed(HOUR), "sum_region_east": region}
     made = data.task("nightly_report", state="blocked_by_failures", ago=HOUR, steps=steps)
     await tasker_db.write(data)
-    assert [n.phase for n in (await tasker_db.reader.nodes([tasker_db.step(made, "sum_region_east")])).nodes] == [
+    assert [n.phase for n in (await tasker_db.reader.nodes.read([tasker_db.step(made, "sum_region_east")])).nodes] == [
         "ready"
     ]
     found = reached(await measured(tasker_db.workspace, "give_up", [tasker_db.task(made)], {}, "tasker"))

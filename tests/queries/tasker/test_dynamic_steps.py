@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from queries.read import details
 from queries.records.action import Outcome
 from queries.records.node import Phase
 from tests.db.tasker import TaskerDb
@@ -33,15 +34,15 @@ async def test_a_step_without_transitions_is_pending(tasker_db: TaskerDb, data: 
     await tasker_db.write(data)
     assert await tasker_db.codes() == set()
     waits, could = tasker_db.step(made, "credit_customer"), tasker_db.step(ready, "restock")
-    nodes = {n.id: n for n in (await tasker_db.reader.nodes([waits, could])).nodes}
+    nodes = {n.id: n for n in (await tasker_db.reader.nodes.read([waits, could])).nodes}
     assert [(nodes[i].status, nodes[i].phase) for i in (waits, could)] == [
         ("pending", Phase.BLOCKED),
         ("pending", Phase.READY),
     ]
     assert [nodes[i].changed_at for i in (waits, could)] == [nodes[i].created_at for i in (waits, could)]
     assert nodes[waits].revision == 0
-    assert waits in {n.id for n in (await tasker_db.reader.live()).nodes}
-    detail = await tasker_db.reader.detail(tasker_db.step(made, "restock"))
+    assert waits in {n.id for n in (await tasker_db.reader.pages.live()).nodes}
+    detail = await details.read(tasker_db.reader, tasker_db.step(made, "restock"))
     assert detail is not None
     neighbours = next(s for s in detail.sections if s.name == "2_neighbours")
     assert dict.fromkeys(row[2] for row in neighbours.rows if row[0] == "child") == {"pending": None}
@@ -54,10 +55,10 @@ async def test_transitions_without_a_current_one_are_found(tasker_db: TaskerDb, 
                    made.steps["restock"])  # fmt: skip
     step = tasker_db.step(made, "restock")
     assert {n for n, code in await tasker_db.codes() if code == "no_current_state"} == {step}
-    assert [(n.status, n.phase) for n in (await tasker_db.reader.nodes([step])).nodes] == [
+    assert [(n.status, n.phase) for n in (await tasker_db.reader.nodes.read([step])).nodes] == [
         ("no current state", Phase.UNKNOWN)
     ]
-    detail = await tasker_db.reader.detail(tasker_db.step(made, "credit_customer"))
+    detail = await details.read(tasker_db.reader, tasker_db.step(made, "credit_customer"))
     assert detail is not None
     assert [r[2] for r in next(s for s in detail.sections if s.name == "2_neighbours").rows] == ["no current state"]
     for action in ("skip", "release", "retry", "wake"):
@@ -73,7 +74,7 @@ async def test_a_processed_step_without_a_current_state_is_found(tasker_db: Task
         " (SELECT workflow_step_uuid FROM workflow_steps WHERE task_uuid = $1)",
         made.id,
     )
-    found = {f.code: f for f in (await tasker_db.reader.findings()).findings if f.node_id == tasker_db.task(made)}
+    found = {f.code: f for f in (await tasker_db.reader.findings.read()).findings if f.node_id == tasker_db.task(made)}
     assert "can_never_continue" in found
     assert "no current state" in found["can_never_continue"].sentence
     assert found["can_never_continue"].action is None
@@ -155,7 +156,7 @@ async def test_a_step_enqueued_meanwhile_is_stale(tasker_db: TaskerDb, data: Dat
     made = decided(data, unwritten(120), state="waiting_for_dependencies")
     await tasker_db.write(data)
     step = tasker_db.step(made, "restock")
-    seen = {n.id: n.version for n in (await tasker_db.reader.nodes([step])).nodes}
+    seen = {n.id: n.version for n in (await tasker_db.reader.nodes.read([step])).nodes}
     await tasker_db.sql(
         "INSERT INTO workflow_step_transitions (workflow_step_uuid, from_state, to_state, sort_key, most_recent,"
         " created_at, updated_at) VALUES ($1, 'pending', 'enqueued', 1, true, now(), now())",

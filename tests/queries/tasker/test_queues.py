@@ -9,6 +9,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 import pytest
 
+from queries.read import details
 from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write.grants import grants
@@ -53,8 +54,8 @@ async def test_a_namespace_with_a_capital_letter_is_found_as_in_pgmq(tasker_db: 
         (message, "poison_message"),
         (tasker_db.step(lost, "pull_erp"), "message_lost"),
     }
-    assert [n.id for n in (await tasker_db.reader.nodes([message])).nodes] == [message]
-    detail = await tasker_db.reader.detail(message)
+    assert [n.id for n in (await tasker_db.reader.nodes.read([message])).nodes] == [message]
+    detail = await details.read(tasker_db.reader, message)
     assert detail is not None
     assert [s.name for s in detail.sections] == ["1_message"]
     assert outcomes_of(await tasker_db.do("archive", message)) == {message: Outcome.CHANGED}
@@ -124,7 +125,7 @@ async def test_a_queue_without_privileges_does_not_hide_others(
     server.sql(f"REVOKE ALL ON pgmq.q_worker_rust_e2e_queue, pgmq.q_{RESULTS} FROM {role}", dsn)
     async with workspace_of(as_role(dsn, role), tmp_path) as workspace:
         reader = workspace.engines["tasker"]
-        found = await reader.findings()
+        found = await reader.findings.read()
         assert {(f.node_id, f.code) for f in found.findings} == {(await namespace(tasker_db, "legacy"), "no_worker")}
         assert {u.code: u.why.count("no SELECT") for u in found.skipped_findings} == {
             "no_worker": 1,
@@ -161,7 +162,7 @@ async def test_grants_cover_queues_created_later(
     await tasker_db.write(data)
     for role in (viewer, operator):
         async with workspace_of(as_role(dsn, role), tmp_path) as workspace:
-            found = await workspace.engines["tasker"].findings()
+            found = await workspace.engines["tasker"].findings.read()
             assert found.skipped_findings == (), role
             assert "poison_message" in {f.code for f in found.findings}, role
     async with workspace_of(as_role(dsn, operator), tmp_path) as workspace:
