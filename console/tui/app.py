@@ -184,7 +184,7 @@ class UnstickApp(App[None]):
 
     def _watch_session(self) -> None:
         self.session.findings_first = self.DEFAULT_MODE == "stuck"
-        self.session.read_screen, self.session.changed = self._read_screen, self._renew_changed
+        self.session.polls.read_screen, self.session.changed = self._read_screen, self._renew_changed
         if not self.session.findings_first:
             self.session.begun.clear()  # it may have begun without this screen
         self.session.run_now()
@@ -241,7 +241,7 @@ class UnstickApp(App[None]):
             if isinstance(screen, ConsoleScreen) and screen.is_mounted:
                 await screen.read()
             if isinstance(screen, MainScreen):
-                self._painted = screen, self.session.shown
+                self._painted = screen, self.session.state.shown
                 return
 
     def renew(self) -> None:
@@ -259,7 +259,7 @@ class UnstickApp(App[None]):
         self._notify()
         (painted, shown), self._painted = self._painted, (None, None)
         for screen in self.screen_stack if self.is_running else ():
-            if isinstance(screen, MainScreen) and screen is painted and shown is self.session.shown:
+            if isinstance(screen, MainScreen) and screen is painted and shown is self.session.state.shown:
                 screen.renew_frame()
             elif isinstance(screen, ConsoleScreen):
                 screen.renew()
@@ -289,12 +289,12 @@ class UnstickApp(App[None]):
 
     def _notify(self) -> None:
         """Send the notification that the settings ask for if there are new incidents."""
-        how, session = self._target.config.notify, self.session
-        if not how or not session.findings_loaded:
+        how, state = self._target.config.notify, self.session.state
+        if not how or not state.findings_loaded:
             return
-        new = [] if self._seen is None else [each for each in session.incidents if each.key not in self._seen]
+        new = [] if self._seen is None else [each for each in state.shown.incidents if each.key not in self._seen]
         # one that is found again within 15 minutes is not new
-        self._seen = {each.key for each in session.incidents} | set(session.incident_history.resolved)
+        self._seen = {each.key for each in state.shown.incidents} | set(state.incident_history.resolved)
         if not new:
             return
         if how == "bell":
@@ -338,7 +338,7 @@ class UnstickApp(App[None]):
     # another database
 
     def switch_context(self, name: str) -> None:
-        if any(not work.ended for work in self.session.works) or self._acting:
+        if self.session.works.under_way or self._acting:
             self.say("A change is running: wait for its end, or stop it, before you switch.", "warn")
             return
         try:
@@ -352,7 +352,7 @@ class UnstickApp(App[None]):
     async def _switch(self, target: Target) -> None:
         """Close the session and all screens, and begin again with another database."""
         old = self.session
-        old.read_screen, old.changed = None, lambda: None
+        old.polls.read_screen, old.changed = None, lambda: None
         await old.close()
         self._target, self.context = target, target.context
         self._bind_keys(target)

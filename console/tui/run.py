@@ -61,10 +61,10 @@ async def _run(app: UnstickApp) -> int:
             await app.run_async()
     finally:
         collecting.cancel()
-        if any(not work.ended for work in app.session.works):
+        if app.session.works.under_way:
             _say("Waiting for the change under way ...")
         await app.session.close()
-        for line in app.session.unseen():
+        for line in app.session.works.unseen():
             _say(line)
     if app.fault is not None:
         raise app.fault

@@ -305,13 +305,13 @@ async def test_a_change_outlives_the_screen(eternaltwin_db: EternaltwinDb, etern
         await transaction.start()
         await other.execute("LOCK TABLE task_timer IN SHARE MODE")
         await tui.press("W")
-        await tui.wait_for(lambda: tui.app.session.works)
+        await tui.wait_for(lambda: tui.app.session.works.all)
         await tui.press("ctrl+q")
         await asyncio.sleep(0)
         await transaction.rollback()
         await other.close()
         await tui.app.session.close()
-        work = tui.app.session.works[0]
+        work = tui.app.session.works.all[0]
         assert work.ended
         summary = work.summary
     changed = (await eternaltwin_db.row(task))["status"] == "Available"

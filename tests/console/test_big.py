@@ -209,7 +209,7 @@ async def test_two_hundred_findings_at_once(
 ) -> None:
     await eternaltwin_db.tasks(await eternaltwin_db.jobs(230), status="Blocked", timer=-900)
     async with run_tui(proxy.through(eternaltwin), tmp_path) as tui:
-        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded)
+        await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded)
         async with answering(tui, proxy):
             await tui.press("2")
             await tui.wait_for("overdue timer", "200+ tasks", "more of 1 kind, see help")

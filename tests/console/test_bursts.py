@@ -201,7 +201,7 @@ NOTHING = events.Key("f24", None)
 async def console(dsn: str, folder: Path, page: str) -> AsyncIterator[Console]:
     async with run_tui(dsn, folder, size=(80, 24), interval=INTERVAL, kind=Counting) as tui:
         await tui.wait_for(
-            "● live", lambda: tui.app.session.findings_loaded, lambda: len(tui.app.screen.targets()) == 1
+            "● live", lambda: tui.app.session.state.findings_loaded, lambda: len(tui.app.screen.targets()) == 1
         )
         for mode in ("stuck", "dead", "audit", "changed", "help", "tree"):  # each has been read before the first burst
             tui.app.switch_mode(mode)
@@ -364,7 +364,7 @@ async def test_random_bursts_end_no_console(
         sent: list[list[events.Event]] = []
         start = PAGES[seed % 6]
         async with run_tui(eternaltwin_demo, tmp_path, size=SIZES[seed % 2], kind=Counting, start=start) as tui:
-            await tui.wait_for("● live", lambda tui=tui: tui.app.session.findings_loaded)
+            await tui.wait_for("● live", lambda tui=tui: tui.app.session.state.findings_loaded)
             for _ in range(PER_CONSOLE):
                 sent.append(random_events(chosen, tui))
                 for event in sent[-1]:

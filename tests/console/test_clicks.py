@@ -66,9 +66,9 @@ async def test_a_double_click_on_dry_run_never_commits(
         await tui.handled()
         await tui.pilot.pause()
         assert isinstance(tui.app.screen, DryRunDialog)
-        assert not tui.app.session.works
+        assert not tui.app.session.works.all
         await tui.click((place[0] + 1, place[1]))
-        await tui.wait_for(lambda: tui.app.session.works, "1 changed")
+        await tui.wait_for(lambda: tui.app.session.works.all, "1 changed")
     assert (await eternaltwin_db.row(task))["status"] != "Blocked"
 
 

@@ -183,7 +183,7 @@ async def test_what_repeated_looks_have_seen_is_drawn(server: PostgresServer, tm
     task = await estuary_db.task(2, wake=-9000, beat=5000, state={"n": 1})
     retry = "UPDATE tasks SET heartbeat = heartbeat + interval '303 seconds' WHERE task_id = $1::text::macaddr8"
     async with run_tui(dsn, tmp_path, size=(100, 90)) as tui:
-        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded)
+        await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded)
         (reader,) = tui.app.session.engines.values()
         for _ in range(4):
             await reader.samples.take()

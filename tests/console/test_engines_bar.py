@@ -161,9 +161,10 @@ async def test_work_per_minute_is_shown_if_there_is_room(
             found = re.search(r"in (\S+) out (\S+) /min", lines(tui)["eternaltwin"])
             return found[0] if found else ""
 
-        await tui.wait_for(lambda: session.rates("eternaltwin") is not None)
+        spec = session.engines["eternaltwin"].engine.spec.flow
+        await tui.wait_for(lambda: session.state.flow.rates("eternaltwin", spec) is not None)
         await tui.wait_for(lambda: re.fullmatch(r"in ≈[1-9]\d* out ≈[1-9]\d* /min", rate()))
-        rates = session.rates("eternaltwin")
+        rates = session.state.flow.rates("eternaltwin", spec)
         assert rates is not None
         assert rates.inflow is not None
         assert rates.outflow is not None
@@ -172,7 +173,8 @@ async def test_work_per_minute_is_shown_if_there_is_room(
 
 async def test_an_action_refuses_marked_nodes_of_other_engines(all_engines: str, tmp_path: Path) -> None:
     async with run_tui(all_engines, tmp_path, size=(120, 40), start="stuck") as tui:
-        await tui.wait_for(lambda: tui.app.session.engines and not tui.app.session.pending and "incidents" in tui.text)
+        session = tui.app.session
+        await tui.wait_for(lambda: session.engines and not session.state.pending and "incidents" in tui.text)
         await tui.press("asterisk")
         await tui.wait_for("marked")
         await tui.action("W")

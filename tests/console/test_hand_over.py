@@ -25,7 +25,7 @@ async def test_a_shift_is_copied_with_what_is_open_done_and_stuck_again(
         "INSERT INTO task_timer (task_id, deadline) VALUES ($1, now() - interval '900 seconds')", back
     )
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("● live", "2 stuck", lambda: tui.app.session.findings_loaded)
+        await tui.wait_for("● live", "2 stuck", lambda: tui.app.session.state.findings_loaded)
         await tui.press(page, "H")
         await tui.wait_for("shift as Markdown")
         await tui.press("enter")
@@ -43,7 +43,7 @@ async def test_a_shift_is_copied_with_what_is_open_done_and_stuck_again(
 
 async def test_a_quiet_shift_says_so(eternaltwin: str, tmp_path: Path) -> None:
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded)
+        await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded)
         await tui.press("H")
         await tui.wait_for("shift as Markdown")
         await tui.press("enter")
@@ -55,7 +55,7 @@ async def test_a_log_that_cannot_be_read_is_said(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, audit_log_table: None, tmp_path: Path
 ) -> None:
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded)
+        await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded)
         await eternaltwin_db.sql("ALTER TABLE unstick.audit_log RENAME TO hidden")
         await tui.press("H")
         await tui.wait_for("Not possible", "The audit log could not be read.")

@@ -218,15 +218,15 @@ async def test_the_suggested_action_is_first_among_the_keys(
 
 async def test_n_goes_to_what_is_new(every_engine: str, tmp_path: Path) -> None:
     async with run_tui(every_engine, tmp_path, size=(160, 50), start="stuck") as tui:
-        await tui.wait_for("new (n): ", lambda: not tui.app.session.pending)
+        await tui.wait_for("new (n): ", lambda: not tui.app.session.state.pending)
         tui.app.session.pause()
         page, session = tui.app.screen, tui.app.session
         assert isinstance(page, StuckScreen)
 
         def news() -> bool:
             row = page.row
-            growth = session.incident_history.growth(session.incidents)
-            return row is not None and is_news(row.records[0].incident, session.at, growth)
+            growth = session.state.incident_history.growth(session.state.shown.incidents)
+            return row is not None and is_news(row.records[0].incident, session.state.at, growth)
 
         await tui.press("end")
         await tui.wait_for(lambda: page.forest.cursor_row == len(page.forest) - 1, lambda: not news())
@@ -247,11 +247,11 @@ async def test_old_ones_are_folded_until_asked_for(every_engine: str, tmp_path: 
         listed = {record.incident.key for record in page.list.records}
 
         def all_incidents() -> Sequence[Incident]:
-            return by_schemas(session.incidents)
+            return by_schemas(session.state.shown.incidents)
 
         hidden = [each for each in all_incidents() if each.key not in listed]
         assert len(hidden) >= 10
-        assert all(e.severity < 8 and e.since is not None and session.at - e.since > 3600 for e in hidden)
+        assert all(e.severity < 8 and e.since is not None and session.state.at - e.since > 3600 for e in hidden)
         await tui.press("m")
         await tui.wait_for(lambda: {r.incident.key for r in page.list.records} == {e.key for e in all_incidents()})
         assert "folded" not in tui.text

@@ -70,7 +70,7 @@ async def test_a_screen_is_closed_while_it_reads(
     async with run_tui(proxy.through(eternaltwin), tmp_path, begun=True) as tui:
         await tui.wait_for("0/1")
         screen, session, reading = SCREENS[name](tui), tui.app.session, asyncio.Event()
-        read = session.read_screen
+        read = session.polls.read_screen
         assert read is not None
 
         async def watched() -> None:
@@ -79,7 +79,7 @@ async def test_a_screen_is_closed_while_it_reads(
                 reading.set()
             await read()
 
-        session.read_screen = watched
+        session.polls.read_screen = watched
         tui.app.push_screen(screen)
         await tui.wait_for(reading.is_set)
         screen.dismiss(None)

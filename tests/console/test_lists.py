@@ -429,7 +429,7 @@ async def test_a_click_on_a_fold_sign_unfolds_and_folds(name: str, database: str
     async with run_tui(database, tmp_path, size=(160, 40)) as tui:
         at = driver(tui, name)
         await at.open()
-        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded)  # which unfold a tree
+        await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded)  # which unfold a tree
         await at.grouped()
         for sign, unfolded in (("▸", True), ("▾", False)):
             await tui.click_on(

@@ -75,7 +75,7 @@ async def test_nothing_is_called_healthy_that_could_not_be_read(two_engines: str
     await holder.execute("COMMIT; BEGIN; LOCK TABLE eternaltwin.task IN ACCESS EXCLUSIVE MODE")
     async with run_tui(two_engines, tmp_path, size=(160, 40)) as tui:
         await tui.press(key)
-        await tui.wait_for(lambda: tui.app.session.findings_loaded and "stuck" in line(tui, "eternaltwin"))
+        await tui.wait_for(lambda: tui.app.session.state.findings_loaded and "stuck" in line(tui, "eternaltwin"))
         await tui.wait_for(lambda: "nothing stuck" in line(tui, "agent_jobs"))
         assert "0+ stuck" in line(tui, "eternaltwin")
         assert "Nothing is stuck" not in tui.text

@@ -158,7 +158,7 @@ async def lose_the_server_in_a_bulk(tui: TuiDriver, own_server: PostgresServer) 
     await tui.action("C")
     await tui.wait_for("Will change 2")
     await tui.press("C")
-    await tui.wait_for(lambda: tui.app.session.works and len(tui.app.session.works[0].results) >= 4)
+    await tui.wait_for(lambda: tui.app.session.works.all and len(tui.app.session.works.all[0].results) >= 4)
     own_server.halt("immediate")
     await tui.wait_for("Server lost, retrying in", "s stops")
 
@@ -190,7 +190,7 @@ async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_star
     async with run_tui(sixty_tasks, tmp_path) as tui:
         await lose_the_server_in_a_bulk(tui, own_server)
         await tui.press("s")
-        work = tui.app.session.works[0]
+        work = tui.app.session.works.all[0]
         await tui.wait_for(f"do --resume {work.run_id}", "refused", "Close", "Resume")
         done, name = len(work.results) - work.stopped, work.run_id
         assert 0 < done < 60
@@ -214,4 +214,4 @@ async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresSer
         await tui.press("enter")
         own_server.fall_back()
         await tui.wait_for("The server was replaced: changes of 1 node are lost")
-        assert tui.app.session.works[0].summary == "1 lost"
+        assert tui.app.session.works.all[0].summary == "1 lost"

@@ -123,12 +123,12 @@ async def test_a_new_incident_is_notified_if_the_settings_ask_for_it(
     monkeypatch.setattr(textual_compat, "send", lambda app, text: sent.append(text))
     await eternaltwin_db.task()
     async with run_tui(eternaltwin, tmp_path, kind=Ringing, notify=notify) as tui:
-        await tui.wait_for("0/1", lambda: tui.app.session.findings_loaded)
+        await tui.wait_for("0/1", lambda: tui.app.session.state.findings_loaded)
         assert isinstance(tui.app, Ringing)
-        known = len(tui.app.session.incidents)
+        known = len(tui.app.session.state.shown.incidents)
         tui.app.bells, sent[:] = 0, []
         await eternaltwin_db.task(status="Blocked", timer=-7200)
-        await tui.wait_for(lambda: len(tui.app.session.incidents) > known)
+        await tui.wait_for(lambda: len(tui.app.session.state.shown.incidents) > known)
         polls = tui.app.session.clocks.polls[1]
         await tui.wait_for(lambda: tui.app.session.clocks.polls[1] > polls + 1)
         assert bool(tui.app.bells) == (notify == "bell")

@@ -135,10 +135,10 @@ async def test_a_redrive_under_way_when_the_console_ends_is_named(dsn: str, tmp_
     async with run_tui(dsn, tmp_path, start="dead") as tui:
         await begin(tui, wait="1h")
         session = tui.app.session
-        await tui.wait_for(lambda: [work.summary for work in session.works] == ["1 changed"])
+        await tui.wait_for(lambda: [work.summary for work in session.works.all] == ["1 changed"])
         await tui.press("ctrl+q")
         await tui.wait_for(lambda: not tui.app.is_running)
-    (line,) = session.unseen()
+    (line,) = session.works.unseen()
     assert line.startswith("retry: 1 changed. It is open. Continue: unstick ")
     assert line.endswith("redrive 1 --resume")
     assert (await states(dsn))["blocked_by_failures"] == 13

@@ -15,7 +15,8 @@ AGE = re.compile(r" \d+[smhd]\S*")
 async def test_no_two_incidents_of_the_demo_look_alike(every_engine: str, tmp_path: Path) -> None:
     """Compare all rows, apart from their ages."""
     async with run_tui(every_engine, tmp_path, size=(120, 200), start="stuck") as tui:
-        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded and not tui.app.session.pending, "▌")
+        state = tui.app.session.state
+        await tui.wait_for("● live", lambda: state.findings_loaded and not state.pending, "▌")
         tui.app.session.pause()
         if "folded" in tui.text:
             await tui.press("m")

@@ -333,10 +333,10 @@ async def test_every_page_at_every_size(
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-600)
     async with run_tui(eternaltwin, tmp_path, size=size, context=Context(name="prod", production=True)) as tui:
-        await tui.wait_for(lambda: tui.app.session.findings_loaded)
+        await tui.wait_for(lambda: tui.app.session.state.findings_loaded)
         for mode in ("1", "2", "3", "4", "question_mark"):
             await tui.press(mode)
-            await tui.wait_for(lambda: tui.app.session.age is not None)
+            await tui.wait_for(lambda: tui.app.session.state.age is not None)
         await tui.press("2")
         await tui.wait_for(lambda: tui.app.front is not None and tui.app.front.targets())
         await tui.press("enter")
@@ -404,8 +404,8 @@ async def test_the_tree_switches_between_all_engines(every_engine: str, tmp_path
         assert shown == NAMES
         await tui.wait_for(f"▸ {NAMES[0]}")
         await tui.press("2")
-        await tui.wait_for(lambda: {f.engine for f in tui.app.session.findings.ranked} == set(NAMES))
-        severities = [f.severity for f in tui.app.session.findings.ranked]
+        await tui.wait_for(lambda: {f.engine for f in tui.app.session.state.findings.ranked} == set(NAMES))
+        severities = [f.severity for f in tui.app.session.state.findings.ranked]
         assert severities == sorted(severities, reverse=True)
 
 

@@ -43,7 +43,7 @@ async def running(dsn: str, folder: Path) -> AsyncIterator[Session]:
     session = Session(open_, 0.2)
     task = session.begin()
     try:
-        await wait_for(lambda: session.findings_loaded or session.error_text)
+        await wait_for(lambda: session.state.findings_loaded or session.error_text)
         yield session
     finally:
         await session.close()
@@ -63,10 +63,10 @@ async def test_a_session_knows_counts_and_findings(
     task = await eternaltwin_db.task(status="Blocked", timer=-600)
     async with running(eternaltwin, tmp_path) as session:
         assert session.link is ConnectionState.LIVE
-        assert [f.code for f in session.findings.of(eternaltwin_db.id(task))] == ["overdue_timer"]
-        assert session.findings.codes == {eternaltwin_db.id(task): ("overdue_timer",)}
-        assert {count.phase: count.n for count in session.counts["eternaltwin"]}["scheduled"] == 1
-        assert session.age is not None
+        assert [f.code for f in session.state.findings.of(eternaltwin_db.id(task))] == ["overdue_timer"]
+        assert session.state.findings.codes == {eternaltwin_db.id(task): ("overdue_timer",)}
+        assert {count.phase: count.n for count in session.state.counts["eternaltwin"]}["scheduled"] == 1
+        assert session.state.age is not None
         assert session.reader(eternaltwin_db.id(task)) is not None
         assert session.reader("nowhere/task:1") is None
 
@@ -80,7 +80,7 @@ async def test_a_paused_session_looks_when_asked(
         async def viewer() -> None:
             looks.append(1)
 
-        session.read_screen = viewer
+        session.polls.read_screen = viewer
         assert session.pause()
         await wait_for(lambda: session.next_poll > 60)
         before = len(looks)
@@ -291,7 +291,7 @@ async def test_a_refused_login_ends_the_connection_and_is_rarely_tried_again(
         server.sql(f"ALTER ROLE {role} LOGIN")
         session.refresh()
         await wait_for(lambda: session.link is ConnectionState.LIVE and not session.error_text)
-        assert not session.screen_trouble
+        assert not session.polls.screen_trouble
 
 
 @pytest.mark.fast
@@ -308,7 +308,7 @@ async def test_attempts_after_a_refusal_are_few(code: str) -> None:
     session = Session(refuse, 0.2, now=lambda: now)
     while now < 300:
         with contextlib.suppress(DatabaseError):
-            await session._connect()
+            await session.connect()
         session.failed(connection_error(code, "no", ""))
         now = session.retry_at
     assert attempts <= 5

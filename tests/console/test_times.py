@@ -89,7 +89,7 @@ async def test_the_header_always_says_how_old_the_data_is(
     async with run_tui(eternaltwin, tmp_path, interval=5, now=lambda: clock[0]) as tui:
         await tui.wait_for("● live <5s old", "0/1")
         tui.app.workers.cancel_group(tui.app, "session")  # nothing is read any more
-        read = clock[0] - (tui.app.session.age or 0)
+        read = clock[0] - (tui.app.session.state.age or 0)
         clock[0] = read + 8.0
         await tui.wait_for(lambda: "● live 8s old" in first(tui))
         for elapsed in (11.0, 17.0):  # more than two intervals
@@ -109,7 +109,7 @@ async def test_the_header_says_how_old_late_incidents_are(
     clock = [1000.0]
     async with run_tui(eternaltwin, tmp_path, interval=2, now=lambda: clock[0], start="stuck") as tui:
         session = tui.app.session
-        await tui.wait_for("● live", "overdue timer", lambda: session.findings_loaded)
+        await tui.wait_for("● live", "overdue timer", lambda: session.state.findings_loaded)
         session.pause()
         clock[0] += 25.0  # they are read every 10 s
         polls = session.clocks.polls[0]
@@ -128,7 +128,7 @@ async def test_a_page_opened_while_paused_is_read_once(
 ) -> None:
     task = await eternaltwin_db.task(status="Blocked", timer=-7200)
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("0/1", lambda: tui.app.session.incidents)
+        await tui.wait_for("0/1", lambda: tui.app.session.state.shown.incidents)
         await tui.press("p")
         await tui.wait_for("paused")
         await eternaltwin_db.sql("UPDATE task SET revision = 77777")

@@ -117,7 +117,7 @@ async def test_a_key_that_is_pressed_while_the_first_rows_come_in_is_not_undone(
 
     monkeypatch.setattr(NodePages, "sort", during_a_key)
     async with run_tui(eternaltwin, tmp_path, size=(120, 35)) as tui:
-        await tui.wait_for("● live", lambda: tui.app.session.findings_loaded and len(tree(tui).forest))
+        await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded and len(tree(tui).forest))
         assert moved[0] is not None
         assert tree(tui).forest.cursor == moved[0]
 

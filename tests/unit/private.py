@@ -16,7 +16,6 @@ ALLOWED: dict[str, int] = {
     "tests/console/test_cli_do.py": 1,
     "tests/console/test_memory.py": 1,
     "tests/console/test_pages.py": 2,
-    "tests/console/test_session.py": 1,
     "tests/console/test_slow_server.py": 12,
     "tests/console/test_unwelcome.py": 1,
     "tests/console/tui_driver.py": 1,

@@ -91,7 +91,7 @@ class ChangeDialogs:
 
     async def begin(self, dry_run: DryRun) -> RunWork:
         """Begin what was confirmed. Raises DatabaseError."""
-        return self.session.start_work(dry_run)
+        return self.session.works.start(self.session.workspace, dry_run)
 
     def summary(self, work: RunWork) -> tuple[str, str]:
         """Return a line about what was done, and its style."""
@@ -174,8 +174,9 @@ def _suggested(session: Session, plan: Plan) -> ActionInput | None:
     Findings that suggest it with different arguments give none.
     """
     given: list[dict[str, str]] = []
+    findings = session.state.findings
     for node in plan.nodes:
-        suggested = (f.arguments for f in session.findings.of(node.id) if f.action == plan.action.name and f.arguments)
+        suggested = (f.arguments for f in findings.of(node.id) if f.action == plan.action.name and f.arguments)
         given.append(next(suggested, {}))
     if not given or any(arguments != given[0] for arguments in given):
         return None

@@ -253,8 +253,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     def renew_place(self) -> None:
         """Update engines, tabs and footer after the cursor or the marks changed."""
         self._renew_engines()
-        number = len(self.session.incidents)
-        badges = {"stuck": f"{number}{'+' if self.session.more else ''}"} if number else {}
+        number = len(self.session.state.shown.incidents)
+        badges = {"stuck": f"{number}{'+' if self.session.state.more else ''}"} if number else {}
         modes = [(self.host.keys.shown(key), key.id.removeprefix("mode.")) for key in keymap.MODES]
         self._tabs_bar.show(modes, self.tab(), badges, self.crumbs(), self.note())
         self.renew_footer()
@@ -313,7 +313,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     def suggested(self) -> str | None:
         """Return the name of the action that is suggested for the node under the cursor."""
         node = self.cursor()
-        findings = [] if node is None else self.session.findings.of(node.id)
+        findings = [] if node is None else self.session.state.findings.of(node.id)
         return findings[0].action if findings else None
 
     def action_hints(self) -> list[Hint]:
@@ -363,17 +363,17 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         return choices(self.session, nodes) if nodes else []
 
     def _renew_engines(self) -> None:
-        stale_engines, more, load = self.session.stale_engines, self.session.more, self.session.load
-        findings, at = self.session.findings, self.session.at
+        state = self.session.state
+        stale_engines, more, load, findings = state.stale_engines, state.more, state.load, state.findings
         lines = tuple(
             EngineLine(
                 label=_name(label, reader.engine),
-                counts=self.session.counts.get(label),
-                stuck=findings.severities.get(label, ()) if self.session.findings_loaded else None,
+                counts=state.counts.get(label),
+                stuck=findings.severities.get(label, ()) if state.findings_loaded else None,
                 more_stuck=label in more,
-                oldest="" if (since := findings.oldest.get(label)) is None else formatting.age(at - since),
+                oldest="" if (since := findings.oldest.get(label)) is None else formatting.age(state.at - since),
                 trend=formatting.trend(load.samples(label), TREND, load.seconds(label), self.host.ascii),
-                rates=self.session.rates(label),
+                rates=state.flow.rates(label, reader.engine.spec.flow),
                 stale=label in stale_engines,
                 policies=bool(reader.detected.policies),
             )
@@ -405,7 +405,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             link=session.link,
             retry=0.0 if live else session.retry_in,
             paused=session.paused,
-            screen_failed=bool(session.screen_trouble),
+            screen_failed=bool(session.polls.screen_trouble),
             critical=self._critical(),
             age=old(age, exact=late or not live),
             late=late,
@@ -416,13 +416,13 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     @property
     def data_age(self) -> float | None:
         """Seconds since what the screen shows was read; None before that."""
-        return self.session.age
+        return self.session.state.age
 
     def _critical(self) -> int | None:
         """Return the number of critical incidents; None before the first read."""
-        if not self.session.findings_loaded:
+        if not self.session.state.findings_loaded:
             return None
-        return sum(severity.band(each.severity) is severity.BANDS[0] for each in self.session.incidents)
+        return sum(severity.band(each.severity) is severity.BANDS[0] for each in self.session.state.shown.incidents)
 
 
 def _name(label: str, engine: Engine) -> str:

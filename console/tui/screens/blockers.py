@@ -44,7 +44,7 @@ class BlockersScreen(TextScreen):
         workspace = self.session.workspace
         if workspace is not None:
             self._locks = await blockers(workspace.database, workspace.engines, [self._node.id])
-            self.session.read(self._locks.at)
+            self.session.state.read(self._locks.at)
 
     def lines(self, width: int) -> Sequence[Spans]:
         if self._locks is None:

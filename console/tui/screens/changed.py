@@ -64,7 +64,7 @@ class ChangedScreen(LogScreen[Change]):
             if routine == self._routine:
                 self._answer = answer
                 self.newest.refresh(answer.changes, answer.cursor, answer.since)
-                self.session.read(answer.at)
+                self.session.state.read(answer.at)
                 await self._count()
 
     async def _count(self) -> None:

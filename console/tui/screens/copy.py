@@ -47,7 +47,7 @@ FIELDS: tuple[Field[CopyChoice], ...] = (
 
 def choices(session: Session, nodes: Sequence[Node]) -> list[CopyChoice]:
     """Return everything that can be copied of nodes; of several, a table first."""
-    table = CopyChoice(title="Markdown", text=hand_over.nodes_table(nodes, session.findings.of))
+    table = CopyChoice(title="Markdown", text=hand_over.nodes_table(nodes, session.state.findings.of))
     if len(nodes) == 1:
         return [*_of_node(session, nodes[0]), table]
     return [
@@ -67,20 +67,20 @@ def entry_choices(entries: Sequence[AuditLogEntry]) -> list[CopyChoice]:
 
 async def shift_choices(session: Session) -> list[CopyChoice]:
     """Return the text about the shift. Raises DatabaseError."""
-    since = session.at - SHIFT_SECONDS
+    since = session.state.at - SHIFT_SECONDS
     entries: Sequence[AuditLogEntry] = ()
     cursor: str | None = None
     if session.workspace is not None:
         conditions = audit_log.Criteria(since=since, changes=False)
         entries, cursor = await session.workspace.audit_log.page(limit=SHIFT_ENTRIES, conditions=conditions)
     newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
-    text = hand_over.shift(session.incidents, entries, since)
+    text = hand_over.shift(session.state.shown.incidents, entries, since)
     return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]
 
 
 def _of_node(session: Session, node: Node) -> list[CopyChoice]:
     texts = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
-    findings = session.findings.of(node.id)
+    findings = session.state.findings.of(node.id)
     if findings:
         sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in findings)
         texts.append(CopyChoice(title="why stuck", text=sentences))

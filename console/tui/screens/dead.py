@@ -82,7 +82,7 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
         near = [row.records[0].key for row in self.table.around if row.records and row.group is None]
         at = await self._board.look(self.session.engines, near, self._came)
         if at is not None:
-            self.session.read(at)
+            self.session.state.read(at)
 
     def _came(self) -> None:
         """Paint a page of dead letters, unless the app is ending."""

@@ -59,7 +59,7 @@ class DetailScreen(TextScreen):
         self._gone = detail is None
         if detail is not None:
             self._detail, self._node = detail, detail.node
-            self.session.read(detail.at)
+            self.session.state.read(detail.at)
         self._entries, self._unread = await workspace.audit_log.newest(self._node.id, 20)
 
     def show_body(self) -> None:
@@ -76,11 +76,11 @@ class DetailScreen(TextScreen):
         return views.detail(
             self._detail,
             width,
-            now=self.session.at,
+            now=self.session.state.at,
             engine=reader.engine if reader else None,
             helps=self.helps(),
-            facts=facts(self._node, self.session.at, reader.engine if reader else None),
-            others=[f for f in self.session.findings.of(self._node.id) if f.engine == LABEL],
+            facts=facts(self._node, self.session.state.at, reader.engine if reader else None),
+            others=[f for f in self.session.state.findings.of(self._node.id) if f.engine == LABEL],
             entries=self._entries,
             why_unread=self._unread,
             more="m loads more",

@@ -74,7 +74,7 @@ class DryRunDialog(Dialog[DryRun | Back]):
         self._typed = to_type(plan, self.host.context)
         # An edited text is its own guard. The rows of an undo have guards of their own, and its nodes may be gone.
         self._seen = plan.nodes if plan.edit is None else ()
-        findings = self.session.findings
+        findings = self.session.state.findings
         self._versions = findings.guards(plan.action.name, self._seen) if self._seen else dict(plan.versions)
         self._dry_run: DryRun | None = None
         self._rows = False  # whether rows and ids are shown
@@ -270,7 +270,7 @@ class DryRunDialog(Dialog[DryRun | Back]):
         try:
             for start in range(0, len(ids) if reader else 0, 500):
                 page = await reader.nodes.read(ids[start : start + 500])  # type: ignore[union-attr]
-                self._versions |= self.session.findings.guards(self._plan.action.name, page.nodes)
+                self._versions |= self.session.state.findings.guards(self._plan.action.name, page.nodes)
         except DatabaseError as error:
             self._failed(error)
             return

@@ -63,7 +63,7 @@ class FindScreen(RecordsScreen[Hit]):
 
     async def load(self) -> None:
         if self.finder.ended:
-            self.session.read(await self.finder.refresh(self.session.engines) or self.session.at)
+            self.session.state.read(await self.finder.refresh(self.session.engines) or self.session.state.at)
 
     async def _search(self) -> None:
         if not await self.succeeds(self.finder.run(self.session.engines, self._came)):

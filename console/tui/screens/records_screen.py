@@ -50,7 +50,7 @@ class RecordsScreen(ListScreen, Generic[T]):
         return bool(self.ends())
 
     def context(self) -> Context:
-        return Context(now=self.session.at, ascii=self.host.ascii, cells=self.size.width)
+        return Context(now=self.session.state.at, ascii=self.host.ascii, cells=self.size.width)
 
     def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
         """Return the text of a row's cell."""

@@ -90,7 +90,7 @@ class RedriveDialogs(ChangeDialogs):
     async def begin(self, dry_run: DryRun) -> RunWork:
         """Begin the run. Raises DatabaseError."""
         assert self._run is not None
-        return self.session.start_work(run=await runs.begin(self._workspace, self._run))
+        return self.session.works.start(self.session.workspace, run=await runs.begin(self._workspace, self._run))
 
     def summary(self, work: RunWork) -> tuple[str, str]:
         """Return how it ended, and the answers."""

@@ -87,7 +87,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         )
 
     def _trend(self, incident: Incident) -> str:
-        return TRENDS[self.session.incident_history.trend(incident)][self.host.ascii]
+        return TRENDS[self.session.state.incident_history.trend(incident)][self.host.ascii]
 
     def body(self) -> Iterable[object]:
         yield self._news_bar
@@ -101,10 +101,11 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return label if label in self.session.engines else None
 
     def note(self) -> str:
-        if self.session.pending and self.session.engines:
-            return f"reading {', '.join(self.session.pending)} …"
-        checks, cut = len(self.session.shown.skipped_findings), len(self.session.shown.capped)
-        number, resolved = len(self._incidents), len(self.session.incident_history.resolved)
+        state = self.session.state
+        if state.pending and self.session.engines:
+            return f"reading {', '.join(state.pending)} …"
+        checks, cut = len(state.shown.skipped_findings), len(state.shown.capped)
+        number, resolved = len(self._incidents), len(state.incident_history.resolved)
         listed = len({item.incident.key for item in self.list.matching})
         some = f"{listed} of " if self.filter or self._hidden else ""
         notes = self.marked() + [f"{some}{number} incident{'' if number == 1 else 's'}"] * bool(number)
@@ -115,7 +116,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return ", ".join(notes + more) + (", see help" if more else "")
 
     def more(self) -> bool:
-        return bool(self.session.more)
+        return bool(self.session.state.more)
 
     def node(self, record: IncidentFinding) -> Node | None:
         return self._node_of.get(record.finding.node_id)
@@ -123,7 +124,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
     def records(self) -> Sequence[IncidentFinding]:
         growing = {key for key, more in self._growth.items() if more > 0}
         shown = [each for each in self._incidents if each.key not in self._hidden]
-        return incident_findings(ordered(shown, self.session.at, growing))
+        return incident_findings(ordered(shown, self.session.state.at, growing))
 
     @property
     def _hidden(self) -> frozenset[str]:
@@ -132,11 +133,11 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
     def _fold(self) -> None:
         """Choose what is folded, once: a row never vanishes under the reader."""
-        old = [e for e in self._incidents if is_unchanged(e, self.session.at, self._growth)]
+        old = [e for e in self._incidents if is_unchanged(e, self.session.state.at, self._growth)]
         less = frozenset(each.key for each in old if band(each.severity) is not BANDS[0])
         if self._folded is not None:
             self._folded &= less
-        elif self.session.findings_loaded:
+        elif self.session.state.findings_loaded:
             self._folded = less if len(less) >= FOLDED_INCIDENTS and len(less) < len(self._incidents) else frozenset()
 
     def action_more(self) -> None:
@@ -159,7 +160,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         self.say("" if ids else "Nothing here is new or grows.", "faint")
 
     def _is_news(self, row: Bundle[IncidentFinding]) -> bool:
-        return any(is_news(each.incident, self.session.at, self._growth) for each in row.records)
+        return any(is_news(each.incident, self.session.state.at, self._growth) for each in row.records)
 
     # reading
 
@@ -174,7 +175,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
     @property
     def data_age(self) -> float | None:
-        return self.session.findings_age or super().data_age
+        return self.session.state.findings_age or super().data_age
 
     async def load(self) -> None:
         first: list[str] = []
@@ -206,21 +207,21 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
     @property
     def loaded(self) -> bool:
-        return self.session.findings_loaded
+        return self.session.state.findings_loaded
 
     def _take(self) -> None:
         """Take over what the session has read."""
-        self._incidents = by_schemas(self.session.incidents)
-        self._growth = self.session.incident_history.growth(self._incidents)
+        self._incidents = by_schemas(self.session.state.shown.incidents)
+        self._growth = self.session.state.incident_history.growth(self._incidents)
         self._fold()
 
     def show_body(self) -> None:
         self._take()
         more = self.host.keys.shown(keymap.BY_ID["stuck.more"])
         key = self.host.keys.shown(keymap.BY_ID["stuck.news"])
-        fresh = news(self._incidents, self.session.at, self._growth, key)
+        fresh = news(self._incidents, self.session.state.at, self._growth, key)
         folded = f"{len(self._hidden)} folded ({more}): unchanged for 1h"
-        old = "" if self.filter else unchanged(self._incidents, self.session.at, self._growth)
+        old = "" if self.filter else unchanged(self._incidents, self.session.state.at, self._growth)
         old = folded if self._hidden else old
         self._news_bar.display = bool(fresh or old) and not self.has_class("-low")
         self._news_bar.show(fresh, old)
@@ -233,21 +234,23 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return super().notice()
 
     def nothing(self) -> tuple[str, str]:
-        notes = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.shown.skipped_findings))
+        notes = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.state.shown.skipped_findings))
         if not self.session.engines:
             return "Nothing was checked.", notes
-        if self.session.more or not self.session.shown.is_complete:
+        if self.session.state.more or not self.session.state.shown.is_complete:
             return "No problems found in the parts that could be checked.", notes
         return "Nothing is stuck, as far as the database shows.", notes
 
     def _resolved_match(self) -> tuple[str, str] | None:
         """Return what is said of an incident with the filter's words, resolved lately."""
-        word, resolved = self._word().casefold(), self.session.incident_history.resolved.values()
-        ended = [(at, title) for title, at in resolved if word and word in title.casefold()]
+        word, state = self._word().casefold(), self.session.state
+        ended = [
+            (at, title) for title, at in state.incident_history.resolved.values() if word and word in title.casefold()
+        ]
         if not ended:
             return None
         at, title = max(ended)
-        ago = formatting.age(max(self.session.at - at, 0))
+        ago = formatting.age(max(state.at - at, 0))
         return f"{safe_text(title)} is resolved since {ago}: nothing matches the filter.", "esc shows all that is stuck"
 
     def _read_unknown(self) -> None:
@@ -343,9 +346,9 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
     def _history(self, incident: Incident) -> list[Spans]:
         """Return since when this console sees the incident, and how it develops."""
-        first = self.session.incident_history.first_seen(incident)
-        trend = self.session.incident_history.trend(incident)
-        if first is None or trend is Trend.NEW or (watched := self.session.at - first) < WATCHED_SECONDS:
+        state = self.session.state
+        first, trend = state.incident_history.first_seen(incident), state.incident_history.trend(incident)
+        if first is None or trend is Trend.NEW or (watched := state.at - first) < WATCHED_SECONDS:
             return []
         return [plain(f"In the {formatting.age(watched)} that this console has watched it: {trend}", "$faint", 0)]
 

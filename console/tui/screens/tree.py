@@ -129,16 +129,16 @@ class TreeScreen(ListScreen):
         await self._bring(node_list)
         if why := await node_list.applied.read_documents():
             self.say(f"{why[:1].upper()}{why[1:]}.", "warn")
-        self.session.read(node_list.pages.at)
+        self.session.state.read(node_list.pages.at)
         if node_list is self.node_list and self.alive:
             await self.paint(lambda: self._paint(node_list, change))
 
     async def _bring(self, node_list: NodeList) -> None:
         """Put first the nodes that need attention."""
         beginning = f"{self._label}/"
-        unhealthy = (id_ for id_ in self.session.findings.codes if id_.startswith(beginning))
+        unhealthy = (id_ for id_ in self.session.state.findings.codes if id_.startswith(beginning))
         with attempting(lambda error: self.say(f"The order was not read: {error}", "warn")):
-            await node_list.attention.bring(unhealthy, (self._visit, self.session.findings_loaded))
+            await node_list.attention.bring(unhealthy, (self._visit, self.session.state.findings_loaded))
 
     def _choose(self) -> NodeList:
         """Return the list to show.
@@ -147,7 +147,7 @@ class TreeScreen(ListScreen):
         """
         engines = self.session.engines
         if self._label not in engines:
-            self._label = in_front(engines, self.host.context, self.session.incidents)
+            self._label = in_front(engines, self.host.context, self.session.state.shown.incidents)
         if self._label is not None and (self._label, self._kind) not in self._lists:
             self._put((self._label, self._kind))
         return self.node_list
@@ -179,7 +179,7 @@ class TreeScreen(ListScreen):
 
     def _sync_codes(self) -> None:
         """Show the console's own findings if they are new."""
-        codes = self.session.findings.codes
+        codes = self.session.state.findings.codes
         if codes is not self._codes:
             self._codes = codes
             self.look.context = self.context()
@@ -226,7 +226,7 @@ class TreeScreen(ListScreen):
             now=self.node_list.pages.at,
             helps=self.helps(),
             facts=previewed(row, self.node_list.pages.at, self.engine),
-            problems=self.session.findings.of(row.id),
+            problems=self.session.state.findings.of(row.id),
             children=self.node_list.forest.below(row.id)[:CHILDREN_SHOWN],
         )
 
@@ -392,7 +392,7 @@ class TreeScreen(ListScreen):
         return Context(
             now=self.node_list.pages.at,
             ascii=self.host.ascii,
-            codes=self.session.findings.codes,
+            codes=self.session.state.findings.codes,
             documents=self.node_list.applied.documents,
         )
 

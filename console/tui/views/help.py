@@ -76,9 +76,9 @@ def help_lines(width: int, context: HelpContext, keys: Keys, session: Session) -
     lines += [heading("Header"), *pairs(HEADER, width), BLANK]
     lines += [heading("Phases"), *(_phase(phase) for phase in Phase), BLANK]
     for reader in engines:
-        skipped = [part for part in session.shown.skipped_findings if part.engine == reader.label]
+        skipped = [part for part in session.state.shown.skipped_findings if part.engine == reader.label]
         lines += _engine(reader, width, keys, skipped)
-        if cut := [code for label, code in session.shown.capped if label == reader.label]:
+        if cut := [code for label, code in session.state.shown.capped if label == reader.label]:
             lines += [heading(f"{reader.label}: more is stuck than shown"), *wrapped(CUT, width)]
             lines += [*wrapped(", ".join(cut), width), BLANK]
     for other in session.workspace.declined_alike if session.workspace else ():

@@ -1,0 +1,67 @@
+"""The changes that this console carries out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from queries.actions.plan import count_nodes
+from queries.db.errors import LostError
+from queries.records.action import DryRun
+from queries.runs.run import Run
+from queries.workspace import Workspace
+
+if TYPE_CHECKING:
+    from console.model.run_work import RunWork
+
+SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
+
+
+class Works:
+    """Changes since the start, oldest first.
+
+    ``changed`` is called after each of their steps.
+    """
+
+    def __init__(self, changed: Callable[[], None]) -> None:
+        self.all: list[RunWork] = []
+        self._changed = changed
+
+    @property
+    def under_way(self) -> bool:
+        """True if any has not ended."""
+        return any(not work.ended for work in self.all)
+
+    def start(self, workspace: Workspace | None, dry_run: DryRun | None = None, *, run: Run | None = None) -> RunWork:
+        """Start to commit a dry run, or to do a redrive, in a task of its own.
+
+        It continues when the screen is closed. Raises LostError.
+        """
+        from console.model.run_work import RunWork
+
+        if workspace is None:
+            raise LostError("There is no connection.", "Nothing was changed.")
+        self.all.append(RunWork(workspace, self._changed, dry_run=dry_run, run=run))
+        return self.all[-1]
+
+    def unseen(self) -> list[str]:
+        """Return a line for each run whose result was not on the screen."""
+        unseen = (work for work in self.all if not work.seen)
+        return [f"{work.action}: {work.summary}. {work.rest}".removesuffix(". ") for work in unseen]
+
+    def correct(self, place: str) -> str:
+        """Apply later corrections. Return a message if there are any, else "".
+
+        ``place``: where the changes are recorded.
+        """
+        corrected = sum(work.correct() for work in self.all)
+        nodes = count_nodes(corrected, ())
+        return f"The server was replaced: changes of {nodes} are lost or unconfirmed. See {place}." if corrected else ""
+
+    async def close(self) -> None:
+        """Stop runs between two parts, and wait for them."""
+        for work in self.all:
+            work.leave()
+        if self.all:
+            await asyncio.wait([work.task for work in self.all], timeout=SETTLE)
