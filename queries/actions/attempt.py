@@ -164,7 +164,7 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     if why:
         attempt.nodes.skip_all(Outcome.REFUSED, why)
         return False
-    transaction.search(detected.action_schema, path)
+    transaction.settings.search(detected.action_schema, path)
     measurement = Measurement(request.reader) if request.measures else None
     attempt.effect = await change(transaction, script, attempt.copies, before, measurement)
     return request.seen is not None and bool(attempt.nodes.live)

@@ -24,7 +24,8 @@ from queries.db.pipeline import Execute, Pipeline
 from queries.db.query import Query, Rows
 from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
-from queries.db.transaction import GRACE_SECONDS, Reads, StatementSettings, Transaction
+from queries.db.transaction import GRACE_SECONDS, Reads, Transaction
+from queries.db.transaction_settings import StatementSettings
 from queries.files.statement import with_parts
 from queries.records.record import Record
 from queries.text import shell

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import asyncpg
-import msgspec
 
 from queries.db import asyncpg_compat, blockers, errors
 from queries.db.driver_errors import driver_errors
@@ -19,23 +17,21 @@ from queries.db.errors import (
     LockedError,
     LostError,
     OutdatedError,
-    SlowError,
     UnreadableError,
 )
 from queries.db.pipeline import Execute, Fetch, Pipeline, RepeatError
 from queries.db.query import Query, Rows
 from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
-from queries.files.statement import Statement, with_parts
+from queries.db.transaction_settings import StatementSettings, TransactionSettings
+from queries.files.statement import Statement
 from queries.records.record import Record
-from queries.text.psql_text import quoted_name
 from queries.text.safe_text import has_bytes, shown_bytes
 
 RowsOrError = Rows | DatabaseError
 """Rows of a statement, or why it failed."""
 APART, UNDO_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart; RELEASE SAVEPOINT apart"
 GRACE_SECONDS = 5.0  # after a statement's own timeout until the connection counts as dead
-SHRINK_SECONDS = 0.5  # by which a statement's timeout may exceed the remaining time of its transaction
 
 
 class Description(Record):
@@ -46,39 +42,6 @@ class Description(Record):
 
     columns: tuple[tuple[str, str], ...]
     parameters: tuple[str, ...]
-
-
-class StatementSettings(Record):
-    """Settings that one statement of a transaction may have, and another not.
-
-    ``schemas`` are on the search_path. ``in_order``: without bitmap scans and parallel workers. ``generic``: with a
-    plan for any values. ``seconds``: its time limit.
-    """
-
-    seconds: float
-    schemas: tuple[str, ...] = ()
-    in_order: bool = False
-    generic: bool = False
-
-    @property
-    def plan(self) -> tuple[tuple[str, ...], bool, bool]:
-        """Return the settings on which a plan depends."""
-        return self.schemas, self.in_order, self.generic
-
-    def commands(self, before: StatementSettings | None = None) -> list[str]:
-        """Return the commands that set what differs from ``before``."""
-        changed = []
-        if before is None or self.schemas != before.schemas:
-            changed.append(search_path(*self.schemas))
-        if before is None or self.in_order != before.in_order:
-            changed.append(f"SET LOCAL enable_bitmapscan = {'off' if self.in_order else 'DEFAULT'}")
-            changed.append(f"SET LOCAL max_parallel_workers_per_gather = {0 if self.in_order else 'DEFAULT'}")
-        if before is None or self.generic != before.generic:
-            mode = "force_generic_plan" if self.generic else "force_custom_plan"
-            changed.append(f"SET LOCAL plan_cache_mode = {mode}")
-        if before is None or self.seconds != before.seconds:
-            changed.append(f"SET LOCAL statement_timeout = '{round(self.seconds * 1000) or 1}ms'")
-        return changed
 
 
 class Reads:
@@ -131,15 +94,12 @@ class Transaction(Reads):
         self._connected = connected
         self._pipeline: Pipeline | None = None
         self._begin = begin
-        self._own = self._defaults = settings  # of the transaction, and of statements that ask for nothing else
-        self._now: StatementSettings | None = settings  # None: not known
+        self.settings = TransactionSettings(settings)
         self._load = load
         self._reads = reads
         self._role = role
         self._met = met
         self._not_begun = not_begun
-        self._lasts: float | None = None  # seconds from its begin
-        self._until: float | None = None
         self._apart = False
         self._aborted = False
         self._was_idle = False
@@ -153,11 +113,7 @@ class Transaction(Reads):
 
         Statements fail with SlowError after it. ``seconds`` None: as many as one statement may take.
         """
-        now, seconds = time.monotonic(), self._own.seconds if seconds is None else seconds
-        past = 0.0 if self._until is None or self._lasts is None else now - self._until + self._lasts
-        self._lasts = past + seconds
-        if self.begun:
-            self._until = now + seconds
+        self.settings.limit_time(seconds, begun=self.begun)
 
     @contextlib.contextmanager
     def apart(self) -> Iterator[None]:
@@ -171,14 +127,6 @@ class Transaction(Reads):
             yield
         finally:
             self._apart = False
-
-    def search(self, schema: str, more: Sequence[str]) -> None:
-        """Put more schemas on the search_path after ``schema``, for triggers.
-
-        The caller must have checked that only trusted roles can create objects in them.
-        """
-        if more:
-            self._defaults = msgspec.structs.replace(self._defaults, schemas=tuple(dict.fromkeys((schema, *more))))
 
     async def each(
         self, queries: Sequence[Query], take: Callable[[RowsOrError], None] | None = None
@@ -211,15 +159,13 @@ class Transaction(Reads):
         """Run a transaction command and return its command tag. Raises DatabaseError."""
         await self._open()
         steps = self._first()
-        settings: StatementSettings | None = None
-        if command.startswith("ROLLBACK"):  # SET LOCAL would fail in an aborted transaction, and is undone by this
-            self._defaults = msgspec.structs.replace(self._defaults, seconds=self._own.seconds)
-        else:
-            settings = self._settings()  # not afterwards: a COMMIT that was answered is no matter of time any more
-            if changed := settings.commands(self._now):
+        settings = None  # SET LOCAL would fail in an aborted transaction, and is undone by ROLLBACK
+        if not command.startswith("ROLLBACK"):
+            settings = self.settings.of()  # not afterwards: a COMMIT that was answered is no matter of time any more
+            if changed := self.settings.commands(settings):
                 steps.append(Execute("; ".join(changed)))
-        *_, answer = await self._run([*steps, Execute(command)], (settings or self._own).seconds)
-        self._now = settings
+        *_, answer = await self._run([*steps, Execute(command)], (settings or self.settings.own).seconds)
+        self.settings.now = settings
         if isinstance(answer, Exception):
             raise self._failure(answer)
         return str(answer)
@@ -233,7 +179,7 @@ class Transaction(Reads):
             await self.control("SAVEPOINT described")
         assert self._pipeline is not None
         with driver_errors():
-            prepared = await self._pipeline.describe(statement.text, self._own.seconds + GRACE_SECONDS)
+            prepared = await self._pipeline.describe(statement.text, self.settings.own.seconds + GRACE_SECONDS)
             return Description(
                 columns=tuple((each.name, each.type.name) for each in prepared.get_attributes()),
                 parameters=tuple(each.name for each in prepared.get_parameters()),
@@ -243,9 +189,10 @@ class Transaction(Reads):
 
     def _first(self) -> list[Execute | Fetch]:
         """Return what is sent before the next statement: the begin, and queued commands."""
-        steps: list[Execute | Fetch] = [] if self.begun else [Execute(self._begin)]
-        if not self.begun and self._lasts is not None:
-            self._until = time.monotonic() + self._lasts
+        steps: list[Execute | Fetch] = []
+        if not self.begun:
+            steps.append(Execute(self._begin))
+            self.settings.begin()
         if self._queued:
             steps.append(Execute("; ".join(self._queued)))
             self._queued = []
@@ -256,24 +203,19 @@ class Transaction(Reads):
 
         ``take`` is called for each answer before it.
         """
-        seconds, apart, before = 0.0, False, self._now
+        seconds, apart, before = 0.0, False, self.settings.now
         bounded = True  # each statement before has a time limit of its own
         await self._open()
         steps = self._first()
         if self._aborted:
             steps.insert(0, Execute(f"ROLLBACK; {self._begin}"))
-            self._now = self._own
+            self.settings.now = self.settings.own
         for query in queries:
             if (query.apart or self._apart) and not (apart or self._reads):
-                apart, before = True, self._now
+                apart, before = True, self.settings.now
                 steps.append(Execute(APART))
-            settings, now = self._settings(query), self._now
-            if bounded or self._lasts is None:
-                changed, self._now = settings.commands(now), settings
-            else:
-                self._now = msgspec.structs.replace(settings, seconds=0.0)  # so that the next statement gets its own
-                others = self._now.commands(now and msgspec.structs.replace(now, seconds=0.0))
-                changed = [*others, time_left(settings.seconds, self._lasts)]
+            settings = self.settings.of(query, keeps=self._keeps)
+            changed = self.settings.commands(settings, bounded=bounded)
             bounded = bounded and query.seconds is not None
             if changed:
                 steps.append(Execute("; ".join(changed)))
@@ -289,11 +231,11 @@ class Transaction(Reads):
         answers = await self._run(steps, seconds, note)
         if apart:
             self._queued.append(UNDO_APART)
-            self._now = before
+            self.settings.now = before
         error = answers[-1]
         if not isinstance(error, Exception):
             return None
-        self._aborted, self._now = self._reads, None
+        self._aborted, self.settings.now = self._reads, None
         return (
             None if isinstance(error, RepeatError) and self._reads else self._failure(error, queries[taken].statement)
         )
@@ -361,29 +303,6 @@ class Transaction(Reads):
             self._pipeline, self._was_idle = await self._connected(again)
         return self._pipeline
 
-    def _settings(self, query: Query | None = None) -> StatementSettings:
-        """Return what a statement runs under.
-
-        Raises SlowError if no time is left.
-        """
-        defaults = self._defaults
-        seconds = defaults.seconds if query is None or query.seconds is None else query.seconds
-        if self._until is not None:
-            rest = self._until - time.monotonic()
-            if rest <= 0:
-                raise SlowError("The transaction held row locks for too long, so it was rolled back.", code="57014")
-            now = (self._now and self._now.seconds) or seconds
-            if rest < seconds - SHRINK_SECONDS:
-                seconds = now if now <= seconds and rest >= now - SHRINK_SECONDS else rest
-        if query is None:
-            return msgspec.structs.replace(defaults, seconds=seconds)
-        return StatementSettings(
-            seconds=seconds,
-            schemas=(query.statement.schema,) if query.statement.schema else defaults.schemas,
-            in_order=defaults.in_order if query.in_order is None else query.in_order,
-            generic=self._keeps and not (query.custom or query.statement.custom),
-        )
-
     def _failure(self, error: Exception, failed: Statement | None = None) -> DatabaseError:
         """Return an error of the driver as a DatabaseError."""
         assert self._pipeline is not None
@@ -446,21 +365,3 @@ class Transaction(Reads):
         Only its source function identifies it: SQLSTATE 01000 is that of any warning, and the text is localized.
         """
         self.unreplicated |= message.server_source_function == "SyncRepWaitForLSN"
-
-
-def time_left(seconds: float, lasts: float) -> str:
-    """Return the command that limits the next statement.
-
-    It may take ``seconds``, and run until the transaction has lasted ``lasts``.
-    """
-    milliseconds = {"timeout": str(round(seconds * 1000) or 1), "lasts": str(round(lasts * 1000))}
-    return with_parts(statement("time_left").text, milliseconds)
-
-
-def search_path(*schemas: str) -> str:
-    """Return the command for a search_path of the server's and these schemas.
-
-    A role that may create objects in another schema on the path could have its operators and functions run by unstick.
-    """
-    own = "".join(f"{quoted_name(schema)}, " for schema in schemas if schema)
-    return f"SET LOCAL search_path = pg_catalog, {own}pg_temp"

@@ -1,0 +1,138 @@
+"""Settings of a transaction and of its statements, and their time limits."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import msgspec
+
+from queries.db.errors import SlowError
+from queries.db.query import Query
+from queries.db.shared_sql import statement
+from queries.files.statement import with_parts
+from queries.records.record import Record
+from queries.text.psql_text import quoted_name
+
+SHRINK_SECONDS = 0.5  # by which a statement's timeout may exceed the remaining time of its transaction
+
+
+class StatementSettings(Record):
+    """Settings that one statement of a transaction may have, and another not.
+
+    ``schemas`` are on the search_path. ``in_order``: without bitmap scans and parallel workers. ``generic``: with a
+    plan for any values. ``seconds``: its time limit.
+    """
+
+    seconds: float
+    schemas: tuple[str, ...] = ()
+    in_order: bool = False
+    generic: bool = False
+
+    @property
+    def plan(self) -> tuple[tuple[str, ...], bool, bool]:
+        """Return the settings on which a plan depends."""
+        return self.schemas, self.in_order, self.generic
+
+    def commands(self, before: StatementSettings | None = None) -> list[str]:
+        """Return the commands that set what differs from ``before``."""
+        changed = []
+        if before is None or self.schemas != before.schemas:
+            changed.append(search_path(*self.schemas))
+        if before is None or self.in_order != before.in_order:
+            changed.append(f"SET LOCAL enable_bitmapscan = {'off' if self.in_order else 'DEFAULT'}")
+            changed.append(f"SET LOCAL max_parallel_workers_per_gather = {0 if self.in_order else 'DEFAULT'}")
+        if before is None or self.generic != before.generic:
+            mode = "force_generic_plan" if self.generic else "force_custom_plan"
+            changed.append(f"SET LOCAL plan_cache_mode = {mode}")
+        if before is None or self.seconds != before.seconds:
+            changed.append(f"SET LOCAL statement_timeout = '{round(self.seconds * 1000) or 1}ms'")
+        return changed
+
+
+class TransactionSettings:
+    """Settings of one transaction, those of the server now, and the time that is left.
+
+    ``own``: the settings with which it begins.
+    """
+
+    def __init__(self, own: StatementSettings) -> None:
+        self.own = own
+        self.now: StatementSettings | None = own  # of the server; None: not known
+        self._defaults = own  # of statements that ask for nothing else
+        self._lasts: float | None = None  # seconds from its begin
+        self._until: float | None = None
+
+    def begin(self) -> None:
+        """Let its time limit begin."""
+        if self._lasts is not None:
+            self._until = time.monotonic() + self._lasts
+
+    def limit_time(self, seconds: float | None, *, begun: bool) -> None:
+        """Set the time limit: from now if it has begun, or from its begin."""
+        now, seconds = time.monotonic(), self.own.seconds if seconds is None else seconds
+        past = 0.0 if self._until is None or self._lasts is None else now - self._until + self._lasts
+        self._lasts = past + seconds
+        if begun:
+            self._until = now + seconds
+
+    def search(self, schema: str, more: Sequence[str]) -> None:
+        """Put more schemas on the search_path after ``schema``, for triggers.
+
+        The caller must have checked that only trusted roles can create objects in them.
+        """
+        if more:
+            self._defaults = msgspec.structs.replace(self._defaults, schemas=tuple(dict.fromkeys((schema, *more))))
+
+    def of(self, query: Query | None = None, *, keeps: bool = False) -> StatementSettings:
+        """Return what a statement runs under.
+
+        ``keeps``: a plan is made once for all later reads. Raises SlowError if no time is left.
+        """
+        defaults = self._defaults
+        seconds = defaults.seconds if query is None or query.seconds is None else query.seconds
+        if self._until is not None:
+            rest = self._until - time.monotonic()
+            if rest <= 0:
+                raise SlowError("The transaction held row locks for too long, so it was rolled back.", code="57014")
+            now = (self.now and self.now.seconds) or seconds
+            if rest < seconds - SHRINK_SECONDS:
+                seconds = now if now <= seconds and rest >= now - SHRINK_SECONDS else rest
+        if query is None:
+            return msgspec.structs.replace(defaults, seconds=seconds)
+        return StatementSettings(
+            seconds=seconds,
+            schemas=(query.statement.schema,) if query.statement.schema else defaults.schemas,
+            in_order=defaults.in_order if query.in_order is None else query.in_order,
+            generic=keeps and not (query.custom or query.statement.custom),
+        )
+
+    def commands(self, settings: StatementSettings, *, bounded: bool = True) -> list[str]:
+        """Return the commands that give the server these settings.
+
+        From then on it has them. ``bounded``: each statement that is sent before has a time limit of its own.
+        """
+        before, self.now = self.now, settings
+        if bounded or self._lasts is None:
+            return settings.commands(before)
+        self.now = msgspec.structs.replace(settings, seconds=0.0)  # so that the next statement gets its own
+        others = self.now.commands(before and msgspec.structs.replace(before, seconds=0.0))
+        return [*others, time_left(settings.seconds, self._lasts)]
+
+
+def time_left(seconds: float, lasts: float) -> str:
+    """Return the command that limits the next statement.
+
+    It may take ``seconds``, and run until the transaction has lasted ``lasts``.
+    """
+    milliseconds = {"timeout": str(round(seconds * 1000) or 1), "lasts": str(round(lasts * 1000))}
+    return with_parts(statement("time_left").text, milliseconds)
+
+
+def search_path(*schemas: str) -> str:
+    """Return the command for a search_path of the server's and these schemas.
+
+    A role that may create objects in another schema on the path could have its operators and functions run by unstick.
+    """
+    own = "".join(f"{quoted_name(schema)}, " for schema in schemas if schema)
+    return f"SET LOCAL search_path = pg_catalog, {own}pg_temp"
