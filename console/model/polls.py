@@ -60,11 +60,14 @@ class Polls:
         self._parts: dict[str, Part] = {}  # as last read, by label
         self._steps = {clocks.screen: self._screen, clocks.findings: self._findings, clocks.samples: self._samples}
 
-    async def run(self, clock: RefreshClock, workspace: Workspace) -> str:
-        """Run the poll of a clock. Return its error message, or "" if it succeeded."""
+    async def run(self, clock: RefreshClock, workspace: Workspace, at: float) -> str:
+        """Run the poll of a clock, in a pass that began at a time of it.
+
+        Return its error message, or "" if it succeeded.
+        """
         load, errors = workspace.database.load, ErrorCollector()
         before = load.cost
-        clock.begin()
+        clock.begin(at)
         try:
             await self._steps[clock](workspace, errors)
         finally:

@@ -66,9 +66,12 @@ class RefreshClock:
         other = self.follows.wait()
         return other if abs(own - other) < min(self.interval, self.follows.interval) / 2 else own
 
-    def begin(self) -> None:
-        """Record the start of a poll."""
-        self._began = self._now()
+    def begin(self, at: float | None = None) -> None:
+        """Record the start of a poll, now or at a time of the clock.
+
+        Polls of one pass have its time; else one would make the next of all later by what it took.
+        """
+        self._began = self._now() if at is None else at
 
     def end(self, cost: float) -> None:
         """Record the end of a poll that cost ``cost`` seconds, all in all."""

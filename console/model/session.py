@@ -28,7 +28,7 @@ from queries.workspace import Workspace
 if TYPE_CHECKING:
     from console.config import Context
 
-SETTLED = 20.0  # seconds after which the start is no longer most of the load
+START_SECONDS = 20.0  # after which the start is no longer most of the load
 LONG = 3600.0
 
 
@@ -105,7 +105,7 @@ class Session:
 
         None shortly after the start.
         """
-        if self.workspace is None or self._now() - self._since < SETTLED:
+        if self.workspace is None or self._now() - self._since < START_SECONDS:
             return None
         return self.workspace.database.load.share()
 
@@ -177,15 +177,15 @@ class Session:
         once, self._once = self._once, False
         if self.paused and not (forced or once):
             return True
-        error_text, due, begun = "", self.clocks.due, self.begun.is_set()
+        error_text, due, begun, at = "", self.clocks.due, self.begun.is_set(), self._now()
         if begun and not self.paused and self.clocks.samples in due:  # the screen shows them
             due.remove(self.clocks.samples)
-            error_text = await self.polls.run(self.clocks.samples, workspace)
+            error_text = await self.polls.run(self.clocks.samples, workspace, at)
         if self.findings_first and not begun:
             due.discard(self.clocks.findings)
-            error_text = await self.polls.run(self.clocks.findings, workspace)
-        if self.clocks.screen in due:
-            error_text = await self.polls.run(self.clocks.screen, workspace) or error_text
+            error_text = await self.polls.run(self.clocks.findings, workspace, at)
+        if self.clocks.screen in due or self.clocks.screen.wait() <= 0:  # a key may have asked for it meanwhile
+            error_text = await self.polls.run(self.clocks.screen, workspace, at) or error_text
             self.notice = self.works.correct(workspace.audit_log.journal.place) or self.notice
             read = True
             if not error_text:
@@ -197,9 +197,9 @@ class Session:
             if read:
                 self.changed()
             read = True
-            error_text = await self.polls.run(self.clocks.findings, workspace) or error_text
+            error_text = await self.polls.run(self.clocks.findings, workspace, at) or error_text
         if self.clocks.samples in due:
-            error_text = await self.polls.run(self.clocks.samples, workspace) or error_text
+            error_text = await self.polls.run(self.clocks.samples, workspace, at) or error_text
         self.error_text = error_text
         return read or before != (self.state.shown, self.link, self.error_text)
 

@@ -15,7 +15,7 @@ from queries.workspace import Workspace
 if TYPE_CHECKING:
     from console.model.run_work import RunWork
 
-SETTLE = 40.0  # seconds that `close` waits for a running commit; settling a lost COMMIT takes up to 30
+CLOSE_SECONDS = 40.0  # that `close` waits for a running commit; settling a lost COMMIT takes up to 30
 
 
 class Works:
@@ -64,4 +64,4 @@ class Works:
         for work in self.all:
             work.leave()
         if self.all:
-            await asyncio.wait([work.task for work in self.all], timeout=SETTLE)
+            await asyncio.wait([work.task for work in self.all], timeout=CLOSE_SECONDS)

@@ -69,10 +69,11 @@ def unchanged_for(age: float | None, interval: float, *, live: bool) -> float:
     """
     if age is None or not live:
         return 1.0
-    if age < FRESH_S and not is_late(age, interval):
-        return min(FRESH_S, max(STALE * interval, LEAST_STALE_S)) - age
+    late = max(STALE * interval, LEAST_STALE_S) - age
+    if age < FRESH_S and late > 0:
+        return min(FRESH_S - age, late)
     step = 1.0 if age < COARSE_S else STEP_S
-    return step - age % step
+    return min(step - age % step, late) if late > 0 else step - age % step
 
 
 def header_line(width: int, header: Header) -> Content:
