@@ -146,9 +146,9 @@ class Pipeline:
         The error is the last answer.
 
         Errors are the driver's, or `RepeatError`. A new statement is prepared and run in one round trip; ``reads``: the
-        transaction is READ ONLY, so it may be run again. ``seconds``: without any answer. ``take`` is called for
-        each answer when it comes, with the number of the step. Raises errors of the driver if the connection is lost,
-        and TimeoutError.
+        transaction is READ ONLY, so it may be run again. ``seconds``: longest wait for an answer. ``take`` is called
+        for each answer when it comes, with the number of the step. Raises errors of the driver if the connection is
+        lost, and TimeoutError.
         """
         answers: list[Any] = []
         while len(answers) < len(steps) and not (answers and isinstance(answers[-1], Exception)):

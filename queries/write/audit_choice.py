@@ -24,6 +24,7 @@ from queries.write.failover import Journal
 from queries.write.receipts import Receipt, Receipts
 from queries.write.transaction_mark import TransactionMark
 
+TABLES = ("audit_log", "audit_images")
 NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
 NO_TABLE = "the database has no table for images: `unstick init` creates it"
 NO_INSERT = "The role {role} may not write the audit log, because it has no INSERT on the table unstick.audit_log"
@@ -86,8 +87,8 @@ class AuditLog:
         self.source = table if readable else self.destination
         self.no_entries = ""
         if state.exists and not self.in_table and not self._local_log:
-            why = f"the table unstick.audit_log is not used: {doubt}" if doubt else NO_INSERT
-            self.no_entries = LOCAL_LOG.format(why=why.format(role=role), role=role)
+            why = f"the table unstick.audit_log is not used: {doubt}" if doubt else NO_INSERT.format(role=role)
+            self.no_entries = LOCAL_LOG.format(why=why, role=role)
         self.no_images = ""
         if not self.keeps_values:
             self.no_images = NO_IMAGES
@@ -107,6 +108,10 @@ class AuditLog:
     def doubt(self, trust: Trust) -> str:
         """Return why writing an entry could run code of an untrusted role, or ""."""
         return _doubt(trust) if self.in_table else ""
+
+    def trigger_makers(self, trust: Trust) -> tuple[str, ...]:
+        """Return untrusted roles that can create triggers on the tables of entries."""
+        return trust.trigger_makers("unstick", TABLES) if self.in_table else ()
 
     @property
     def in_table(self) -> bool:
@@ -208,7 +213,6 @@ class AuditLog:
 
 def _doubt(trust: Trust) -> str:
     """Return why an entry in the table could run code of an untrusted role, or ""."""
-    tables = ("audit_log", "audit_images")
-    return trust.unreadable("unstick", tables) or next(
-        filter(None, (trust.unwritten("unstick", t) for t in tables)), ""
+    return trust.unreadable("unstick", TABLES) or next(
+        filter(None, (trust.unwritten("unstick", t) for t in TABLES)), ""
     )

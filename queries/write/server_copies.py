@@ -36,7 +36,7 @@ from queries.write.images import Layout
 from queries.write.request import Request
 from queries.write.script import Script, image_reader
 
-PART_ROW_BYTES = images.ENTRY_IMAGE_BYTES // 1000  # of the image of a row, so that a part is within its limit
+PART_ROW_BYTES = images.ENTRY_IMAGE_BYTES // 1000  # of the image of a row: those of a part fit into an entry
 
 
 class IrregularError(DatabaseError):

@@ -31,12 +31,12 @@ class UntrustedCode:
 
         Ask also for the schemas in which triggers of these tables may find names.
 
-        The transaction has locked the tables, so no trigger is created between this answer and the change. ``again``:
-        an earlier part of the same run asked; its answer counts for TRUST_KEPT_SECONDS if only trusted roles can create
-        triggers on these tables.
+        The transaction has locked the tables of the action, so no trigger is created on them between this answer and
+        the change. ``again``: an earlier part of the same run asked; its answer counts for TRUST_KEPT_SECONDS if only
+        trusted roles can create triggers on these tables and those of the audit log.
         """
-        if self._audit_log.no_entries:
-            return Question([], lambda _: (self._audit_log.no_entries, ()))
+        if no_entries := self._audit_log.no_entries:
+            return Question([], lambda _: (no_entries, ()))
         asked_for = (reader, action.name, action.privileges)
         at, path = self._kept.get(asked_for, (-math.inf, ()))
         if again and at > time.monotonic() - TRUST_KEPT_SECONDS:
@@ -53,7 +53,8 @@ class UntrustedCode:
         )
         why = detected.why_unsafe(action.privileges)
         tables = [privilege.partition(" ")[2] for privilege in action.privileges]
-        kept = not why and not trust.trigger_makers(reader.detected.schema, tables)
+        makers = trust.trigger_makers(reader.detected.schema, tables) or self._audit_log.trigger_makers(trust)
+        kept = not why and not makers
         path = trust.trigger_path(reader.detected.schema)
         self._kept = {asked_for: (time.monotonic(), path)} if kept else {}
         return why, path

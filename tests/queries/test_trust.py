@@ -230,12 +230,16 @@ async def test_each_part_of_a_bulk_asks_if_strangers_may_create_triggers(
     await workspace.close()
 
 
+@pytest.mark.parametrize("end", ["", "{a}"], ids=["plain", "braces"])
 async def test_an_audit_log_of_a_stranger_is_not_used(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, role: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, role: str, tmp_path: Path, end: str
 ) -> None:
     task = await eternaltwin_db.task()
     await eternaltwin_db.sql(audit_log.ddl())
-    server.sql(f"ALTER TABLE unstick.audit_log OWNER TO {role}", eternaltwin)
+    if end:
+        server.sql(f'ALTER ROLE {role} RENAME TO "{role}{end}"')
+        role += end
+    server.sql(f'ALTER TABLE unstick.audit_log OWNER TO "{role}"', eternaltwin)
     workspace = await opened(eternaltwin, tmp_path)
     assert workspace.audit_log.destination is workspace.audit_log.file
     assert role in workspace.audit_log.unreadable
