@@ -230,10 +230,11 @@ class Database:
 
         ``schema`` goes on the search_path for an engine whose own triggers and functions use unqualified names. The
         caller must have checked that only trusted roles can create objects in that schema.
-        ``over`` is the connection: "read" allows a second writing transaction at the same time. ``seconds``: after which
-        no statement runs. If this process hangs, the server ends the transaction one second later. ``tables`` are
-        locked as a change locks them, with BEGIN. The first statement raises TableLockedError if another session locks
-        one. ``waits``: seconds that it may last longer, because it waits for a lock before it has another one.
+        ``over`` is the connection: "read" allows a second writing transaction at the same time. ``seconds``: no
+        statement runs after them. If this process hangs, the server ends the transaction one second later.
+        ``tables`` are locked as a change locks them, with BEGIN. The first statement raises TableLockedError if another
+        session locks one. ``waits``: seconds that it may last longer, because it waits for a lock before it has another
+        one.
         """
         most, waits = WRITE_SECONDS * self.patience, waits * self.patience
         seconds = max(round(min(seconds or most, most), 1), 0.1)
