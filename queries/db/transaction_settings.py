@@ -53,13 +53,13 @@ class StatementSettings(Record):
 class TransactionSettings:
     """Settings of one transaction, those of the server now, and the time that is left.
 
-    ``own``: the settings with which it begins.
+    ``own``: the settings with which it begins. ``defaults``: those of a statement that asks for nothing else.
     """
 
     def __init__(self, own: StatementSettings) -> None:
         self.own = own
         self.now: StatementSettings | None = own  # of the server; None: not known
-        self._defaults = own  # of statements that ask for nothing else
+        self.defaults = own
         self._lasts: float | None = None  # seconds from its begin
         self._until: float | None = None
 
@@ -82,14 +82,14 @@ class TransactionSettings:
         The caller must have checked that only trusted roles can create objects in them.
         """
         if more:
-            self._defaults = msgspec.structs.replace(self._defaults, schemas=tuple(dict.fromkeys((schema, *more))))
+            self.defaults = msgspec.structs.replace(self.defaults, schemas=tuple(dict.fromkeys((schema, *more))))
 
     def of(self, query: Query | None = None, *, keeps: bool = False) -> StatementSettings:
         """Return what a statement runs under.
 
         ``keeps``: a plan is made once for all later reads. Raises SlowError if no time is left.
         """
-        defaults = self._defaults
+        defaults = self.defaults
         seconds = defaults.seconds if query is None or query.seconds is None else query.seconds
         if self._until is not None:
             rest = self._until - time.monotonic()

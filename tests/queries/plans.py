@@ -117,15 +117,15 @@ def recorded(large: Collection[str] = ()) -> Iterator[Costs]:
 
     async def each(self: Transaction, queries: Sequence[Query], *more: Any) -> list[RowsOrError]:
         for query in queries:
-            settings = self._defaults
+            defaults = self.settings.defaults
             if query.in_order is not None:
-                self._defaults = msgspec.structs.replace(settings, in_order=query.in_order)
+                self.settings.defaults = msgspec.structs.replace(defaults, in_order=query.in_order)
             Transaction.each = real  # type: ignore[method-assign]
             custom = query.custom or query.statement.custom
             statement = msgspec.structs.replace(query.statement, custom=custom)
             plan = await explained(self, statement, query.values)
             Transaction.each = each  # type: ignore[method-assign]
-            self._defaults = settings
+            self.settings.defaults = defaults
             cost = _cost(plan, large)
             name = _name(query.statement)
             costs[name] = max(cost, costs.get(name, cost), key=lambda c: c.buffers)

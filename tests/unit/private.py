@@ -20,7 +20,6 @@ ALLOWED: dict[str, int] = {
     "tests/console/test_unwelcome.py": 1,
     "tests/console/tui_driver.py": 1,
     "tests/queries/estuary/test_demo.py": 2,
-    "tests/queries/plans.py": 5,
     "tests/queries/test_act_lost.py": 3,
     "tests/queries/test_parallel_parts.py": 4,
     "tests/queries/test_failover.py": 1,
