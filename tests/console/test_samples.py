@@ -31,7 +31,7 @@ async def test_samples_are_taken_at_least_at_each_interval(
             await tui.wait_for(lambda number=number: session.clocks.polls[2] > number)  # type: ignore[misc]
         await tui.wait_for("spinning")
         assert session.clocks.polls[1] == 1, "the findings were not read again"
-        assert max(waits) <= INTERVAL / 2, "sampled twice per interval while a finding develops"
+        assert max(waits) < INTERVAL * 0.75, "sampled twice per interval while a finding develops, or with the screen"
         clock.skip(session.clocks.waits[2])
         await eternaltwin_db.sql("TRUNCATE job CASCADE")
         session.refresh()

@@ -22,7 +22,7 @@ from queries.actions.plan import plan_versions
 from queries.check.nodes import known_nodes
 from queries.contract import loader
 from queries.contract.builtin import builtin
-from queries.db import transaction
+from queries.db import transaction_settings
 from queries.db.errors import DatabaseError
 from queries.read import details, search
 from queries.read.reader import Reader
@@ -201,7 +201,7 @@ async def test_no_hostile_object_is_ever_called(
 async def test_with_the_schema_on_the_path_they_would_be(
     hostile: HostileDatabase, name: str, placement: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(transaction, "search_path", lambda *_: "SET LOCAL search_path = public, pg_temp")
+    monkeypatch.setattr(transaction_settings, "search_path", lambda *_: "SET LOCAL search_path = public, pg_temp")
     with contextlib.suppress(DatabaseError):  # what the server's own functions return is nonsense now
         workspace = await opened(hostile.dsn, tmp_path)
         await workspace.close()
