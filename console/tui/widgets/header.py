@@ -47,7 +47,12 @@ class Header(Record):
 
 def is_late(age: float | None, interval: float) -> bool:
     """Return True if the data is two intervals old."""
-    return age is not None and age >= max(STALE * interval, LEAST_STALE_S)
+    return age is not None and age >= _late_age(interval)
+
+
+def _late_age(interval: float) -> float:
+    """Return the age from which on data is late, in seconds."""
+    return max(STALE * interval, LEAST_STALE_S)
 
 
 def old(age: float | None, *, exact: bool) -> str:
@@ -69,11 +74,10 @@ def unchanged_for(age: float | None, interval: float, *, live: bool) -> float:
     """
     if age is None or not live:
         return 1.0
-    late = max(STALE * interval, LEAST_STALE_S) - age
-    if age < FRESH_S and late > 0:
-        return min(FRESH_S - age, late)
+    late_in = _late_age(interval) - age
     step = 1.0 if age < COARSE_S else STEP_S
-    return min(step - age % step, late) if late > 0 else step - age % step
+    grown_in = FRESH_S - age if age < FRESH_S and late_in > 0 else step - age % step
+    return min(grown_in, late_in) if late_in > 0 else grown_in
 
 
 def header_line(width: int, header: Header) -> Content:
