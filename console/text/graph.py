@@ -19,8 +19,8 @@ from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
 MAX_STEPS = 500  # steps drawn
-RAILS = 24  # most columns for rails
-BAR = 10  # cells
+RAIL_COLUMNS = 24  # most columns for rails
+BAR_CELLS = 10  # cells
 # Indexed by the weights (0, 1, 2) of the arms up, down, left and right.
 ARMS = " ╶╺╴─╼╸╾━╷┌┍┐┬┮┑┭┯╻┎┏┒┰┲┓┱┳╵└┕┘┴┶┙┵┷│├┝┤┼┾┥┽┿╽┟┢┧╁╆┪╅╈╹┖┗┚┸┺┛┹┻╿┞┡┦╀╄┩╃╇┃┠┣┨╂╊┫╉╋"
 LIGHT, HEAVY = 1, 2
@@ -125,7 +125,7 @@ class _Rail:
         return HEAVY if self.heavy is not None else LIGHT
 
 
-def layout(steps: Sequence[Step], rails: int = RAILS) -> list[Row]:
+def layout(steps: Sequence[Step], rails: int = RAIL_COLUMNS) -> list[Row]:
     """Lay out the rows with at most ``rails`` columns of rails."""
     level = levels({step.id: step.parents for step in steps})
     by_id = {step.id: step for step in steps}
@@ -261,7 +261,7 @@ def _line(cells: Sequence[list[int]], joined: Mapping[int, int], place: int) -> 
 
 def draw(steps: Sequence[Step], width: int) -> list[Spans]:
     """Draw the steps in lines of ``width`` cells."""
-    rows = layout(steps[:MAX_STEPS], min(RAILS, max((width - 36) // 2, 3)))
+    rows = layout(steps[:MAX_STEPS], min(RAIL_COLUMNS, max((width - 36) // 2, 3)))
     names = {step.id: step.name for step in steps}
     used = 1 + max((row.at for row in rows), default=0)
     used = max([used, *(at + 1 for row in rows for at, cell in enumerate(row.cells) if any(cell))])
@@ -325,7 +325,7 @@ class _StepText:
     def __init__(self, steps: Sequence[Step], room: int) -> None:
         self.longest = max(map(_seconds, steps), default=0.0)
         self.state = min(max((formatting.width(s.state) for s in steps), default=0), 20 if room >= 60 else 12)
-        self.bar = BAR if room >= 70 else 0
+        self.bar = BAR_CELLS if room >= 70 else 0
         fixed = self.state + 6 + (self.bar + 2 if self.bar else 0) + 4
         widest = max((formatting.width(safe_text(s.name)) for s in steps), default=0)
         self.name = min(widest, max(room - fixed, 8))

@@ -17,7 +17,7 @@ from queries.records.detail import Payload
 from queries.text.json_text import NotJson, layout
 from queries.text.safe_text import safe_text
 
-LINES = 5000
+LINES_SHOWN = 5000
 
 # Text may hold tabs, line breaks and the escapes of a coloured log.
 _BINARY = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f\x7f]")
@@ -25,7 +25,7 @@ _MAYBE_JSON = re.compile(r'[ \t\r\n]*+[\[{"\-0-9tfn]')
 _ROWS = ((78, 16), (43, 8), (0, 4))  # minimum width for this number of bytes per row of a hexdump
 
 
-def render(payload: Payload, width: int, limit: int = LINES) -> list[str]:
+def render(payload: Payload, width: int, limit: int = LINES_SHOWN) -> list[str]:
     """Return at most ``limit`` lines of at most ``width`` cells that show ``payload``.
 
     Both numbers are at least 1. ``…`` marks a cut line. The last line says if bytes or lines are missing.
@@ -48,7 +48,7 @@ def describe(payload: Payload, width: int = 80) -> str:
     """
     if payload.size == 0:
         return "empty"
-    kind, _ = _classified(payload, width, LINES)
+    kind, _ = _classified(payload, width, LINES_SHOWN)
     missing = len(payload.head) < payload.size
     return f"{kind}, {size(payload.size)}" + (f" (the first {size(len(payload.head))})" if missing else "")
 

@@ -18,7 +18,7 @@ from queries.text.safe_text import safe_text
 
 MAX_LANES = 60  # lanes drawn
 MAX_CHANGES = 300  # changes listed
-BAR = 8  # cells
+BAR_CELLS = 8  # cells
 ENDS = (Phase.DONE, Phase.CANCELLED)  # final phases
 
 
@@ -151,7 +151,7 @@ def _list(changes: Sequence[Change], width: int) -> list[Spans]:
     shown = changes[:MAX_CHANGES]
     longest = max((c.waited for c in shown if c.waited is not None and math.isfinite(c.waited)), default=0.0)
     clock = 12 if width >= 80 else 8
-    bar = BAR if width >= 100 else 0
+    bar = BAR_CELLS if width >= 100 else 0
     several = len({c.lane for c in changes}) > 1
     lane = min(max(formatting.width(safe_text(c.lane)) for c in shown), 24 if width >= 80 else 14) * several
     state = min(

@@ -42,7 +42,7 @@ from queries.records.node import Node
 from queries.records.snapshot import Snapshot
 from queries.text.safe_text import safe_text
 
-FIRST_FRAME_DELAY = 0.4  # seconds to wait for rows before "Connecting" is painted
+FIRST_FRAME_SECONDS = 0.4  # seconds to wait for rows before "Connecting" is painted
 BETWEEN = "between"  # mode without a screen, while all screens are replaced
 
 
@@ -201,7 +201,7 @@ class UnstickApp(App[None]):
         """
         with painting:
             try:
-                async with asyncio.timeout(FIRST_FRAME_DELAY):
+                async with asyncio.timeout(FIRST_FRAME_SECONDS):
                     await self.session.begun.wait()
             except TimeoutError:
                 self.screen.refresh()  # no data has arrived that would cause painting

@@ -20,7 +20,7 @@ from rich.style import Style
 PLAIN = "\x1b[0m"
 ENDS = {"1": "22", "2": "22", "3": "23", "4": "24", "5": "25", "7": "27", "8": "28", "9": "29"}  # of attributes
 DRAWN = frozenset(("4", "5", "7", "9", "21", "51", "52", "53"))  # attributes that are seen on a blank
-GAP = 6  # equal cells that take fewer bytes than to move over them
+GAP_CELLS = 6  # equal cells that take fewer bytes than to move over them
 
 Cell = tuple[str, str]  # text and codes of its style; a wide character is followed by empty texts
 _text_of = itemgetter(0)
@@ -83,7 +83,7 @@ def differing(old: Sequence[Cell], new: Sequence[Cell]) -> Iterator[tuple[int, i
         return
     start = stop = -1
     for place in places:
-        if start >= 0 and place - stop > GAP:
+        if start >= 0 and place - stop > GAP_CELLS:
             yield _whole(start, stop, old, new)
             start = -1
         start, stop = place if start < 0 else start, place + 1

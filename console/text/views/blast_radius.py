@@ -12,7 +12,7 @@ from queries.records.action import BlastRadius, Reach
 from queries.records.node import Precision, split_id
 from queries.text.safe_text import safe_text
 
-IDS = 3  # ids that a line shows
+IDS_SHOWN = 3  # ids that a line shows
 NAMES = {
     "becomes": "become",
     "appears": "appear",
@@ -77,9 +77,9 @@ def _value(reach: Reach, by_id: Mapping[str, str], ids: bool) -> Spans:
     line += [("at least " if reach.precision is Precision.CAPPED else "", ""), (_counted(reach), "bold")]
     named = titles(reach.ids, by_id)
     line += [(f"  {named}", "")] if named else []
-    for place, node_id in enumerate(reach.ids[:IDS] if ids or not named else ()):
+    for place, node_id in enumerate(reach.ids[:IDS_SHOWN] if ids or not named else ()):
         line += [(", " if place else "  ", "$faint"), (safe_text(node_id), link(node_id, "$faint"))]
-    line += [(" …", "$faint")] if (reach.number or 0) > IDS and (ids or not named) else []
+    line += [(" …", "$faint")] if (reach.number or 0) > IDS_SHOWN and (ids or not named) else []
     return [*line, (safe_text(f"  ({reach.note})"), "$faint")] if reach.note else line
 
 

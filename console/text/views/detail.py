@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from console.text import formatting, graph, payload, timeline
 from console.text.not_checked import by_reason
 from console.text.severity import band
-from console.text.spans import UNLIMITED, Link, Spans, wrap
+from console.text.spans import UNLIMITED_CELLS, Link, Spans, wrap
 from console.text.views.audit_entry import summary
 from console.text.views.findings import findings
 from console.text.views.lines import heading, pairs, plain, safe, section, stacked, table, wrapped
@@ -19,7 +19,7 @@ from queries.records.node import Node, Page, Phase, ScanRequired
 from queries.text.safe_text import safe_text
 
 PAYLOAD_BYTES = 4 * 1024 * 1024  # most bytes of a stored value to load; laying out more would delay keys
-VALUES = 100  # cells of drawings and stored values where lines have no limit
+VALUE_CELLS = 100  # cells of drawings and stored values where lines have no limit
 
 
 def detail(
@@ -147,7 +147,7 @@ def _graph(section: Section) -> bool:
 def _section(section: Section, cells: int, now: float, more: str) -> list[Spans]:
     if section.scan_required is not None:
         return [heading(section.title), *scan_required(section.scan_required, cells)]
-    room = cells if cells < UNLIMITED else VALUES
+    room = cells if cells < UNLIMITED_CELLS else VALUE_CELLS
     if section.payload is not None:
         stored, room = section.payload, max(room - 2, 8)
         body = payload.render(stored, room)

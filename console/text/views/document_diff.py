@@ -13,7 +13,7 @@ from console.text.formatting import size
 from queries.records.action import is_same
 from queries.text.json_text import below, decoded
 
-DEPTH = 40  # levels that are compared one by one
+LEVELS_COMPARED = 40  # levels that are compared one by one
 MISSING = object()
 
 Difference = tuple[str, Any, Any]  # path in the document, value before and after, each may be MISSING
@@ -44,7 +44,7 @@ def large(value: Any) -> str:
     return f"{size(int(match[1]))}, too large to show" if match else ""
 
 
-def differences(before: Any, after: Any, path: str = "", depth: int = DEPTH) -> Iterator[Difference]:
+def differences(before: Any, after: Any, path: str = "", depth: int = LEVELS_COMPARED) -> Iterator[Difference]:
     """Yield the innermost values that differ, in the order of the documents."""
     if isinstance(before, dict) and isinstance(after, dict) and depth:
         for key in before | after:

@@ -21,7 +21,7 @@ from console.tui.help_context import HelpContext
 from console.tui.keymap import Key
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.textual_compat import lay_out, text_of
-from console.tui.widgets.engines_bar import TREND, EngineLine, EngineLines, engine_lines
+from console.tui.widgets.engines_bar import TREND_BARS, EngineLine, EngineLines, engine_lines
 from console.tui.widgets.footer import Hint, footer_lines
 from console.tui.widgets.header import Header, header_line, is_late, old, unchanged_for
 from console.tui.widgets.messages import status_line
@@ -372,7 +372,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
                 stuck=findings.severities.get(label, ()) if state.findings_loaded else None,
                 more_stuck=label in more,
                 oldest="" if (since := findings.oldest.get(label)) is None else formatting.age(state.at - since),
-                trend=formatting.trend(load.samples(label), TREND, load.seconds(label), self.host.ascii),
+                trend=formatting.trend(load.samples(label), TREND_BARS, load.seconds(label), self.host.ascii),
                 rates=state.flow.rates(label, reader.engine.spec.flow),
                 stale=label in stale_engines,
                 policies=bool(reader.detected.policies),

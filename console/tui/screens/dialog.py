@@ -26,7 +26,7 @@ from queries.text.safe_text import safe_text
 
 SCROLL = {keymap.split(key.keys)[0]: key.handler for key in keymap.TEXT}  # by the first key of each
 OF_TEXT = ("home", "end")  # keys that a text field uses itself
-MAX_HEIGHT = 0.92  # share of the screen's height
+HEIGHT_SHARE = 0.92  # share of the screen's height
 LEAST_ROWS = 3  # that the lines and the fields keep, however small the terminal is
 
 R = TypeVar("R")
@@ -91,7 +91,7 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
         for box in self.query("#box.fitting"):
             lines, fields = box.query_children(LineView), box.query_children("#fields")
             fixed = [child for child in box.children if child.display and child not in (*lines, *fields)]
-            room = int(self.size.height * MAX_HEIGHT) - box.styles.gutter.height - sum(map(_rows, fixed))
+            room = int(self.size.height * HEIGHT_SHARE) - box.styles.gutter.height - sum(map(_rows, fixed))
             for each in fields:
                 heights[each] = max(room - LEAST_ROWS, LEAST_ROWS)
                 room -= min(each.virtual_size.height, heights[each])

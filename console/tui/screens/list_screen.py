@@ -30,7 +30,7 @@ from console.tui.widgets.messages import notice
 from console.tui.widgets.text_bar import TextBar, joined
 from queries.records.node import Node
 
-AROUND_DELAY_S = 0.003  # from a move of the cursor; the event loop sleeps, so that the writer thread gets to run
+AROUND_SECONDS = 0.003  # from a move of the cursor; the event loop sleeps, so that the writer thread gets to run
 
 
 class ListScreen(MainScreen):
@@ -180,7 +180,7 @@ class ListScreen(MainScreen):
         """
         if not self._around_due:
             self._around_due = True
-            self.set_timer(AROUND_DELAY_S, self._show_around)
+            self.set_timer(AROUND_SECONDS, self._show_around)
 
     @on(ListTable.Renewed)
     def _show_around(self) -> None:

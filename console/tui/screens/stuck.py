@@ -336,12 +336,14 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         if len(ids) < 2:
             return []
         lines: list[Spans] = []
-        for node_id in ids[: views.SHOWN]:
+        for node_id in ids[: views.NODES_SHOWN]:
             node = self._node_of.get(node_id)
             title = safe_text(node.title) if node else ""
             lines.append(crop([(f"  {title}  " if title else "  ", ""), (safe_text(node_id), "$faint")], width))
-        if len(ids) > views.SHOWN:
-            lines.append(plain(f"and {len(ids) - views.SHOWN}{'+' * incident.capped} more: → shows them", "$faint", 2))
+        if len(ids) > views.NODES_SHOWN:
+            lines.append(
+                plain(f"and {len(ids) - views.NODES_SHOWN}{'+' * incident.capped} more: → shows them", "$faint", 2)
+            )
         return lines
 
     def _history(self, incident: Incident) -> list[Spans]:

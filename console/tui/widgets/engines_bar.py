@@ -27,14 +27,14 @@ ORDER = (
     Phase.CANCELLED,
     Phase.DONE,
 )
-NARROW = 80  # cells below which shorter words are used
-WORDS = 100  # cells from which each number has its word
-TREND = 10  # bars of a trend
-WIDE = 110  # cells from which the stuck nodes are shown by severity, and more if it fits
+NARROW_CELLS = 80  # cells below which shorter words are used
+WORDS_CELLS = 100  # cells from which each number has its word
+TREND_BARS = 10  # bars of a trend
+WIDE_CELLS = 110  # cells from which the stuck nodes are shown by severity, and more if it fits
 EXTRAS = (("rates", "trend", "oldest"), ("trend", "oldest"), ("trend",), ())  # as many as leave room for all counts
 MAX_LINES = 6
 LINES_KEPT = 64
-ROWS = 6  # of the screen, for which the bar has one line
+ROWS_PER_LINE = 6  # of the screen, for which the bar has one line
 RANK = {phase: rank for rank, phase in enumerate(Phase)}
 
 
@@ -65,7 +65,7 @@ class EngineLines(Record):
 
     def content(self, width: int) -> Content:
         """Return the lines that fit on the screen."""
-        most = min(max(self.screen_rows // ROWS, 1), MAX_LINES)
+        most = min(max(self.screen_rows // ROWS_PER_LINE, 1), MAX_LINES)
         number = max(self.front, 0)
         start = max(number + 1 - most, 0)
         here = " ▸ "
@@ -112,10 +112,12 @@ class EngineNumbers(Record):
         for count in shown:
             digits[count.phase] = max(digits.get(count.phase, 0), formatting.width(formatting.count(count)))
         phases = {
-            phase: _count(phase, " " * digits[phase], width >= WORDS).cell_length for phase in ORDER if phase in digits
+            phase: _count(phase, " " * digits[phase], width >= WORDS_CELLS).cell_length
+            for phase in ORDER
+            if phase in digits
         }
         numbers = [_numbers(line, width, self.ascii) for line in self.lines]
-        for extras in EXTRAS if width >= WIDE else ((),):
+        for extras in EXTRAS if width >= WIDE_CELLS else ((),):
             columns = widths(numbers, (*extras, *(of.word for of in BANDS), "stuck"))
             ends = sum(columns.values()) + 2 * max(len(columns) - 1, 0)
             taken = max((head + len(_warnings(line)) for line in self.lines), default=0)
@@ -147,7 +149,7 @@ def _ends(line: EngineLine, columns: Columns) -> tuple[Content, Content]:
     """
     shown = {count.phase: count for count in line.counts or () if _shown(count)}
     counts = {
-        phase: _count(phase, formatting.count(shown[phase]).rjust(digits), columns.width >= WORDS)
+        phase: _count(phase, formatting.count(shown[phase]).rjust(digits), columns.width >= WORDS_CELLS)
         for phase, _, digits in columns.phases
         if phase in shown
     }
@@ -177,13 +179,13 @@ def _extra(name: str, line: EngineLine) -> Content:
 
 
 def _stuck(line: EngineLine, width: int, ascii: bool) -> dict[str, Content]:
-    """Return the number of stuck nodes, and from `WIDE` cells also by severity."""
+    """Return the number of stuck nodes, and from `WIDE_CELLS` cells also by severity."""
     if line.stuck is None:
         return {}
     if not line.stuck and not line.stale and not line.more_stuck:
-        return {"stuck": Content.styled("nothing stuck" if width >= NARROW else "0 stuck", "$faint")}
+        return {"stuck": Content.styled("nothing stuck" if width >= NARROW_CELLS else "0 stuck", "$faint")}
     number = f"{len(line.stuck)}{'+' * line.more_stuck} stuck"
-    levels = zip(sums(line.stuck), BANDS, strict=True) if width >= WIDE else ()
+    levels = zip(sums(line.stuck), BANDS, strict=True) if width >= WIDE_CELLS else ()
     return {of.word: Content.styled(f"{of.plain if ascii else of.sign}{n}", of.ink) for n, of in levels if n} | {
         "stuck": Content.styled(number, f"bold {band(max(line.stuck, default=0)).ink}")
     }

@@ -23,7 +23,7 @@ BLACK, BLUE, WHITE, GREY, BRIGHT_WHITE = 0, 4, 7, 8, 15
 HUES = {1: 0, 3: 60, 2: 120, 6: 180, 4: 240, 5: 300}  # in degrees; the bright form is 8 higher
 RED, ALIKE = 1, 20  # degrees within which a colour becomes red: orange has another meaning
 NEUTRAL, TINT = 40, 90  # difference of the channels below which a colour is grey, or a tinted background
-NEAR = 45  # degrees between a colour and the hue that replaces it
+NEAR_DEGREES = 45  # degrees between a colour and the hue that replaces it
 LEAST_CONTRAST = 3.0  # contrast of text and background
 QUIET, QUIET_HUE = 5.2, 3.5  # contrast below which text is meant to be faint
 
@@ -130,7 +130,7 @@ def _foreground(color: Rgb, background: int) -> int:
         hue = _hue(color)
         for distance, at in sorted((min(abs(hue - of), 360 - abs(hue - of)), at) for at, of in HUES.items()):
             best = max((at, at + 8), key=lambda each: readability(each, background))
-            if distance <= (ALIKE if at == RED else NEAR) and readability(best, background) >= LEAST_CONTRAST:
+            if distance <= (ALIKE if at == RED else NEAR_DEGREES) and readability(best, background) >= LEAST_CONTRAST:
                 return best
     readable = [at for at in (BLACK, WHITE, BRIGHT_WHITE) if readability(at, background) >= LEAST_CONTRAST]
     return min(readable, key=lambda at: abs(_luminance(PALETTES[0][at]) - _luminance(color)))

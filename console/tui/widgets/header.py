@@ -9,12 +9,12 @@ from console.tui.widgets.text_bar import Part, spread
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
-STALE = 2.0  # intervals after which the data counts as old
-LEAST_STALE_S = 2.0  # of age; with short intervals the header would change several times a second
-WIDE = 90  # cells from which numbers have more words
-TIGHT = 72  # cells below which a lost connection takes the place of the number of critical incidents
-NARROW = 60  # cells below which the age of fresh data is omitted
-FRESH_S = 5.0  # of age that is not counted while the data is live, so that the header changes seldom
+STALE_INTERVALS = 2.0  # intervals after which the data counts as old
+LEAST_STALE_SECONDS = 2.0  # of age; with short intervals the header would change several times a second
+WIDE_CELLS = 90  # cells from which numbers have more words
+TIGHT_CELLS = 72  # cells below which a lost connection takes the place of the number of critical incidents
+NARROW_CELLS = 60  # cells below which the age of fresh data is omitted
+FRESH_SECONDS = 5.0  # of age that is not counted while the data is live, so that the header changes seldom
 COARSE_S, STEP_S = 10.0, 5.0  # age from which on it is counted in steps
 
 
@@ -52,7 +52,7 @@ def is_late(age: float | None, interval: float) -> bool:
 
 def _late_age(interval: float) -> float:
     """Return the age from which on data is late, in seconds."""
-    return max(STALE * interval, LEAST_STALE_S)
+    return max(STALE_INTERVALS * interval, LEAST_STALE_SECONDS)
 
 
 def old(age: float | None, *, exact: bool) -> str:
@@ -62,8 +62,8 @@ def old(age: float | None, *, exact: bool) -> str:
     """
     if age is None:
         return ""
-    if age < FRESH_S and not exact:
-        return f"<{FRESH_S:g}s old"
+    if age < FRESH_SECONDS and not exact:
+        return f"<{FRESH_SECONDS:g}s old"
     return f"{formatting.age(age if age < COARSE_S else age // STEP_S * STEP_S, 1)} old"
 
 
@@ -76,7 +76,7 @@ def unchanged_for(age: float | None, interval: float, *, live: bool) -> float:
         return 1.0
     late_in = _late_age(interval) - age
     step = 1.0 if age < COARSE_S else STEP_S
-    grown_in = FRESH_S - age if age < FRESH_S and late_in > 0 else step - age % step
+    grown_in = FRESH_SECONDS - age if age < FRESH_SECONDS and late_in > 0 else step - age % step
     return min(grown_in, late_in) if late_in > 0 else grown_in
 
 
@@ -122,7 +122,7 @@ def _warnings(header: Header) -> list[Part]:
 def _state(header: Header, width: int) -> list[Part]:
     plain = header.production
     parts: list[Part] = [_critical(header, width)]
-    if width >= WIDE and header.link == "live" and header.pace > header.interval * 1.5:
+    if width >= WIDE_CELLS and header.link == "live" and header.pace > header.interval * 1.5:
         parts.append((f"read every {_seconds(header.pace)}  ", "" if plain else "$faint"))
     if header.link == "live" and header.paused:
         parts.append((f"paused, {header.age}" if header.age else "paused", "bold" if plain else "bold $warning"))
@@ -132,7 +132,7 @@ def _state(header: Header, width: int) -> list[Part]:
         parts.append((f"data {header.age}", "bold" if plain else "bold $warning"))
     elif header.link == "live":
         parts.append(("● live", "" if plain else "$success"))
-        parts.append((f" {header.age}" if header.age and width >= NARROW else "", "" if plain else "$faint"))
+        parts.append((f" {header.age}" if header.age and width >= NARROW_CELLS else "", "" if plain else "$faint"))
     elif not header.age:
         again = f"no connection, again in {header.retry:.0f}s" if header.retry >= 1 else "connecting…"
         parts.append((again, "bold" if plain else "$warning"))
@@ -143,10 +143,10 @@ def _state(header: Header, width: int) -> list[Part]:
 
 
 def _critical(header: Header, width: int) -> Part:
-    if header.critical is None or (header.link != "live" and width < TIGHT):
+    if header.critical is None or (header.link != "live" and width < TIGHT_CELLS):
         return ""
     ink = "$phase-failed" if header.critical else "$faint"
-    what = f" incident{'' if header.critical == 1 else 's'}" if width >= WIDE else ""
+    what = f" incident{'' if header.critical == 1 else 's'}" if width >= WIDE_CELLS else ""
     return f"{header.critical} critical{what}  ", "bold" if header.production else f"bold {ink}"
 
 
