@@ -480,6 +480,11 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     flow: FlowSpec | None = None  # else work per minute is not recorded
 
     @property
+    def threshold_field(self) -> str:
+        """Field of a sample with its kind: the column in ``thresholds_by``."""
+        return self.thresholds_by.removeprefix("t.").partition("::")[0]
+
+    @property
     def parents(self) -> frozenset[str]:
         """Kinds whose nodes may have children."""
         below = (kind.below for kind in self.kinds if kind.parent)

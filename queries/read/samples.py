@@ -74,10 +74,14 @@ class NodeSamples(Record):
 
 
 class FindingSamples:
-    """Samples of all nodes for one finding."""
+    """Samples of all nodes for one finding.
 
-    def __init__(self, spec: FindingSpec) -> None:
+    ``kind_field``: of a sample, by which thresholds are set; "" if they are the same for all nodes.
+    """
+
+    def __init__(self, spec: FindingSpec, kind_field: str = "") -> None:
         self.spec = spec
+        self._kind_field = kind_field
         self.sample = spec.sample or ""
         self._nodes: dict[str, NodeSamples] = {}
 
@@ -130,11 +134,11 @@ class FindingSamples:
     def shown(self, settings: Mapping[str, Any]) -> Iterable[tuple[str, NodeSamples]]:
         """Yield the nodes that have the finding.
 
-        ``settings`` are thresholds, by name or by kind (``seen["kind"]``) and name.
+        ``settings`` are thresholds, by name or by kind and name.
         """
         for node_id, node in self._nodes.items():
             min_changes, seconds, per_minute = (
-                _threshold(name, node, settings)
+                self._threshold(name, node, settings)
                 for name in (self.spec.min_changes, self.spec.seconds, self.spec.per_minute)
             )
             lasted = node.until - node.since
@@ -144,8 +148,14 @@ class FindingSamples:
     def is_developing(self, settings: Mapping[str, Any]) -> bool:
         """Return True if a node has changed, but not often enough for the finding."""
         return any(
-            0 < node.changes < _threshold(self.spec.min_changes, node, settings) for node in self._nodes.values()
+            0 < node.changes < self._threshold(self.spec.min_changes, node, settings) for node in self._nodes.values()
         )
+
+    def _threshold(self, name: str | None, node: NodeSamples, settings: Mapping[str, Any]) -> float:
+        """Return a threshold, which may be that of the node's kind."""
+        setting = settings.get(str(node.seen.get(self._kind_field)))
+        own = setting if isinstance(setting, Mapping) else {}
+        return float(own.get(name, settings[name])) if name else 0.0
 
 
 class Renewal(Record):
@@ -209,13 +219,6 @@ def _missed(before: Mapping[str, S]) -> dict[str, S]:
     }
 
 
-def _threshold(name: str | None, node: NodeSamples, settings: Mapping[str, Any]) -> float:
-    """Return a threshold, which may be that of the node's kind."""
-    setting = settings.get(str(node.seen.get("kind")))
-    own = setting if isinstance(setting, Mapping) else {}
-    return float(own.get(name, settings[name])) if name else 0.0
-
-
 def timeline(findings: Iterable[FindingSamples], node_id: str, settings: Mapping[str, Any]) -> Section | None:
     """Return the changes behind a node's findings as a timeline section."""
     rows = []
@@ -267,8 +270,9 @@ class SampleReader:
 
     def __init__(self, variant: EngineVariant, ids: NodeIds) -> None:
         self._variant, self._ids = variant, ids
-        findings, statements = variant.engine.spec.findings, variant.engine.statements
-        self._findings = tuple(FindingSamples(f) for f in findings if f.sample)
+        spec, statements = variant.engine.spec, variant.engine.statements
+        findings = spec.findings
+        self._findings = tuple(FindingSamples(f, spec.threshold_field) for f in findings if f.sample)
         self._renewals = {f.code: Renewals(f.renewed) for f in findings if f.renewed}
         samples = {f.sample: statements[f"samples/{f.sample}"][0] for f in findings if f.sample}
         self._values = [SampledValues(name, s.title, s.kinds) for name, s in samples.items() if s.title]

@@ -14,9 +14,10 @@ from queries.records.action import Proof
 SETTINGS = {"polls": 3, "silence": 10.0}
 
 
-def samples(**columns: object) -> FindingSamples:
+def samples(kind_field: str = "", **columns: object) -> FindingSamples:
     return FindingSamples(
-        FindingSpec(code="c", title="t", severity=1, sentence="s", proof=Proof.ASSUMED, sample="x", **columns)  # type: ignore[arg-type]
+        FindingSpec(code="c", title="t", severity=1, sentence="s", proof=Proof.ASSUMED, sample="x", **columns),  # type: ignore[arg-type]
+        kind_field,
     )
 
 
@@ -24,8 +25,8 @@ def shown(samples: FindingSamples, settings: dict[str, object] | None = None) ->
     return [node for node, _ in samples.shown(settings or SETTINGS)]
 
 
-def spinning() -> FindingSamples:
-    return samples(constant=("state",), changes=("revision",), min_changes="polls")
+def spinning(kind_field: str = "") -> FindingSamples:
+    return samples(kind_field, constant=("state",), changes=("revision",), min_changes="polls")
 
 
 def test_many_changes_while_the_other_fields_stay_the_same() -> None:
@@ -85,12 +86,14 @@ def test_one_sample_shows_nothing_at_any_threshold() -> None:
 
 
 def test_thresholds_by_kind() -> None:
-    spins = spinning()
+    spins = spinning("queue")
     for look in range(3):
-        spins.add(look, [(kind, {"kind": kind, "state": 0, "revision": look}) for kind in ("Touchy", "Usual", "polls")])
+        kinds = ("Touchy", "Usual", "polls")
+        spins.add(look, [(q, {"queue": q, "kind": "Other", "state": 0, "revision": look}) for q in kinds])
     assert shown(spins, {**SETTINGS, "Touchy": {"polls": 2}}) == ["Touchy"]
     assert shown(spins, {**SETTINGS, "polls": 2, "Usual": {"polls": 9}}) == ["Touchy", "polls"]
     assert shown(spins, {**SETTINGS, "Touchy": {"silence": 2}}) == []
+    assert shown(spins, {**SETTINGS, "Other": {"polls": 2}}) == []
 
 
 @given(st.lists(st.dictionaries(st.sampled_from("abc"), st.tuples(st.integers(0, 2), st.integers(0, 2))), max_size=12))

@@ -322,6 +322,18 @@ async def test_what_got_on_is_no_crash_loop(estuary_db: EstuaryDb, workspace: Wo
         await estuary_db.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task, n)
 
 
+@both_versions
+async def test_a_hot_loop_has_a_threshold_by_type(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
+    overrides = {LABEL: {"hot_loop": 0.0, "7": {"hot_loop_polls": 2}}}
+    workspace = await opened(estuary, tmp_path, overrides=overrides)
+    touchy, _ = [await estuary_db.task(type_, wake=-9, state={"n": 0}) for type_ in (7, 2)]
+    for _ in range(2):
+        assert await looks(workspace) == ()
+        await estuary_db.sql("UPDATE tasks SET wake_at = wake_at + interval '1 ms'")
+    assert [(f.code, f.node_id) for f in await looks(workspace)] == [("hot_loop", estuary_db.id(touchy))]
+    await workspace.close()
+
+
 async def test_heartbeats_that_are_none_are_not_sampled(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     for beat in ("-infinity", "infinity"):
         await estuary_db.task(wake=-900, beat=beat)

@@ -4,7 +4,7 @@
 SELECT 'task:' || h.task_id AS id,
        json_build_object('heartbeat', h.heartbeat::text, 'step', extract(epoch FROM h.heartbeat)::float8, 'timeout', h.timeout,
                          'wake_at', h.wake_at::text, 'state', md5(h.inner_state::text),
-                         'type', coalesce(:settings -> 'names' ->> h.task_type::text, 'type ' || h.task_type))::text AS seen
+                         'task_type', h.task_type, 'type', coalesce(:settings -> 'names' ->> h.task_type::text, 'type ' || h.task_type))::text AS seen
   FROM (SELECT d.*, coalesce(:settings -> d.task_type::text ->> 'heartbeat_timeout', :settings ->> 'heartbeat_timeout')::float8 AS timeout
           FROM (SELECT task_id, task_type, wake_at, heartbeat, inner_state FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at LIMIT 5000) AS d
          WHERE d.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(d.heartbeat)

@@ -3,7 +3,7 @@
 -- Index: idx_tasks_ready_at backwards from now(), 500 rows.
 SELECT 'task:' || d.task_id AS id,
        json_build_object('state', md5(d.inner_state::text), 'wake_at', d.wake_at::text, 'inbox', md5(d.inbox::text), 'position', 1,
-                         'type', coalesce(:settings -> 'names' ->> d.task_type::text, 'type ' || d.task_type),
+                         'task_type', d.task_type, 'type', coalesce(:settings -> 'names' ->> d.task_type::text, 'type ' || d.task_type),
                          'messages', CASE cardinality(d.inbox) WHEN 1 THEN '1 message' ELSE cardinality(d.inbox) || ' messages' END,
                          'message', left(coalesce(d.inbox[array_lower(d.inbox, 1)]::text, 'NULL'), 200),
                          'digest', left(encode(sha256(convert_to(coalesce(d.inbox[array_lower(d.inbox, 1)]::text, 'NULL'), 'UTF8')), 'hex'), 16))::text AS seen
