@@ -9,45 +9,47 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from console.model.fields.field import WORDS, Form
+from console.model.fields.field import Field, Form
 from console.model.fields.node import FIELDS
 from console.model.filter import ANY, NONE, Filter, Term, Value, allows
-from queries.records.node import Phase
+from queries.contract import rows
+from queries.records.node import Node
 
-COMPARED = {field.name: field for field in FIELDS if field.served}
+COMPARED = {field.name: field for field in FIELDS if field.json in rows.COMPARED}
 SLACK = 1.0  # seconds between the clock of the statement and that of the comparison
 
 
 def conditions(selection: Filter) -> Mapping[str, Sequence[str]]:
     """Return the conditions of a filter by column, for `PageReader.matching`."""
-    by_column: dict[str, list[str]] = {}
-    phases = [term for term in selection.terms if term.field == "phase"]
-    if phases:
-        by_column["phase"] = [phase.value for phase in Phase if all(allows(term, phase) for term in phases)]
+    by_column = {}
     for name, field in COMPARED.items():
-        column = field.json
-        terms = [term for term in selection.terms if term.field == name and not term.negated]
-        if field.form in WORDS:
-            patterns = list(filter(None, map(_pattern, terms)))
-            by_column |= {column: patterns} if patterns else {}
-        elif terms:
-            slack = SLACK if field.form is Form.AGE else 0.0
-            low = max(min(_low(value) for value in term.values) for term in terms) - slack
-            high = min(max(_high(value) for value in term.values) for term in terms) + slack
-            by_column[column] = [_number(low), _number(high)]
+        if terms := [term for term in selection.terms if term.field == name and _is_compared(term)]:
+            by_column[field.json] = _condition(field, terms)
     return by_column
 
 
 def compares_more(filter: Filter) -> bool:
     """Return True if the console must compare some term itself."""
-    return any(_only_here(term) for term in filter.terms)
+    return any(term.field not in ("kind", "engine") and not _is_compared(term) for term in filter.terms)
 
 
-def _only_here(term: Term) -> bool:
-    if term.field in ("phase", "kind", "engine"):
-        return False
-    field = COMPARED.get(term.field)
-    return field is None or term.negated or (field.form in WORDS and not _pattern(term))
+def _is_compared(term: Term) -> bool:
+    """Return True if the server can compare a term."""
+    how = rows.COMPARED[COMPARED[term.field].json] if term.field in COMPARED else ""
+    return how == "one_of" or (how != "" and not term.negated and (how != "text" or _pattern(term) != ""))
+
+
+def _condition(field: Field[Node], terms: Sequence[Term]) -> list[str]:
+    """Return the condition that a column meets if it matches these terms."""
+    how = rows.COMPARED[field.json]
+    if how == "one_of":
+        return [word for word in field.words if all(allows(term, word) for term in terms)]
+    if how == "text":
+        return [_pattern(term) for term in terms]
+    slack = SLACK if field.form is Form.AGE else 0.0
+    low = max(min(_low(value) for value in term.values) for term in terms) - slack
+    high = min(max(_high(value) for value in term.values) for term in terms) + slack
+    return [_number(low), _number(high)]
 
 
 def _pattern(term: Term) -> str:

@@ -97,7 +97,7 @@ async def select(
 def _around(filter: Filter, by_conditions: bool) -> str:
     """Return the way around the limit of compared nodes."""
     if by_conditions and compares_more(filter):
-        names = ", ".join(f"{name}:" for name in ("phase", *COMPARED))
+        names = ", ".join(f"{name}:" for name in COMPARED)
         return f"a term such as {names} is compared by the server, without that limit"
     return "a filter that names a finding reads its nodes alone, and `do --incident` acts on those of one cause"
 

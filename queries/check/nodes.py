@@ -11,6 +11,7 @@ from queries.check.scripts import query
 from queries.contract.allowed_words import allowed_words
 from queries.contract.id_forms import why_malformed
 from queries.contract.phases import ENDED, phases_of
+from queries.contract.rows import TIMES
 from queries.contract.rules import evidence_names
 from queries.db.errors import DatabaseError, attempted
 from queries.files.statement import Statement
@@ -25,7 +26,7 @@ ROWS_ALONE = 40  # rows that are read one by one
 MANY_ROWS = 130  # rows of each table in a database that has more than the fixture: keys with one, two and three digits
 PARENTS_READ = 20  # of each kind, whose children are read
 
-TIMES = ("created_at", "changed_at", "due_at", "heartbeat_at")  # of a node
+INSTANTS = [name for name in TIMES if name.endswith("_at")]
 
 Read = Callable[[str | None, int], Awaitable[Page]]
 
@@ -167,7 +168,7 @@ async def _check_zone(reader: Reader, nodes: dict[str, Node], notes: Notebook) -
                 _check_once(at, [row["id"] for row in await transaction.rows(at, values)], notes)
         for id_, row in read[0].items():
             other = read[1].get(id_, row)
-            moved = [name for name in TIMES if row.get(name) != other.get(name)]
+            moved = [name for name in INSTANTS if row.get(name) != other.get(name)]
             if moved:
                 message = f"{id_}: {', '.join(moved)} depends on the time zone of the session: a cast loses the zone"
                 notes.fault(at, message)

@@ -17,7 +17,7 @@ from queries.contract.folder import TOML, Folder
 from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED, statuses_of
-from queries.contract.rows import NodeRow, columns
+from queries.contract.rows import COMPARED, NodeRow, columns
 from queries.contract.spec import Action, DeadLetterSpec, EngineSpec, FindingSpec, Kind
 from queries.contract.sql_templates import Filled, Lines, TemplatePart, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
@@ -32,14 +32,6 @@ WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 
 # Column of a node -> SQL that converts an expression
 _TYPES = {name: types[0] for name, types in columns(NodeRow).items()}  # of a node's columns, as the server names them
-_CONDITIONS = {  # column of a node that a filter compares -> form of its condition
-    "phase": "one_of",
-    "status": "text",
-    "owner": "text",
-    "attempts": "between",
-    "created_at": "between",
-    "changed_at": "between",
-}
 _NUMBERS = ("int8", "int4", "float8", "numeric")  # types of times in seconds
 
 
@@ -173,7 +165,7 @@ class _Writer:
     def _matching(self, n: int, kind: Kind) -> None:
         """Derive the nodes that match conditions on the columns that a filter compares."""
         conditions: Lines = []
-        for name, form in _CONDITIONS.items():
+        for name, form in COMPARED.items():
             if name in kind.columns or name == "phase":
                 column = self._column(kind, name)
                 path: Setting = ("kinds", n, "columns", name) if name in kind.columns else ("statuses",)

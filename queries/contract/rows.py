@@ -29,11 +29,24 @@ JsonText = Annotated[Any, "json as text"]
 Time = Annotated[float | Annotated[str, msgspec.Meta(pattern="^-?Infinity$")], "float8"]  # JSON has no infinity
 T = TypeVar("T")
 
+TIMES = tuple(field.name for field in msgspec.structs.fields(Node) if field.type == float | None)
+"""Columns of a node with a time or a duration, in seconds. It may be infinite."""
+
+COMPARED = {
+    "phase": "one_of",
+    "status": "text",
+    "owner": "text",
+    "attempts": "between",
+    "created_at": "between",
+    "changed_at": "between",
+}
+"""Columns of a node that the server compares with a filter, and how: ``templates/matching_*.sql``."""
+
 
 def _columns_of_node() -> list[tuple[str, Any] | tuple[str, Any, Any]]:
-    """Return the fields of a node that a row has. A time may be infinite."""
+    """Return the fields of a node that a row has."""
     own = [field for field in msgspec.structs.fields(Node) if field.name not in ("engine", "phase", "findings")]
-    types = {field.name: Time | None if field.type == float | None else field.type for field in own}
+    types = {field.name: Time | None if field.name in TIMES else field.type for field in own}
     return [(f.name, types[f.name]) if f.required else (f.name, types[f.name], f.default) for f in own]
 
 

@@ -233,9 +233,8 @@ def _id(row: Mapping[str, Any]) -> str:
 
 
 def _session(row: Mapping[str, Any]) -> LockSession:
-    values = {key: value for key, value in row.items() if key not in ("now", "all_waiting")}
     blocked = tuple(f"{LABEL}/{'backend' if b.isdigit() else 'prepared'}:{b}" for b in row["blocked_by"])
-    return msgspec.convert({**values, "id": _id(row), "blocked_by": blocked}, LockSession)
+    return msgspec.convert({**row, "id": _id(row), "blocked_by": blocked}, LockSession)
 
 
 def _holders(rows: Rows, asked: Sequence[EngineQuery], sessions: Mapping[str, LockSession]) -> Iterable[RowHolder]:

@@ -9,7 +9,7 @@ import msgspec
 
 from queries.contract.detect import DetectedEngine
 from queries.contract.phases import counts_of, phase_of, phases_of
-from queries.contract.rows import NodeKey, NodeRow, short, verify, why_not
+from queries.contract.rows import TIMES, NodeKey, NodeRow, short, verify, why_not
 from queries.contract.variant import EngineVariant
 from queries.db.errors import UnreadableError, readable
 from queries.db.query import Query, Rows
@@ -20,9 +20,9 @@ from queries.records.node import Count, Node, Page, Phase, Precision
 
 PAGE_NODES = 100  # of a page of roots, children or unfinished nodes
 NODES_AT_ONCE = 500  # that a caller reads or compares at once by their ids
+IDS = ("id", "parent_id", "job_id")  # columns with an id, to which the engine's label is added
 RELATIONS = ("parent", "descendant", "waiter", "sibling")
 NO_RELATED = "unstick does not know what else depends on nodes of this engine"
-TIMES = ("cpu", "poll", "created_at", "changed_at", "due_at", "heartbeat_at")
 CACHED_ROWS = 20_000  # ctids of rows: of the largest tree on screen; about 5 MB
 
 
@@ -221,13 +221,11 @@ class NodeReader:
             )
 
     def _converted(self, row: Mapping[str, Any]) -> Node:
-        values = {key: value for key, value in row.items() if key not in ("now", "place")}
-        for key in ("id", "parent_id", "job_id"):
-            values[key] = self._ids.full(values[key]) if values.get(key) is not None else None
-        values["phase"] = phase_of(row, self.phases)
+        ids = {key: self._ids.full(row[key]) for key in IDS if row.get(key) is not None}
         # Times are text in JSON, which has no infinity.
-        times = {key: None if row[key] is None else float(row[key]) for key in TIMES if key in row}
-        return msgspec.convert({**values, **times, "engine": self._variant.label}, Node)
+        times = {key: float(row[key]) for key in TIMES if row.get(key) is not None}
+        phase = phase_of(row, self.phases)
+        return msgspec.convert({**row, **ids, **times, "phase": phase, "engine": self._variant.label}, Node)
 
 
 def _verified(queries: Sequence[Query], answers: Sequence[Rows]) -> Rows:

@@ -115,7 +115,6 @@ class Field(Generic[T]):
         form: how a filter compares it; None: by a bare word only.
         about: one line for help.
         searched: True if a bare word is looked for in it.
-        served: True if the server can compare it; ``get`` is then its column of nodes.sql.
         words: the only texts that it can have, if they are few.
         group: how a list is grouped by it.
         title: heading of its column on the screen; "" without one.
@@ -144,7 +143,6 @@ class Field(Generic[T]):
     form: Form | None = None
     about: str = ""
     searched: bool = False
-    served: bool = False
     words: Collection[str] = ()
     group: Grouping[T] | None = None
     title: str = ""

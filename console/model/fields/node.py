@@ -124,13 +124,12 @@ def _measured(
 
 
 def _timed(name: str, place: str, about: str, *, absolute: str, fact: str, keep: int) -> Field[Node]:
-    """Return the field of a time in the past, which is also a column of nodes.sql."""
+    """Return the field of a time in the past."""
     return Field(
         name,
         place,
         Form.AGE,
         about,
-        served=True,
         title=name,
         printed=name,
         width=6,
@@ -171,7 +170,6 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         Form.BEGINNING,
         "the engine's own word for what the node does",
         searched=True,
-        served=True,
         title="status",
         printed="status",
         width=14,
@@ -255,7 +253,6 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         Form.PART,
         "worker that has taken it; none: no worker has",
         searched=True,
-        served=True,
         fact="owner",
         previewed=True,
         fact_spans=_owner_fact,
@@ -273,7 +270,6 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
         "attempts",
         Form.NUMBER,
         "number of tries",
-        served=True,
         fact="attempts",
         previewed=True,
         fact_spans=_attempts_fact,
