@@ -1,4 +1,4 @@
-"""Actions with what follows from their names, statuses and statements."""
+"""Actions with what follows from files: their names, and their statements."""
 
 from __future__ import annotations
 
@@ -7,50 +7,31 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from queries.contract.effects import effects_of
-from queries.contract.forms import words
-from queries.contract.kinds import sql_words
-from queries.contract.phases import statuses_of
 from queries.contract.references import keys_of
-from queries.contract.spec import GONE, KEY_OF_NAME, KEYS, Action, Argument, EngineSpec
+from queries.contract.spec import GONE, Action, Argument, EngineSpec
 from queries.files.statement import Statement
 from queries.records.action import Undo
-from queries.records.node import Phase
-
-TITLES = {"edit": "Edit and retry", "send": "Send message"}
+from queries.text.psql_text import sql_words
 
 
-def actions_of(spec: EngineSpec, files: Collection[str]) -> tuple[Action, ...]:
-    """Return the actions with what follows from the spec and from names of files."""
-    keys = {**KEYS, **{name: key for key, name in spec.keys.items()}}
-    return tuple(_in_spec(spec, files, keys, action) for action in spec.actions)
+def with_scripts(spec: EngineSpec, files: Collection[str]) -> tuple[Action, ...]:
+    """Return the actions with the names of their files.
+
+    It is NAME_KIND, if there is such a file.
+    """
+    every = [kind.name for kind in spec.kinds]
+    names = ([f"{action.name}_{kind}" for kind in every if kind in action.kinds] for action in spec.actions)
+    found = (next((name for name in some if f"actions/{name}.sql" in files), "") for some in names)
+    return tuple(
+        msgspec.structs.replace(action, file=action.file or name)
+        for action, name in zip(spec.actions, found, strict=True)
+    )
 
 
 def with_effects(spec: EngineSpec, sections: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> tuple[Action, ...]:
     """Return the actions with what follows from their sections, by file."""
     files = ((action, sections.get(f"actions/{action.script}.sql", {})) for action in spec.actions)
     return tuple(_with_effects(spec, action, each) if action.writes else action for action, each in files)
-
-
-def _in_spec(spec: EngineSpec, files: Collection[str], keys: Mapping[str, str], action: Action) -> Action:
-    """Return the action with its title, key, kinds, phases and file.
-
-    An action that unstick cannot carry out has title, key and kinds of the others of its name.
-    """
-    others = [] if action.writes else [a for a in spec.actions if a.name == action.name and a is not action]
-    every = tuple(kind.name for kind in spec.kinds)
-    shared = every if len(every) == 1 else tuple(dict.fromkeys(kind for each in others for kind in each.kinds))
-    kinds = action.kinds or shared
-    theirs = next((each.title for each in others if each.title), "")
-    phases = {each.phase for some in statuses_of(spec.statuses, action.from_).values() for each in some}
-    own = (f"{action.name}_{kind}" for kind in every if kind in kinds)
-    return msgspec.structs.replace(
-        action,
-        title=action.title or theirs or TITLES.get(action.name, words(action.name).capitalize()),
-        key=next((each.key for each in (action, *others) if each.key != KEY_OF_NAME), keys.get(action.name, "")),
-        kinds=kinds,
-        file=action.file or next((file for file in own if f"actions/{file}.sql" in files), ""),
-        phases=action.phases or tuple(phase for phase in Phase if phase in phases),
-    )
 
 
 def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple[Statement, ...]]) -> Action:

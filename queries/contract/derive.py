@@ -16,9 +16,9 @@ import msgspec
 from queries.contract.folder import TOML, Folder
 from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
-from queries.contract.phases import ENDED, statuses_of
+from queries.contract.phases import ENDED
 from queries.contract.rows import COMPARED, NodeRow, columns
-from queries.contract.spec import Action, DeadLetterSpec, EngineSpec, FindingSpec, Kind
+from queries.contract.spec import Action, DeadLetterSpec, EngineSpec, FindingSpec, Kind, Need
 from queries.contract.sql_templates import Filled, Lines, TemplatePart, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
 from queries.files.statement import EngineFileError, SqlText
@@ -76,9 +76,12 @@ def _keys(kind: str, type_: KeyType) -> str:
     return one_line("keys", start=str(len(kind) + 2), type=type_.cast, like=like)
 
 
-def derived(folder: Folder, spec: EngineSpec, toml: TomlFile) -> dict[str, SqlText]:
-    """Return the statements that follow from ``engine.toml`` and have no file."""
-    writer = _Writer(folder, spec, toml)
+def derived(folder: Folder, spec: EngineSpec, toml: TomlFile, needs: Mapping[str, Need]) -> dict[str, SqlText]:
+    """Return the statements that follow from ``engine.toml`` and have no file.
+
+    ``needs``: those that they may have.
+    """
+    writer = _Writer(folder, spec, toml, needs)
     writer.write()
     return writer.files
 
@@ -86,8 +89,8 @@ def derived(folder: Folder, spec: EngineSpec, toml: TomlFile) -> dict[str, SqlTe
 class _Writer:
     """Writer of the derived files of one folder, whose settings have no faults."""
 
-    def __init__(self, folder: Folder, spec: EngineSpec, toml: TomlFile) -> None:
-        self.folder, self.spec, self.toml = folder, spec, toml
+    def __init__(self, folder: Folder, spec: EngineSpec, toml: TomlFile, needs: Mapping[str, Need]) -> None:
+        self.folder, self.spec, self.toml, self.needs = folder, spec, toml, needs
         self.files: dict[str, SqlText] = {}
         self.kinds = {kind.name: (n, kind) for n, kind in enumerate(spec.kinds)}
         self.tables = [(n, kind) for n, kind in enumerate(spec.kinds) if kind.table]
@@ -196,7 +199,7 @@ class _Writer:
     def _children(self, n: int, kind: Kind) -> None:
         _, parent = self.kinds[kind.below]
         type_ = self._type(parent, parent.key)
-        need = need_of(self.spec.needs, kind.table, kind.parent)
+        need = need_of(self.needs, kind.table, kind.parent)
         assert need is not None
         filter_ = f"{_of(kind.parent)} = substr(:parent, {len(kind.below) + 2})::{type_}"
         header: Lines = [(f"-- kinds: {kind.below}", ("kinds", n)), (f"-- needs: {need[0]}", ("kinds", n))]
@@ -243,7 +246,7 @@ class _Writer:
                     orders[f"{filter_} AND {_of(column)} IS NULL"] = (kind.key,)
                 parts += [self._part(n, kind, len(parts) + m, *each) for m, each in enumerate(orders.items(), 1)]
         if parts:
-            header = self._needs(need for _, _, need, _ in self._by_status())
+            header = self._header(need for _, _, need, _ in self._by_status())
             self._page("live.sql", "Unfinished nodes: by status, then in the order of the index.", header, parts)
 
     def _counts(self) -> None:
@@ -264,7 +267,7 @@ class _Writer:
             open_ = {s.phase for s in self.spec.statuses if s.native in unfinished}
             ended = {s.phase for s in self.spec.statuses} - open_
             values = {
-                "header": self._needs(need for _, _, need, _ in self._by_status()),
+                "header": self._header(need for _, _, need, _ in self._by_status()),
                 "unfinished": ", ".join(f"'{p}'" for p in Phase if p in open_),
                 "ended": ", ".join(f"'{p}'" for p in ENDED if p in ended),
             }
@@ -282,14 +285,14 @@ class _Writer:
         """Derive the dead letters. Those without a time come last, in parts of their own."""
         timed: list[tuple[int, Kind, DeadLetterSpec, str, str]] = []
         for n, kind in self.tables:
-            need = dead_need(self.spec, kind)
+            need = dead_need(self.needs, kind, self._relation(kind))
             if kind.dead is not None and need is not None:
                 filters = self._each_from(kind, kind.dead.from_)
                 timed += [(n, kind, kind.dead, need[0], self._with_partial(f, need[0])) for f in filters]
         every = [*((each, False) for each in timed if each[2].since), *((each, True) for each in timed)]
         parts = [self._dead_part(*each, number, without) for number, (each, without) in enumerate(every, 1)]
         if parts:
-            header = self._needs(need for _, _, _, need, _ in timed)
+            header = self._header(need for _, _, _, need, _ in timed)
             self._add("dead.sql", ("kinds",), [repeated("dead", ("kinds",), {"header": header}, parts)])
 
     def _dead_part(
@@ -300,9 +303,7 @@ class _Writer:
         if dead.since:
             column, type_ = _of(dead.since), self._type(kind, dead.since)
         least = "'-9223372036854775808'" if _first(type_) in _NUMBERS else "'-infinity'"
-        by_key = self.spec.needs[need].columns[2:3] == (
-            kind.key,
-        )  # the index has the order of rows without a time, too
+        by_key = self.needs[need].columns[2:3] == (kind.key,)  # the index has the order of rows without a time, too
         error = dead.error or self._expression(kind, kind.columns.get("error", "NULL"))
         return at, {
             **self._of(n, kind),
@@ -338,8 +339,8 @@ class _Writer:
 
     def _finding_of_table(self, n: int, finding: FindingSpec) -> None:
         at: Setting = ("findings", n)
-        k, kind = self.kinds[finding.kind or next(iter(self.kinds))]
-        need = status_need(self.spec, kind)
+        k, kind = self.kinds[self.spec.kind_of(finding)]
+        need = status_need(self.needs, kind, self._relation(kind))
         since = self._expression(kind, finding.since)
         utc = self._relation(kind).get(finding.since) == "timestamp"
         evidence: Lines = [
@@ -430,7 +431,7 @@ class _Writer:
 
     # Pieces
 
-    def _needs(self, names: Iterable[str]) -> Lines:
+    def _header(self, names: Iterable[str]) -> Lines:
         return [(f"-- needs: {' '.join(dict.fromkeys(names))}", ("kinds",))]
 
     def _by_status(self) -> Iterator[tuple[int, Kind, str, str]]:
@@ -439,7 +440,7 @@ class _Writer:
         With each come the need of it, and the next column of the index or "".
         """
         for n, kind in self.tables:
-            need = status_need(self.spec, kind)
+            need = status_need(self.needs, kind, self._relation(kind))
             if need is not None:
                 column = next(iter(need[1].columns[1:]), "")
                 yield n, kind, need[0], "" if column == kind.key else column
@@ -458,7 +459,7 @@ class _Writer:
 
     def _with_partial(self, filter_: str, need: str) -> str:
         """Return a filter that implies the predicate of the need's partial index."""
-        partial = self.spec.needs[need].partial[:1] if need else ()
+        partial = self.needs[need].partial[:1] if need else ()
         return " AND ".join((filter_, *partial))
 
     def _phase(self, kind: Kind, native: str = "") -> str:
@@ -479,7 +480,7 @@ class _Writer:
         """Return the condition that a node has one of these statuses or phases."""
         some = list(self._each_from(kind, words))
         column = self._status(kind)
-        statuses = statuses_of(self.spec.statuses, words).items()
+        statuses = self.spec.statuses_of(words).items()
         whole = [native for native, those in statuses if len(those) == self._phases(native)]
         if len(whole) == len(some) > 1:
             return f"{column} IN ({', '.join(map(literal, whole))})"
@@ -488,7 +489,7 @@ class _Writer:
     def _each_from(self, kind: Kind, words: Collection[str]) -> Iterator[str]:
         """Yield the condition of each status among these statuses and phases."""
         column = self._status(kind)
-        for native, those in statuses_of(self.spec.statuses, words).items():
+        for native, those in self.spec.statuses_of(words).items():
             phases = ", ".join(f"'{s.phase}'" for s in those)
             some = len(those) < self._phases(native)
             phase = f" AND {self._phase(kind, native)} IN ({phases})" if some else ""

@@ -1,8 +1,7 @@
 """Short forms of settings in ``engine.toml``.
 
 :mod:`queries.contract.spec` names them beside the types. A table of named entries may replace a list of tables with
-names. Columns may be one text, a sentence has two forms, shared settings and arguments are written once, and what
-follows from a name is not written.
+names. Columns may be one text, a sentence has two forms, and shared settings and arguments are written once.
 """
 
 from __future__ import annotations
@@ -12,8 +11,6 @@ from collections.abc import Iterator
 from typing import Any
 
 from queries.files.written import FormError, ShortForm, TomlValue
-from queries.records.action import Risk
-from queries.records.finding import Support
 
 # Patterns are texts: the program imports this module at each start, and needs them only for files outside of its cache.
 _TWO_FORMS = r"\[([^][|]*)\|([^][|]*)\]"  # of a text, for one node and for several: [it|them]
@@ -96,28 +93,6 @@ def _within(around: dict[str, TomlValue], entry: TomlValue) -> TomlValue:
     return TomlValue({**around, **own}, entry.at)
 
 
-def titled(key: str) -> ShortForm:
-    """Return the form of a table whose title follows from its name."""
-
-    def with_title(written: TomlValue) -> TomlValue:
-        name = written.table().get(key)
-        return _with(written, {"title": words(name.value) if name and isinstance(name.value, str) else ""})
-
-    return with_title
-
-
-def kind(written: TomlValue) -> TomlValue:
-    """Return a kind whose title follows from its name.
-
-    The kind of its parent is its own, if none is written.
-    """
-    own = written.table()
-    name, below = own.get("name"), own.get("below")
-    if name and isinstance(name.value, str) and (below is None or below.value == ""):
-        written = TomlValue({**own, "below": name}, written.at)
-    return titled("name")(written)
-
-
 def words(name: str) -> str:
     """Return a name as words."""
     return name.replace("_", " ")
@@ -164,27 +139,6 @@ def _rules(written: TomlValue) -> Iterator[TomlValue]:
     for fields, codes in written.table().items():
         matching = [] if fields == "engine" else re.split(r",\s*", fields)
         yield TomlValue({"findings": codes, "matching": TomlValue(matching, codes.at)}, codes.at)
-
-
-def option(written: TomlValue) -> TomlValue:
-    """Return an option that is a table of texts with this type."""
-    default = written.table().get("default")
-    return _with(written, {"type": "map"}) if default and isinstance(default.value, dict) else written
-
-
-def action(written: TomlValue) -> TomlValue:
-    """Return an action with its support, risk and effect.
-
-    It is emulated if there is a ``why``, and its risk is high if the operator types a confirmation. ``set`` and
-    ``delete`` say what it does.
-    """
-    given = {name: setting.value for name, setting in written.table().items()}
-    support = {"support": Support.EMULATED.value} if given.get("why") else {}
-    risk = {"risk": Risk.HIGH.value} if given.get("confirm") == "typed" else {}
-    sets = given["set"].items() if isinstance(given.get("set"), dict) else ()
-    sets = ", ".join(f"{column} = {value}" for column, value in sets)
-    effect = "Deletes the row." if given.get("delete") else f"Sets {sets}." if sets else ""
-    return _with(written, {**support, **risk, "effect": effect})
 
 
 def arguments(written: TomlValue) -> TomlValue:

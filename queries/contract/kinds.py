@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 
 import msgspec
 
-from queries.contract.rows import NodeRow, required
-from queries.contract.spec import Kind
+from queries.contract.spec import RECORDED, Kind
 from queries.files.statement import Statement
-
-_OPTIONAL = tuple(
-    name for name in NodeRow.__struct_fields__ if name not in required(NodeRow) and name not in ("phase", "place")
-)
-
-
-def with_columns(kind: Kind, relations: Mapping[str, Collection[str]]) -> Kind:
-    """Return the kind with all columns of its nodes.
-
-    A column of the table that has the name of one need not be written.
-    """
-    relation = relations.get(kind.table, ())
-    same = {name: name for name in ("title", *_OPTIONAL) if name in relation and not name.endswith("_id")}
-    return msgspec.structs.replace(kind, columns={**same, **kind.columns})
+from queries.text.psql_text import sql_words
 
 
 def recorded(kind: Kind, statements: Iterable[Statement]) -> Kind:
     """Return the kind. Columns that no statement of its nodes has are not recorded."""
     words = {word for each in statements if each.is_for(kind.name) for word in sql_words(each.text)}
-    missing = tuple(column for column in _OPTIONAL if words and column not in words)
+    missing = tuple(column for column in RECORDED if words and column not in words)
     return msgspec.structs.replace(kind, not_recorded=tuple(dict.fromkeys((*kind.not_recorded, *missing))))
 
 
@@ -52,8 +38,3 @@ def with_kinds(file: str, statement: Statement, kinds: Collection[str]) -> State
     else:
         about = kind_of_file(file, kinds).split()
     return msgspec.structs.replace(statement, kinds=tuple(about))
-
-
-def sql_words(sql: str) -> list[str]:
-    """Return the words of an SQL text without its literals."""
-    return re.findall(r"\w+", re.sub(r"'(?:[^']|'')*'", "", sql))

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from queries.contract.actions import actions_of, with_effects
+from queries.contract.actions import with_effects, with_scripts
 from queries.contract.derive import derived
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.facts import own_objects
 from queries.contract.file_faults import SHARED, ParsedFiles, file_faults, key_of, names_of
 from queries.contract.folder import CATALOG, TOML, Folder, read
-from queries.contract.kinds import recorded, with_columns, with_kinds
-from queries.contract.needs import needs_of, with_needs
+from queries.contract.indexes import completed
+from queries.contract.kinds import recorded, with_kinds
+from queries.contract.needs import derived_needs, with_needs
 from queries.contract.references import OF_KIND, names_in_sql, reference_faults
 from queries.contract.rules import RULES, STATEMENT_RULES, RuleInput, setting_faults, threshold
-from queries.contract.spec import Action, EngineSpec, Own
+from queries.contract.spec import Action, EngineSpec, Need, Own
 from queries.files.statement import EngineFileError, SqlText, Statement, parse_sections, parse_statement
 from queries.files.strict_toml import TomlError, TomlFile
 from queries.records.fault import Fault
@@ -62,15 +63,18 @@ def _parse(folder: Folder) -> tuple[EngineSpec, ParsedFiles, dict[str, SqlText]]
     """
     faults: list[Fault] = []
     toml = TomlFile(folder.shown(TOML), folder.files.get(TOML, ""))
-    written = _decoded(folder, toml, faults)
-    spec = None if written is None else _completed(written, folder.files)
+    spec = _decoded(folder, toml, faults)
+    needs: Mapping[str, Need] = {}
+    more: dict[str, SqlText] = {}
     if spec is not None:
         faults += setting_faults(toml, RuleInput(folder, spec), STATEMENT_RULES)
+        needs = derived_needs(spec)
     can_derive = not faults
-    more = derived(folder, spec, toml) if spec is not None and can_derive else {}
+    if spec is not None and can_derive:
+        more = derived(folder, spec, toml, {**spec.needs, **needs})
     files = _parsed_files(folder, more, spec, faults)
-    if spec is not None and written is not None:
-        spec = _with_statements(spec, written.needs, files)
+    if spec is not None:
+        spec = _with_statements(spec, needs, files)
         present = names_of(folder, more) if can_derive else None
         faults += setting_faults(toml, RuleInput(folder, spec, files, present), RULES)
         faults += file_faults(folder, spec, files, present)
@@ -81,7 +85,7 @@ def _parse(folder: Folder) -> tuple[EngineSpec, ParsedFiles, dict[str, SqlText]]
 
 
 def _decoded(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec | None:
-    """Return what ``engine.toml`` and ``catalog.toml`` say."""
+    """Return what ``engine.toml``, ``catalog.toml`` and the names of files say."""
     if TOML not in folder.files:
         faults.append(Fault(folder.shown(TOML), 1, 1, "the file is missing"))
         return None
@@ -90,40 +94,34 @@ def _decoded(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec 
         if spec.own != Own():
             faults.append(folder.fault(TOML, f"own: what belongs to the engine is recorded in {CATALOG}", "[own"))
         facts = TomlFile(folder.shown(CATALOG), folder.files.get(CATALOG, "versions = []"))
-        return msgspec.structs.replace(spec, own=own_objects(facts))
+        undone = tuple(file[len("undo/") : -len(".sql")] for file in sorted(folder.files) if file.startswith("undo/"))
+        return msgspec.structs.replace(
+            spec,
+            own=own_objects(facts),
+            needs={name: completed(need, spec.recognise.roles) for name, need in spec.needs.items()},
+            undo=msgspec.structs.replace(spec.undo, append_only=spec.undo.append_only or undone),
+            actions=with_scripts(spec, folder.files),
+        )
     except TomlError as error:
         faults += error.faults
         return None
 
 
-def _completed(spec: EngineSpec, files: Collection[str]) -> EngineSpec:
-    """Return the spec with what follows from its settings, and from names of files."""
-    undone = tuple(file[len("undo/") : -len(".sql")] for file in sorted(files) if file.startswith("undo/"))
-    only = spec.kinds[0].name if len(spec.kinds) == 1 else ""
-    spec = msgspec.structs.replace(
-        spec,
-        kinds=tuple(with_columns(kind, spec.recognise.relations) for kind in spec.kinds),
-        undo=msgspec.structs.replace(spec.undo, append_only=spec.undo.append_only or undone),
-        findings=tuple(msgspec.structs.replace(each, kind=each.kind or only) for each in spec.findings),
-        actions=actions_of(spec, files),
-    )
-    return msgspec.structs.replace(spec, needs=needs_of(spec))  # of the columns of its kinds
-
-
-def _with_statements(spec: EngineSpec, written: Collection[str], files: ParsedFiles) -> EngineSpec:
+def _with_statements(spec: EngineSpec, needs: Mapping[str, Need], files: ParsedFiles) -> EngineSpec:
     """Return the spec with what follows from its statements.
 
-    A need that nothing uses is dropped, unless it is ``written``.
+    ``needs``: derived ones, of which it has those that are used.
     """
     nodes = [statement for file, statement in files.statements.items() if file.startswith("nodes")]
     parts = [part for sections in files.sections.values() for run in sections.values() for part in run]
+    actions = with_effects(spec, files.sections)
     used = {need for each in (*files.statements.values(), *parts) for need in (*each.needs, *(each.of_ids or ()))}
-    used.update(written, *(action.needs for action in spec.actions))
+    used.update(*(action.needs for action in actions))
     return msgspec.structs.replace(
         spec,
         kinds=tuple(recorded(kind, nodes) for kind in spec.kinds),
-        needs={name: need for name, need in spec.needs.items() if name in used},
-        actions=with_effects(spec, files.sections),
+        needs={**spec.needs, **{name: need for name, need in needs.items() if name in used}},
+        actions=actions,
     )
 
 

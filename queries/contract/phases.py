@@ -25,18 +25,6 @@ def phases_of(statuses: Iterable[Status]) -> Phases:
     return phases
 
 
-def statuses_of(statuses: Iterable[Status], words: Iterable[str]) -> dict[str, tuple[Status, ...]]:
-    """Return the statuses that are, or have a phase that is, one of these words."""
-    matches: dict[str, tuple[Status, ...]] = {}
-    every = tuple(statuses)
-    natives = {status.native for status in every}
-    for word in words:
-        for status in every:
-            if word == (status.native if word in natives else status.phase):
-                matches[status.native] = (*matches.get(status.native, ()), status)
-    return matches
-
-
 def phase_of(row: Row, phases: Phases) -> Phase:
     """Return the column ``phase`` of a row, else the phase of its status.
 

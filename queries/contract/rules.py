@@ -349,11 +349,11 @@ STATEMENT_RULES = (  # without which no statement can be derived
          "there is no threshold {value}"),
     )),
     Rules("findings.*", "finding {0.code}: ", (
-        ("", lambda c, finding: finding.since and not finding.among and _no_table_of(c, finding.kind),
+        ("", lambda c, finding: finding.since and not finding.among and _no_table_of(c, c.spec.kind_of(finding)),
          "`kind` must be a kind with a table, because it has `since`"),
         ("among", lambda c, finding: finding.among and f"parts/{finding.among}.sql" not in c.folder.files,
          "parts/{0.among}.sql is missing"),
-        ("from", lambda c, finding: _no_status(c, finding.from_, finding.kind), "{value}"),
+        ("from", lambda c, finding: _no_status(c, finding.from_, c.spec.kind_of(finding)), "{value}"),
     )),
     Rules("actions.*", "action {0.name}: ", (
         ("kinds", lambda c, action: (action.set or action.delete) and action.kinds and _no_table_of(c, *action.kinds),

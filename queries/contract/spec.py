@@ -4,13 +4,16 @@
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any
+
+import msgspec
+from msgspec.structs import force_setattr
 
 from queries.contract import forms
 from queries.records.action import Proof, Risk, Undo
 from queries.records.finding import Support
-from queries.records.node import Phase, split_id
+from queries.records.node import Node, Phase, split_id
 from queries.records.record import Record
 
 
@@ -84,13 +87,13 @@ class Kind(Record, forbid_unknown_fields=True):
     """
 
     name: str
-    title: str  # default: the name
+    title: str = ""  # default: the name
     table: str = ""
     key: str = "id"  # column: its primary key
     form: str = ""  # of keys that are no column of ``table``: a type, or texts separated by "|"
     version: str = "xmin::text"  # SQL
     parent: str = ""  # column: the key of its parent
-    below: str = ""  # kind of its parent; default: the same kind
+    below: str = ""  # kind of its parent; default: its own
     columns: dict[str, str] = {}  # of its nodes, as SQL
     dead: DeadLetterSpec | None = None
     payloads: dict[str, str] = {}  # detail sections with a stored text, by name: its column
@@ -99,6 +102,12 @@ class Kind(Record, forbid_unknown_fields=True):
     owner: bool = False  # its nodes are the owners of other nodes, and their keys are the values of ``owner``
     gates: bool = False  # the engine takes its ready nodes only in some phases of the job itself
     not_recorded: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            force_setattr(self, "title", forms.words(self.name))
+        if not self.below:
+            force_setattr(self, "below", self.name)
 
 
 class Status(Record, forbid_unknown_fields=True):
@@ -159,8 +168,8 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """
 
     code: str
-    title: str  # default: the code
     sentence: str
+    title: str = ""  # default: the code
     severity: int = 7  # 1 (minor) to 9 (nothing makes progress)
     proof: Proof = Proof.VERIFIED
     cause: tuple[str, ...] = ()  # evidence fields that name the cause: lock owner, worker, queue, backend
@@ -196,6 +205,10 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     grade: str = ""  # SQL, with ``among``: the severity of each row instead of ``severity``
     alike: str = ""  # SQL, with ``among``: the least number of rows of its ``failures`` with the same error
     regular: str = ""  # SQL, with ``among``: the least time without one of its ``events``
+
+    def __post_init__(self) -> None:
+        if not self.title:
+            force_setattr(self, "title", forms.words(self.code))
 
     @property
     def statement(self) -> str:
@@ -280,6 +293,9 @@ class Refusal(Record, forbid_unknown_fields=True):
     for_now: str = "false"
 
 
+RECORDED = tuple(name for name in Node.__struct_fields__[-len(Node.__struct_defaults__) :] if name != "findings")
+"""Columns of a node that an engine may not record."""
+
 TITLE_END = " - "  # between the name of a node and its progress
 
 # Keys of the actions that many engines have. An action never means two things, and neither does its key.
@@ -300,6 +316,7 @@ KEYS = {
     "abort": "A",
 }
 KEY_OF_NAME = "by name"  # key of an action that has the same one in all engines, or that ``keys`` names
+TITLES = {"edit": "Edit and retry", "send": "Send message"}  # other than their names
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/+-]*")
 
 
@@ -347,6 +364,15 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     arguments: Annotated[tuple[Argument, ...], forms.argument_list] = ()
     compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
+
+    def __post_init__(self) -> None:
+        if self.why and self.support is Support.NATIVE:
+            force_setattr(self, "support", Support.EMULATED)
+        if self.confirm == "typed":
+            force_setattr(self, "risk", Risk.HIGH)
+        if not self.effect and (self.set or self.delete):
+            sets = ", ".join(f"{column} = {value}" for column, value in self.set.items())
+            force_setattr(self, "effect", "Deletes the row." if self.delete else f"Sets {sets}.")
 
     @property
     def writes(self) -> bool:
@@ -409,6 +435,10 @@ class Option(Record, forbid_unknown_fields=True):
     view: bool = False
     columns: str = ""
 
+    def __post_init__(self) -> None:
+        if isinstance(self.default, dict):
+            force_setattr(self, "type", "map")
+
 
 class UndoSpec(Record, forbid_unknown_fields=True):
     """Rules for the undo of all actions of the engine.
@@ -448,7 +478,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     title: str
     about: str
     recognise: Recognise
-    kinds: Annotated[tuple[Annotated[Kind, forms.kind], ...], forms.named("name")]
+    kinds: Annotated[tuple[Kind, ...], forms.named("name")]
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
     changed: str = ""  # a sentence: which changes have a recorded time in this engine, and which do not
     routine: tuple[
@@ -462,11 +492,9 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     stale_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) that a concurrent change violates
     thresholds: dict[str, str | int | float | dict[str, str | int | float]] = {}  # by name, or by kind and name
     thresholds_by: str = ""  # column of a row ``t``: its kind. ``:stale_of_kind`` is then the threshold for it
-    options: dict[str, Annotated[Option, forms.option]] = {}
-    findings: Annotated[
-        tuple[Annotated[FindingSpec, forms.sentences, forms.titled("code")], ...], forms.named("code", each=True)
-    ] = ()
-    actions: Annotated[tuple[Annotated[Action, forms.action], ...], forms.named("name", each=True)] = ()
+    options: dict[str, Option] = {}
+    findings: Annotated[tuple[Annotated[FindingSpec, forms.sentences], ...], forms.named("code", each=True)] = ()
+    actions: Annotated[tuple[Action, ...], forms.named("name", each=True)] = ()
     keys: dict[str, str] = {}  # key -> action that has another one, or none, in other engines
     # By name, each for the actions whose statements name it
     arguments: Annotated[dict[str, Argument], forms.arguments] = {}
@@ -478,6 +506,12 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     undo: UndoSpec = UndoSpec()
     redrive: RedriveSpec = RedriveSpec()
     flow: FlowSpec | None = None  # else work per minute is not recorded
+
+    def __post_init__(self) -> None:
+        """Add what follows from other settings, where it is not there yet."""
+        force_setattr(self, "kinds", tuple(map(self._with_columns, self.kinds)))
+        if not all(map(_is_complete, self.actions)):
+            force_setattr(self, "actions", tuple(map(self._completed, self.actions)))
 
     @property
     def threshold_field(self) -> str:
@@ -497,3 +531,48 @@ class EngineSpec(Record, forbid_unknown_fields=True):
             return self.redrive.revivals
         kinds = dict.fromkeys(kind for a in self.actions if a.name == "retry" and a.writes for kind in a.kinds)
         return tuple(Revival(kind=kind, action="retry") for kind in kinds)
+
+    def kind_of(self, finding: FindingSpec) -> str:
+        """Return the kind of a finding's nodes: the written one, the only one, or ""."""
+        return finding.kind or (self.kinds[0].name if len(self.kinds) == 1 else "")
+
+    def statuses_of(self, words: Iterable[str]) -> dict[str, tuple[Status, ...]]:
+        """Return the statuses that are, or have a phase that is, one of these words."""
+        matches: dict[str, tuple[Status, ...]] = {}
+        natives = {status.native for status in self.statuses}
+        for word in words:
+            for status in self.statuses:
+                if word == (status.native if word in natives else status.phase):
+                    matches[status.native] = (*matches.get(status.native, ()), status)
+        return matches
+
+    def _with_columns(self, kind: Kind) -> Kind:
+        """Return a kind with the columns of its table that a node has by the same name."""
+        relation = self.recognise.relations.get(kind.table, {})
+        same = {name: name for name in ("title", *RECORDED) if name in relation and not name.endswith("_id")}
+        return msgspec.structs.replace(kind, columns={**same, **kind.columns}) if same.keys() - kind.columns else kind
+
+    def _completed(self, action: Action) -> Action:
+        """Return an action with its title, key, kinds and phases.
+
+        An action that unstick cannot carry out has title, key and kinds of the others of its name.
+        """
+        keys = {**KEYS, **{name: key for key, name in self.keys.items()}}
+        others = [] if action.writes else [a for a in self.actions if a.name == action.name and a is not action]
+        every = tuple(kind.name for kind in self.kinds)
+        shared = every if len(every) == 1 else tuple(dict.fromkeys(kind for each in others for kind in each.kinds))
+        theirs = next((each.title for each in others if each.title), "")
+        phases = {each.phase for some in self.statuses_of(action.from_).values() for each in some}
+        return msgspec.structs.replace(
+            action,
+            title=action.title or theirs or TITLES.get(action.name, forms.words(action.name).capitalize()),
+            key=next((each.key for each in (action, *others) if each.key != KEY_OF_NAME), keys.get(action.name, "")),
+            kinds=action.kinds or shared,
+            phases=action.phases or tuple(phase for phase in Phase if phase in phases),
+        )
+
+
+def _is_complete(action: Action) -> bool:
+    """Return True if nothing of an action follows from other settings."""
+    named = action.title != "" and action.key != KEY_OF_NAME
+    return named and bool(action.kinds) and bool(action.phases or not action.from_)

@@ -79,3 +79,8 @@ def array(texts: Iterable[str]) -> str:
     """Return the text of an array of texts."""
     escaped = (text.replace("\\", "\\\\").replace('"', '\\"') for text in texts)
     return "{" + ",".join(f'"{text}"' for text in escaped) + "}"
+
+
+def sql_words(sql: str) -> list[str]:
+    """Return the words of an SQL text without its literals."""
+    return re.findall(r"\w+", re.sub(r"'(?:[^']|'')*'", "", sql))

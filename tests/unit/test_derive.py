@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from queries.contract import loader
-from queries.contract.actions import actions_of
+from queries.contract.actions import with_scripts
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import is_script, read
 from queries.contract.spec import EngineSpec
@@ -352,7 +352,7 @@ def test_short_forms_mean_what_the_long_ones_do(tmp_path: Path) -> None:
     for text in (LONG, SHORT):
         (tmp_path / TOML).write_text(text)
         spec = TomlFile(TOML, text).decode(EngineSpec)
-        specs.append(msgspec.structs.replace(spec, actions=actions_of(spec, read(tmp_path).files), keys={}))
+        specs.append(msgspec.structs.replace(spec, actions=with_scripts(spec, read(tmp_path).files), keys={}))
     assert specs[0] == specs[1]
 
 

@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 from queries.contract.engine import Engine
 from queries.contract.folder import Folder
 from queries.contract.loader import parsed
-from queries.contract.phases import statuses_of
 from queries.propose.catalog import Column, Table, Trigger
 from queries.propose.files import files
 from queries.propose.proposal import Proposal, engine_name, names, proposal_of
@@ -136,7 +135,7 @@ def test_a_proposal_for_any_table_loads(table: Table, words: list[str]) -> None:
         assert there | missing == names().parts.keys()
         assert not there & missing
         for action in spec.actions:  # of a phase, they are for every status
-            found = statuses_of(spec.statuses, action.from_)
+            found = spec.statuses_of(action.from_)
             for phase in next(proposed.phases for proposed in proposal.actions if proposed.name == action.name):
                 natives = {status.native for status in spec.statuses if status.phase == phase}
                 assert natives <= found.keys()
