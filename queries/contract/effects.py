@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 
 from queries.contract.sql_calls import Token, tokens_of
 from queries.files.statement import Statement
@@ -50,7 +51,7 @@ def effects_of(statements: Iterable[Statement]) -> Effects:
     """Return the effects of an action's statements."""
     effects: dict[str, list[str]] = {field: [] for field in Effects.__struct_fields__}
     for statement in statements:
-        text = " ".join(map(_word, tokens_of(statement.text)))
+        text = _plain(statement.text)
         for update in _UPDATE.finditer(text):
             effects["columns"] += (f"{update['name']}.{column}" for column in _set(text, update.end()))
         for insert in _INSERT.finditer(text):
@@ -62,6 +63,12 @@ def effects_of(statements: Iterable[Statement]) -> Effects:
         effects["locks"] += _locked(text)
         effects["optional" if statement.needs else "calls"] += (match["name"] for match in _CALL.finditer(text))
     return Effects(**{field: tuple(dict.fromkeys(map(_decoded, names))) for field, names in effects.items()})
+
+
+@cache
+def _plain(sql: str) -> str:
+    """Return a text with one space between its tokens. Actions share many texts."""
+    return " ".join(map(_word, tokens_of(sql)))
 
 
 def _word(token: Token) -> str:

@@ -29,7 +29,9 @@ JsonText = Annotated[Any, "json as text"]
 Time = Annotated[float | Annotated[str, msgspec.Meta(pattern="^-?Infinity$")], "float8"]  # JSON has no infinity
 T = TypeVar("T")
 
-TIMES = tuple(field.name for field in msgspec.structs.fields(Node) if field.type == float | None)
+_OF_NODE = [f for f in msgspec.structs.fields(Node) if f.name not in ("engine", "phase", "findings")]
+
+TIMES = tuple(field.name for field in _OF_NODE if field.type == float | None)
 """Columns of a node with a time or a duration, in seconds. It may be infinite."""
 
 COMPARED = {
@@ -43,16 +45,12 @@ COMPARED = {
 """Columns of a node that the server compares with a filter, and how: ``templates/matching_*.sql``."""
 
 
-def _columns_of_node() -> list[tuple[str, Any] | tuple[str, Any, Any]]:
-    """Return the fields of a node that a row has."""
-    own = [field for field in msgspec.structs.fields(Node) if field.name not in ("engine", "phase", "findings")]
-    types = {field.name: Time | None if field.name in TIMES else field.type for field in own}
-    return [(f.name, types[f.name]) if f.required else (f.name, types[f.name], f.default) for f in own]
-
-
+_COLUMNS: list[Any] = [
+    (f.name, Time | None if f.name in TIMES else f.type, *(() if f.required else (f.default,))) for f in _OF_NODE
+]
 NodeRow: type[Record] = msgspec.defstruct(
     "NodeRow",
-    [("now", float), *_columns_of_node(), ("phase", Phase | None, None), ("place", str | None, None)],
+    [("now", float), *_COLUMNS, ("phase", Phase | None, None), ("place", str | None, None)],
     bases=(Record,),
     kw_only=True,
 )  # type: ignore[assignment]
