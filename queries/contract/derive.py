@@ -9,11 +9,11 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
 
 import msgspec
 
 from queries.contract.folder import TOML, Folder
+from queries.contract.id_forms import KEY_TYPES, KeyType
 from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED
@@ -33,28 +33,6 @@ WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 # Column of a node -> SQL that converts an expression
 _TYPES = {name: types[0] for name, types in columns(NodeRow).items()}  # of a node's columns, as the server names them
 _NUMBERS = ("int8", "int4", "float8", "numeric")  # types of times in seconds
-
-
-class KeyType(NamedTuple):
-    """A type of keys.
-
-    ``text``: pattern of their texts. ``find``: the template by which one is found is ``find_<find>``. ``cast``: the
-    type to which a text is cast, because digits may be too many for a smaller one.
-    """
-
-    text: str
-    find: str
-    cast: str
-
-
-KEY_TYPES = {
-    # Of 19 digits those below 9 * 10^18, which int8 can hold: ids that are made of a time are as long.
-    **dict.fromkeys(("int8", "int4", "int2"), KeyType("-?([0-9]{1,18}|[1-8][0-9]{18})", "number", "int8")),
-    "uuid": KeyType("[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}", "uuid", "uuid"),
-    "macaddr8": KeyType("[0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){7}", "number", "macaddr8"),
-    "text": KeyType(".*", "text", "text"),
-    "varchar": KeyType(".*", "text", "varchar"),
-}
 
 
 def keys_in_sql(spec: EngineSpec) -> dict[str, str]:

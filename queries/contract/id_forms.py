@@ -3,17 +3,39 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from queries.contract.detect import DetectedEngine
+from queries.records.node import a_kind
 
-TEXT = "text"  # any text is a key
-_NUMBER = ("[0-9]{1,19}", "a number", "42")
-_FORMS = {
-    "uuid": ("[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "a UUID", "01234567-89ab-cdef-0123-456789abcdef"),
-    "macaddr8": ("[0-9a-f]{2}(:[0-9a-f]{2}){7}|[0-9a-f]{16}", "a MAC address of 8 bytes", "01:23:45:67:89:ab:cd:ef"),
-    **dict.fromkeys(("int2", "int4", "int8"), _NUMBER),
-    "name/int8": (".+/[0-9]{1,18}", "a name and a number", "name/42"),
+
+class KeyType(NamedTuple):
+    """A type of keys.
+
+    ``text``: pattern of their texts. ``find``: the template by which one is found is ``find_<find>``. ``cast``: the
+    type to which a text is cast, because digits may be too many for a smaller one. ``words`` and ``example`` are for a
+    message.
+    """
+
+    text: str
+    find: str = ""
+    cast: str = ""
+    words: str = ""
+    example: str = ""
+
+
+# Of 19 digits those below 9 * 10^18, which int8 can hold: ids that are made of a time are as long.
+_NUMBER = KeyType("-?([0-9]{1,18}|[1-8][0-9]{18})", "number", "int8", "a number", "42")
+_UUID = "[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+_MAC = "([0-9a-fA-F]{2}(:[0-9a-fA-F]{2}){7}|[0-9a-fA-F]{16})"
+KEY_TYPES = {
+    **dict.fromkeys(("int8", "int4", "int2"), _NUMBER),
+    "uuid": KeyType(_UUID, "uuid", "uuid", "a UUID", "01234567-89ab-cdef-0123-456789abcdef"),
+    "macaddr8": KeyType(_MAC, "number", "macaddr8", "a MAC address of 8 bytes", "01:23:45:67:89:ab:cd:ef"),
+    "text": KeyType(".*", "text", "text"),
+    "varchar": KeyType(".*", "text", "varchar"),
 }
+_FORMS = {**KEY_TYPES, "name/int8": KeyType(".+/[0-9]{1,18}", words="a name and a number", example="name/42")}
 
 
 def why_malformed(detected: DetectedEngine, kind: str, key: str) -> str:
@@ -26,11 +48,9 @@ def why_malformed(detected: DetectedEngine, kind: str, key: str) -> str:
         return ""
     relation = detected.relations.get(node_kind.table)
     type_ = relation.columns.get(node_kind.key, "") if relation is not None else ""
-    form = node_kind.form or (type_ if type_ in _FORMS else TEXT)
-    if form == TEXT:
+    form = node_kind.form or (type_ if type_ in KEY_TYPES else "text")
+    forms = [_FORMS.get(each, KeyType(re.escape(each), words=f'"{each}"', example=each)) for each in form.split("|")]
+    if any(re.fullmatch(each.text, key, re.DOTALL) for each in forms):
         return ""
-    known_forms = [_FORMS.get(each, (re.escape(each), f'"{each}"', each)) for each in form.split("|")]
-    if any(re.fullmatch(pattern, key, re.IGNORECASE) for pattern, _, _ in known_forms):
-        return ""
-    words = " or ".join(words for _, words, _ in known_forms)
-    return f"the key of a {kind.replace('_', ' ')} is {words}, for example {detected.label}/{kind}:{known_forms[0][2]}"
+    words, example = " or ".join(each.words for each in forms), f"{detected.label}/{kind}:{forms[0].example}"
+    return f"the key of {a_kind(kind.replace('_', ' '))} is {words}, for example {example}"

@@ -9,9 +9,10 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
-from queries.contract.derive import KEY_TYPES, keys_in_sql
+from queries.contract.derive import keys_in_sql
 from queries.contract.file_faults import NO_FILES, ParsedFiles
 from queries.contract.folder import NAME, Folder
+from queries.contract.id_forms import KEY_TYPES
 from queries.contract.indexes import index_of
 from queries.contract.phases import phases_of
 from queries.contract.references import OF_KIND

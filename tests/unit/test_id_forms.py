@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from queries.contract import id_forms
@@ -61,3 +63,11 @@ def test_a_made_up_key_is_malformed_or_any_text_is_a_key(engine, kind) -> None: 
     if said:
         example = said.rpartition(f"{engine.name}/{kind.name}:")[2]
         assert id_forms.why_malformed(found, kind.name, example) == ""
+
+
+@pytest.mark.parametrize("type_", [name for name, each in id_forms.KEY_TYPES.items() if each.words])
+def test_the_example_of_a_type_is_one_of_its_keys(type_: str) -> None:
+    each = id_forms.KEY_TYPES[type_]
+    assert re.fullmatch(each.text, each.example)
+    assert re.fullmatch(each.text, each.example.upper())
+    assert not re.fullmatch(each.text, f"{each.example}x")
