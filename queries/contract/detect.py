@@ -106,7 +106,7 @@ class DetectedEngine(Record):
 
     def changed(self, privileges: Iterable[str]) -> list[tuple[str, str]]:
         """Return the tables that an action changes and this role may lock."""
-        changed = {name for word, _, name in (p.partition(" ") for p in privileges) if word in CHANGES}
+        changed = _named(privileges, *CHANGES)
         tables = [self.relations[name] for name in sorted(changed & self.relations.keys())]
         return [(r.schema, r.relation) for r in tables if r.lockable and r.kind in ("r", "p")]
 
@@ -196,8 +196,12 @@ def sequences(engine: Engine) -> set[str]:
 
     Those of another schema are qualified.
     """
-    privileges = {p for v in engine.spec.actions for p in v.privileges}
-    return {name for word, _, name in (p.partition(" ") for p in privileges) if word == "USAGE"}
+    return _named((p for v in engine.spec.actions for p in v.privileges), "USAGE")
+
+
+def _named(privileges: Iterable[str], *words: str) -> set[str]:
+    """Return what the privileges that begin with one of these words are on."""
+    return {name for word, _, name in (each.partition(" ") for each in privileges) if word in words}
 
 
 def _called(engine: Engine) -> set[str]:
@@ -205,7 +209,7 @@ def _called(engine: Engine) -> set[str]:
 
     Functions of another schema are qualified.
     """
-    executed = {p.partition(" ")[2] for v in engine.spec.actions for p in v.privileges if p.startswith("EXECUTE ")}
+    executed = _named((p for v in engine.spec.actions for p in v.privileges), "EXECUTE")
     return executed | {name for need in engine.spec.needs.values() for name in need.functions}
 
 
@@ -329,8 +333,8 @@ def _more_than_known(engine: Engine, relations: Mapping[str, Relation]) -> str:
         for allowed in (set(re.findall(_LITERAL, check)) for check in checks if own):
             if named <= allowed and (more := sorted(allowed - literals)):
                 return f"{name} may have the status {', '.join(more)}, which this engine does not have: it is only read"
-    privileges = (p.partition(" ") for worker in spec.workers for p in worker.privileges)
-    for name in sorted({name for word, _, name in privileges if word in CHANGES and name in relations}):
+    changed = _named((p for worker in spec.workers for p in worker.privileges), *CHANGES)
+    for name in sorted(changed & relations.keys()):
         columns = set(spec.own.columns.get(name, ()))
         there = relations[name].columns if columns else {}
         if more := sorted(column for column in there if column not in columns and _HELD.search(column)):

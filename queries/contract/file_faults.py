@@ -14,8 +14,7 @@ from queries.records.fault import Fault
 from queries.records.record import Record
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
-OPTIONAL = ("matching", "dead", "changed", "options", "progress", "search", "related", "rows")
-SECTIONS = ("lock", "refused", "witnesses", "rows", "change", "document", "successes")
+SECTIONS = (*(name[1:] for name in SHAPES if name.startswith(":")), "successes")
 SHARED = "actions.sql"  # sections for all actions on nodes of their kinds
 UNDO_SECTIONS = ("refused", "change", "added")
 
@@ -99,8 +98,7 @@ def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
         *(f"samples/{finding.renewed.sample}" for finding in spec.findings if finding.renewed),
         *(f"actions/{action.script}" for action in spec.actions),
         *(f"undo/{table}" for table in spec.undo.append_only if table in spec.recognise.relations),
-        *REQUIRED,
-        *OPTIONAL,
+        *SHAPES.keys() - {"findings", "samples"},
         key_of(SHARED),
     }
     for file in folder.statements("", "findings", "samples", "actions", "undo"):

@@ -147,11 +147,6 @@ def arguments(written: TomlValue) -> TomlValue:
     return TomlValue(named, written.at) if isinstance(written.value, dict) else written
 
 
-def argument_list(written: TomlValue) -> TomlValue:
-    """Return arguments that are a table by name as a list."""
-    return TomlValue([*arguments(written).table().values()], written.at) if isinstance(written.value, dict) else written
-
-
 def grants(written: TomlValue) -> TomlValue:
     """Return privileges that are written as in GRANT, each by itself."""
     if not isinstance(written.value, list):

@@ -29,10 +29,6 @@ from queries.text.suggest import did_you_mean
 
 PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "USAGE")
 OF_SAMPLES = frozenset({"changes", "first", "grown", "per_minute", "span", "timeline"})  # evidence of several samples
-_EVIDENCE = (  # settings of a finding that name fields of its evidence
-    *("sentence", "incident", "arguments", "cause", "cause_text", "constant", "changes", "counter", "min_increase"),
-    *("grows", "explains"),
-)
 _PLACE = re.compile(r"\{(\w+)\}")  # in a sentence or a command
 _NAME = NAME.replace("{", "{{").replace("}", "}}")  # in a message
 Elements = tuple[Any, ...]
@@ -134,6 +130,9 @@ def evidence_names(finding: FindingSpec) -> dict[str, list[str]]:
         **{setting: [getattr(finding, setting) or ""] for setting in ("counter", "min_increase", "grows")},
         "explains": [name for rule in finding.explains for name in rule.matching],
     }
+
+
+_EVIDENCE = tuple(evidence_names(FindingSpec(code="", sentence="")))  # settings that name fields of the evidence
 
 
 def is_name(word: str) -> bool:

@@ -361,7 +361,7 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     # Nodes share no rows that it locks or changes: parts may run in parallel, and the server may compare their rows.
     independent: bool = False
     # In addition to the engine's ``arguments`` that its statements name
-    arguments: Annotated[tuple[Argument, ...], forms.argument_list] = ()
+    arguments: Annotated[tuple[Argument, ...], forms.named("name")] = ()
     compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
