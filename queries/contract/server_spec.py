@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 import msgspec
+from msgspec.structs import force_setattr
 
 from queries.contract.spec import FindingSpec
 from queries.contract.spec_cache import cached
@@ -29,6 +30,11 @@ class ServerSpec(Record, forbid_unknown_fields=True):
     thresholds: dict[str, str | int | float] = {}  # durations or numbers
     findings: tuple[FindingSpec, ...] = ()
 
+    def __post_init__(self) -> None:
+        named = (name for finding in self.findings for rule in finding.explains for name in rule.findings)
+        if not self.groups.keys().isdisjoint(named):
+            force_setattr(self, "findings", tuple(map(self._expanded, self.findings)))
+
     @property
     def settings(self) -> dict[str, float]:
         """Thresholds in seconds, or as numbers."""
@@ -38,6 +44,16 @@ class ServerSpec(Record, forbid_unknown_fields=True):
     def codes(self) -> dict[str, FindingSpec]:
         """The findings by code."""
         return {spec.code: spec for spec in self.findings}
+
+    def _expanded(self, finding: FindingSpec) -> FindingSpec:
+        """Return the finding with the codes of each group that its rules name."""
+        rules = (
+            msgspec.structs.replace(
+                rule, findings=tuple(code for name in rule.findings for code in self.groups.get(name, (name,)))
+            )
+            for rule in finding.explains
+        )
+        return msgspec.structs.replace(finding, explains=tuple(rules))
 
 
 def server_spec() -> ServerSpec:
@@ -61,16 +77,4 @@ def _parsed() -> tuple[ServerSpec, dict[str, Statement]]:
     path = FOLDER / "server.toml"
     spec = strict_toml.TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)
     statements = {part: parse_statement(sql_text(FOLDER / "findings" / f"{part}.sql")) for part in spec.parts}
-    findings = tuple(_expanded(spec, finding) for finding in spec.findings)
-    return msgspec.structs.replace(spec, findings=findings), statements
-
-
-def _expanded(spec: ServerSpec, finding: FindingSpec) -> FindingSpec:
-    """Return the finding with the codes of each group that its rules name."""
-    rules = (
-        msgspec.structs.replace(
-            rule, findings=tuple(code for name in rule.findings for code in spec.groups.get(name, (name,)))
-        )
-        for rule in finding.explains
-    )
-    return msgspec.structs.replace(finding, explains=tuple(rules))
+    return spec, statements
