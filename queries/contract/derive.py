@@ -364,8 +364,8 @@ class _Writer:
         text = ""
         with contextlib.suppress(EngineFileError):  # a missing part is a fault of the statement
             text = self.folder.sql(file).text
-        names = ["finding_among", "more"] if re.search(r"^more AS", text, re.MULTILINE) else ["finding_among"]
-        self._add(f"findings/{finding.code}.sql", at, [filled(name, at, values) for name in names])
+        ends = [name for name in ("more", "unread") if re.search(rf"^{name} AS", text, re.MULTILINE)]
+        self._add(f"findings/{finding.code}.sql", at, [filled(name, at, values) for name in ("finding_among", *ends)])
 
     def _action(self, n: int, action: Action) -> None:
         """Derive the sections of an action's file that it does not have."""

@@ -26,7 +26,7 @@ LIMITED = re.compile(r"\bcount\(\*\) FROM [a-z_]+\) *(?:=|>) *\d{2,}")
 ENGINES = ("agent_jobs", "estuary", "eternaltwin", "oban", "pgqueuer", "procrastinate", "solid_queue", "tasker",
            "uni2work", "graphile_worker")  # fmt: skip
 # Statements that also need rows, or another variant of the engine, for the row that says "at least".
-NEED_ROWS = {"active_too_long", "delayed_too_long", "paused_too_long", "skipped_by_poller"}
+NEED_ROWS = {"active_too_long", "delayed_too_long", "paused_too_long"}
 
 EXECUTING = """
 INSERT INTO oban_producers (uuid, node, queue, started_at, updated_at)
@@ -61,7 +61,6 @@ NO_ROW = {
     ("pgqueuer", "failed_and_deleted"): NEWEST,
     ("pgqueuer", "locked_by_a_dead_worker"): "it limits the heartbeats that it compares, not the jobs",
     ("solid_queue", "overdue"): "it limits the dispatchers that it counts, not the jobs",
-    ("tasker", "workers_behind"): WINDOW,
     ("uni2work", "cron_overdue"): NEWEST,
     ("uni2work", "long_queue"): WINDOW,
     ("uni2work", "no_workers"): WINDOW,

@@ -540,6 +540,10 @@ def test_a_finding_may_be_declared_among_the_rows_of_a_part(folder: Path) -> Non
     (folder / "parts" / "running.sql").write_text(PART.partition(",\nmore AS")[0])
     (statement,) = load(folder).statements["findings/taken_too_long"]
     assert "more" not in statement.text
+    unread = ",\nunread AS (SELECT 'the archive: no SELECT'::text AS unread)"
+    (folder / "parts" / "running.sql").write_text(PART.partition(",\nmore AS")[0] + unread)
+    (statement,) = load(folder).statements["findings/taken_too_long"]
+    assert "jsonb_build_object('unread', u.unread) END, NULL, NULL FROM unread AS u" in statement.text
     (folder / "parts" / "running.sql").unlink()
     with pytest.raises(BrokenEngineError, match=r"finding taken_too_long: parts/running\.sql is missing"):
         load(folder)

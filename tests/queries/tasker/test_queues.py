@@ -89,7 +89,8 @@ async def test_a_queue_with_a_missing_table_does_not_hide_others(tasker_db: Task
     await tasker_db.sql("DROP TABLE pgmq.q_worker_rust_e2e_queue")
     found = await tasker_db.findings()
     assert {(f.node_id, f.code) for f in found.findings} == {(await namespace(tasker_db, "legacy"), "no_worker")}
-    assert {u.code for u in found.skipped_findings} == {"no_worker", "message_lost", "poison_message"}
+    about_queues = {"no_worker", "workers_behind", "message_lost", "poison_message", "hidden_message"}
+    assert {u.code for u in found.skipped_findings} == about_queues
     assert all(QUEUE in u.why and "q_worker_rust_e2e_queue" in u.why for u in found.skipped_findings)
     assert "no_worker" in found.capped  # at least: one queue was not read
 
@@ -129,9 +130,11 @@ async def test_a_queue_without_privileges_does_not_hide_others(
         assert {(f.node_id, f.code) for f in found.findings} == {(await namespace(tasker_db, "legacy"), "no_worker")}
         assert {u.code: u.why.count("no SELECT") for u in found.skipped_findings} == {
             "no_worker": 1,
+            "workers_behind": 1,
             "message_lost": 1,
             "result_not_delivered": 1,
             "poison_message": 2,
+            "hidden_message": 2,
             "no_orchestrator": 1,
         }
         other = TaskerDb(tasker_db.connection, workspace)

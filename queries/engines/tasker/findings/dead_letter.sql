@@ -1,4 +1,5 @@
 -- Find pending dead letters whose task is still in error.
+-- Not derived: only dead letters of tasks that workers had name a queue, and evidence without it is not NULL but absent.
 -- Indexes: those of the included part, idx_task_transitions_state_lookup, tasks_pkey. Look up the oldest first, which are often
 -- sufficient, then all others at once.
 WITH

@@ -6,3 +6,8 @@ queues AS MATERIALIZED (
      AND (:ids IS NULL OR EXISTS (SELECT FROM unnest(:ids) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
 ),
 \ir messages.sql
+,
+\ir unread.sql
+  UNION ALL
+  SELECT NULL FROM messages m GROUP BY m.queue_name HAVING count(*) = 2000
+)

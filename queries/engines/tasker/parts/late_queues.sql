@@ -45,4 +45,10 @@ claims AS MATERIALIZED (
     JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
     JOIN late l ON l.task_namespace_uuid = n.task_namespace_uuid AND e.at <= l.since + 60
    GROUP BY n.task_namespace_uuid
+),
+nodes AS (
+  SELECT 'namespace:' || l.task_namespace_uuid AS id, l.queue_name, l.waiting, to_timestamp(l.since) AS at, c.n AS claims
+    FROM late l LEFT JOIN claims c ON c.task_namespace_uuid = l.task_namespace_uuid
+),
+\ir unread.sql
 )

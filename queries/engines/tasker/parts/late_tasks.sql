@@ -1,6 +1,7 @@
 -- Tasks that the poller should have taken long ago: pending ones, and waiting ones with a ready step. `picked` has the
 -- tasks that orchestrators picked up just now, among the newest 1,000 transitions.
 -- Indexes: those of the included parts; at most 500 waiting tasks; task_transitions_pkey backwards if a task is late.
+wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 \ir open_tasks.sql
 , seen AS MATERIALIZED (
   SELECT o.task_uuid, o.to_state, o.at

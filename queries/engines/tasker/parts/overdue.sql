@@ -32,6 +32,7 @@ usual AS MATERIALIZED (
    LEFT JOIN usual k ON k.named_step_uuid = u.named_step_uuid AND k.to_state = u.to_state
   WHERE u.at < now() - make_interval(secs => CASE WHEN k.p95 IS NULL THEN (:settings ->> 'overdue')::float8
                                                   ELSE least(:overdue_factor * k.p95, 1e9) END)
-\ir page.sql
+  ORDER BY since, id
+  LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE (SELECT more FROM more) OR (SELECT count(*) FROM waiting) = 500

@@ -1,3 +1,3 @@
-UNION ALL
-SELECT NULL, NULL, jsonb_build_object('unread', string_agg(u.queue_name || ': ' || u.unread, '; ' ORDER BY u.queue_name))
-  FROM unread_queues u HAVING count(*) > 0
+-- Begin of `unread`: the queues that could not be read, and why. The file continues with rows for other limits, or ends it.
+unread AS (
+  SELECT string_agg(u.queue_name || ': ' || u.unread, '; ' ORDER BY u.queue_name) AS unread FROM unread_queues u HAVING count(*) > 0

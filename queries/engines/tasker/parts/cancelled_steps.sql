@@ -1,8 +1,8 @@
--- Find cancelled steps that other steps depend on: only a complete or resolved_manually step satisfies its dependents.
+-- Cancelled steps that other steps depend on: only a complete or resolved_manually step satisfies its dependents.
 -- Dependents are pending, or have no transitions. They are open, so start the search with them; if ids are given, start
 -- with the cancelled steps among these.
 -- Indexes: those on open workflow_steps and workflow_step_edges, the state_lookups. At most 5,000 open steps.
-WITH open AS MATERIALIZED (
+open AS MATERIALIZED (
   SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
    WHERE s.processed = false AND :ids IS NULL ORDER BY s.workflow_step_uuid DESC LIMIT 5000
 ),
@@ -46,14 +46,13 @@ open_steps AS MATERIALIZED (
 waiting AS MATERIALIZED (
   SELECT a.*, s.task_uuid, s.named_step_uuid FROM awaited a FULL JOIN open_steps s ON s.workflow_step_uuid = a.to_step_uuid
 ),
-\ir ../parts/ended_tasks.sql
-(SELECT 'step:' || s.from_step_uuid AS id, extract(epoch FROM min(s.created_at))::float8 AS since,
-        jsonb_build_object('children', left(string_agg(n.name, ', ' ORDER BY s.to_step_uuid), 200), 'waiting', count(*),
-                           'cancelled', date_trunc('second', min(s.created_at))::text, 'task', min(s.task_uuid::text)) AS evidence
-   FROM waiting s
-   JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
-  WHERE s.created_at IS NOT NULL AND s.task_uuid IS NOT NULL AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
-  GROUP BY s.from_step_uuid
-\ir ../parts/page.sql
-UNION ALL
-SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM open) = 5000
+\ir ended_tasks.sql
+, nodes AS (
+  SELECT 'step:' || s.from_step_uuid AS id, min(s.created_at) AS at, left(string_agg(n.name, ', ' ORDER BY s.to_step_uuid), 200) AS children,
+         count(*) AS waiting, min(s.task_uuid::text) AS task
+    FROM waiting s
+    JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
+   WHERE s.created_at IS NOT NULL AND s.task_uuid IS NOT NULL AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
+   GROUP BY s.from_step_uuid
+),
+more AS (SELECT count(*) = 5000 AS more FROM open)

@@ -1,8 +1,7 @@
--- Find tasks that are blocked by failures although none of their steps is in error any more: the engine does not move a task
+-- Tasks that are blocked by failures although none of their steps is in error any more: the engine does not move a task
 -- when a step is resolved by hand. not_finalized finds those whose steps are all done.
 -- Indexes: those of the included parts, idx_workflow_steps_task_readiness, the steps' state_lookup.
-WITH RECURSIVE
-\ir ../parts/blocked_tasks.sql
+\ir blocked_tasks.sql
 , steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid FROM :"schema".workflow_steps s
    WHERE s.processed = false AND s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
@@ -15,10 +14,9 @@ counted AS (
   SELECT s.task_uuid, count(*) AS open, bool_or(f.workflow_step_uuid IS NOT NULL) AS failed
     FROM steps s FULL JOIN failed f ON f.workflow_step_uuid = s.workflow_step_uuid
    GROUP BY s.task_uuid
+),
+nodes AS (
+  SELECT 'task:' || o.task_uuid AS id, o.task_uuid, o.at, c.open
+    FROM open_tasks o JOIN counted c ON c.task_uuid = o.task_uuid
+   WHERE NOT c.failed AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
 )
-(SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM o.at)::float8 AS since,
-        jsonb_build_object('task', o.task_uuid, 'open', c.open, 'age', date_trunc('second', now() - o.at)::text) AS evidence
-   FROM open_tasks o JOIN counted c ON c.task_uuid = o.task_uuid
-  WHERE NOT c.failed AND o.at < now() - :blocked
-    AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
-\ir ../parts/more.sql

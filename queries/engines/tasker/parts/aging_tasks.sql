@@ -1,9 +1,9 @@
--- Find tasks that the staleness detector will soon set to error: their time in this state is near the limit of their
+-- Tasks that the staleness detector will soon set to error: their time in this state is near the limit of their
 -- template (or the threshold), or they are near the maximum age. Suggest waking only if the task waits, has more steps to
 -- run and is not too old.
 -- Indexes: those of the included part, tasks_pkey, idx_dlq_unique_pending_task.
-WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),
-\ir ../parts/open_tasks.sql
+wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),
+\ir open_tasks.sql
 , rows AS MATERIALIZED (
   SELECT t.task_uuid, t.created_at, t.named_task_uuid FROM :"schema".tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
@@ -32,18 +32,11 @@ late AS MATERIALIZED (
    LIMIT :limit
 ),
 asked AS (SELECT l.task_uuid FROM late l),
-\ir ../parts/readiness.sql
-(SELECT 'task:' || j.task_uuid AS id, extract(epoch FROM j.at)::float8 AS since,
-        jsonb_build_object('state', j.to_state, 'spent', round(j.spent / 60) || ' min', 'allowed', round(j.allowed / 60) || ' min',
-          'by', j.by, 'age', round(j.age / 60) || ' min', 'lifetime', round(j.lifetime / 60) || ' min',
-          'verdict', CASE WHEN j.spent >= j.allowed OR j.age >= j.lifetime THEN 'at its next run' ELSE 'soon' END,
-          'task', j.task_uuid, 'help', h.help, 'queue', 'worker_' || p.name || '_queue') AS evidence,
-        h.help AS suggest
-   FROM late j
-   JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = j.task_namespace_uuid
-   LEFT JOIN summed k ON k.task_uuid = j.task_uuid
-  CROSS JOIN LATERAL (SELECT coalesce(j.to_state <> 'steps_in_process' AND j.age < 0.8 * j.lifetime AND k.failed = 0 AND k.done < k.total,
-                                      false) AS help) AS h
-  ORDER BY j.at, j.task_uuid)
-UNION ALL
-SELECT NULL, NULL, NULL, NULL FROM more WHERE more
+\ir readiness.sql
+, nodes AS (
+  SELECT 'task:' || j.task_uuid AS id, j.*, p.name AS namespace,
+         coalesce(j.to_state <> 'steps_in_process' AND j.age < 0.8 * j.lifetime AND k.failed = 0 AND k.done < k.total, false) AS help
+    FROM late j
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = j.task_namespace_uuid
+    LEFT JOIN summed k ON k.task_uuid = j.task_uuid
+)

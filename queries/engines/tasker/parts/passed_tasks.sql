@@ -1,8 +1,7 @@
--- Find tasks that the poller should have taken long ago, while orchestrators pick up other tasks. The poller ranks at most
+-- Tasks that the poller should have taken long ago, while orchestrators pick up other tasks. The poller ranks at most
 -- ten times as many tasks as it takes, by priority and age, so tasks that are not ready can fill its list.
 -- Indexes: those of the included part, tasks_pkey for the ranked tasks if a task is late.
-WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
-\ir ../parts/late_tasks.sql
+\ir late_tasks.sql
 , passed AS MATERIALIZED (
   SELECT l.* FROM late l WHERE EXISTS (SELECT FROM picked) ORDER BY l.since, l.task_uuid LIMIT :limit
 ),
@@ -23,19 +22,16 @@ placed AS (SELECT r.*, count(*) FILTER (WHERE r.listed) OVER (ORDER BY r.rank DE
 others AS MATERIALIZED (
   SELECT count(*) AS n, min(r.priority) AS least, array_agg(DISTINCT r.named_task_uuid) AS templates
     FROM ranked r WHERE r.task_uuid IN (SELECT p.task_uuid FROM picked p)
-)
-(SELECT 'task:' || l.task_uuid AS id, extract(epoch FROM l.since)::float8 AS since,
-        jsonb_build_object('task', l.task_uuid, 'state', l.to_state, 'waited', date_trunc('second', now() - l.since)::text,
-          'what', CASE WHEN l.to_state = 'pending' THEN 'It has been pending' ELSE l.ready || ' of its steps have been ready' END,
-          'others', o.n, 'span', round((:settings ->> 'picked_up')::numeric) || ' s', 'before', r.before, 'template', n.name,
-          'reason', CASE WHEN r.priority < o.least THEN 'only tasks of higher priority were picked up'
-                         WHEN r.before >= :poller_list THEN 'many waiting tasks rank before it and fill the list of the poller'
-                         WHEN r.named_task_uuid <> ALL (o.templates) THEN 'no task of its template was picked up'
-                         ELSE 'the cause is unknown; another session may lock its rows' END) AS evidence
-   FROM passed l
-   JOIN placed r ON r.task_uuid = l.task_uuid
-   JOIN :"schema".named_tasks n ON n.named_task_uuid = r.named_task_uuid
-  CROSS JOIN others o
-  ORDER BY l.since, l.task_uuid)
-UNION ALL
-SELECT NULL, NULL, NULL WHERE EXISTS (SELECT FROM passed) AND ((SELECT more FROM more) OR (SELECT count(*) FROM waiting) = 500)
+),
+nodes AS (
+  SELECT 'task:' || l.task_uuid AS id, l.*, r.before, n.name AS template, o.n AS others,
+         CASE WHEN r.priority < o.least THEN 'only tasks of higher priority were picked up'
+              WHEN r.before >= :poller_list THEN 'many waiting tasks rank before it and fill the list of the poller'
+              WHEN r.named_task_uuid <> ALL (o.templates) THEN 'no task of its template was picked up'
+              ELSE 'the cause is unknown; another session may lock its rows' END AS reason
+    FROM passed l
+    JOIN placed r ON r.task_uuid = l.task_uuid
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = r.named_task_uuid
+   CROSS JOIN others o
+),
+unread AS (SELECT NULL::text AS unread WHERE EXISTS (SELECT FROM passed) AND (SELECT count(*) FROM waiting) = 500)

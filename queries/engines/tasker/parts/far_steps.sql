@@ -1,8 +1,8 @@
--- Find steps whose next attempt is due much later than usual for steps of their name, or after the time that the staleness
+-- Steps whose next attempt is due much later than usual for steps of their name, or after the time that the staleness
 -- detector gives a task. The poller finds a waiting task for an hour only.
 -- Indexes: those of the included parts, idx_workflow_steps_named_step (at most 100 steps of the same name).
-WITH wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state),
-\ir ../parts/open_steps.sql
+wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state),
+\ir open_steps.sql
 , far_steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.at, s.backoff_request_seconds AS backoff, s.last_attempted_at,
          s.last_attempted_at + s.backoff_request_seconds * interval '1 second' AS retry_at
@@ -11,7 +11,7 @@ WITH wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_retry']) AS to_state
 ),
 far AS MATERIALIZED (
   WITH open_steps AS (SELECT f.* FROM far_steps f), -- for the part: only their tasks
-\ir ../parts/ended_tasks.sql
+\ir ended_tasks.sql
   SELECT s.*
     FROM far_steps s
    WHERE s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
@@ -30,17 +30,10 @@ usual AS MATERIALIZED (
                   WHERE s.named_step_uuid BETWEEN k.named_step_uuid AND k.named_step_uuid
                   ORDER BY s.named_step_uuid DESC LIMIT 100) AS s
           WHERE s.backoff_request_seconds IS NOT NULL) AS u
+),
+nodes AS (
+  SELECT 'step:' || f.workflow_step_uuid AS id, f.*, n.name, u.median, u.shown
+    FROM far f
+    JOIN :"schema".named_steps n ON n.named_step_uuid = f.named_step_uuid
+    LEFT JOIN usual u ON u.named_step_uuid = f.named_step_uuid
 )
-(SELECT 'step:' || f.workflow_step_uuid AS id, extract(epoch FROM f.at)::float8 AS since,
-        jsonb_build_object('task', f.task_uuid, 'name', n.name, 'due', date_trunc('second', f.retry_at)::text,
-          'wait', date_trunc('second', f.retry_at - now())::text, 'backoff', f.backoff,
-          'usual', coalesce(round(u.shown::numeric) || ' s', 'an unknown time'),
-          'why', CASE WHEN f.last_attempted_at > now() + :ahead
-                      THEN 'Its last attempt is recorded ahead of the server''s clock'
-                      ELSE 'Its handler requested a backoff of ' || f.backoff || ' s' END) AS evidence
-   FROM far f
-   JOIN :"schema".named_steps n ON n.named_step_uuid = f.named_step_uuid
-   LEFT JOIN usual u ON u.named_step_uuid = f.named_step_uuid
-  WHERE f.retry_at > now() + make_interval(secs => least(coalesce(:far_factor * u.median, 0),
-                                                         (:settings ->> 'stale_lifetime')::float8))
-\ir ../parts/more.sql

@@ -1,8 +1,8 @@
--- Find waiting tasks that nothing will ever continue: nothing is in flight or ready, no step waits for its backoff, and no
+-- Waiting tasks that nothing will ever continue: nothing is in flight or ready, no step waits for its backoff, and no
 -- other finding names the obstacle. What remains is a dependency cycle, a parent in another task, or no steps at all.
 -- Indexes: those of the included parts; at most 500 tasks; workflow_steps_pkey for the steps of the found tasks.
-WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
-\ir ../parts/open_tasks.sql
+wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
+\ir open_tasks.sql
 , waiting AS MATERIALIZED (
   SELECT o.task_uuid, o.to_state, o.at
     FROM open_tasks o
@@ -10,7 +10,7 @@ WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiti
    ORDER BY o.at, o.task_uuid LIMIT 500
 ),
 asked AS (SELECT w.task_uuid FROM waiting w),
-\ir ../parts/readiness.sql
+\ir readiness.sql
 , idle AS MATERIALIZED (
   SELECT w.task_uuid, w.to_state, w.at, coalesce(k.total, 0) AS total, coalesce(k.done, 0) AS done
     FROM waiting w LEFT JOIN summed k ON k.task_uuid = w.task_uuid
@@ -59,24 +59,21 @@ circular AS MATERIALIZED (SELECT c.task_uuid, c.step FROM chains c WHERE c.step 
 names AS MATERIALIZED (
   SELECT s.workflow_step_uuid, n.name FROM :"schema".workflow_steps s JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
    WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT c.step FROM circular c UNION SELECT a.workflow_step_uuid FROM abroad a))
-)
-(SELECT 'task:' || f.task_uuid AS id, extract(epoch FROM f.at)::float8 AS since,
-        jsonb_build_object('task', f.task_uuid, 'state', f.to_state, 'waited', date_trunc('second', now() - f.at)::text,
-          'steps', f.total, 'done', f.done, 'obstacle', o.obstacle, 'detail', coalesce(o.detail, '')) AS evidence,
-        o.obstacle NOT IN ('the cause is unknown', 'a processed step has no current state') AS suggest
-   FROM found f
-  CROSS JOIN LATERAL (
-        SELECT CASE WHEN f.total = 0 THEN 'it has no steps'
-                    WHEN EXISTS (SELECT FROM stateless p WHERE p.task_uuid = f.task_uuid) THEN 'a processed step has no current state'
-                    WHEN EXISTS (SELECT FROM circular c WHERE c.task_uuid = f.task_uuid) THEN 'its steps wait for each other'
-                    WHEN EXISTS (SELECT FROM unmet u JOIN abroad a ON a.workflow_step_uuid = u.up WHERE u.task_uuid = f.task_uuid)
-                         THEN 'a step waits for a step of another task'
-                    ELSE 'the cause is unknown' END AS obstacle,
-               coalesce((SELECT ': ' || left(string_agg(n.name, ', ' ORDER BY n.name), 200)
-                           FROM circular c JOIN names n ON n.workflow_step_uuid = c.step WHERE c.task_uuid = f.task_uuid),
-                        (SELECT ': ' || left(string_agg(DISTINCT n.name || ' of task ' || a.task_uuid || ' (' || coalesce(a.to_state, 'pending') || ')', ', '), 200)
-                           FROM unmet u JOIN abroad a ON a.workflow_step_uuid = u.up JOIN names n ON n.workflow_step_uuid = u.up
-                          WHERE u.task_uuid = f.task_uuid)) AS detail) AS o
-  ORDER BY f.at, f.task_uuid)
-UNION ALL
-SELECT NULL, NULL, NULL, NULL WHERE (SELECT more FROM more) OR (SELECT count(*) FROM waiting) = 500
+),
+nodes AS (
+  SELECT 'task:' || f.task_uuid AS id, f.*, o.obstacle, o.detail
+    FROM found f
+   CROSS JOIN LATERAL (
+         SELECT CASE WHEN f.total = 0 THEN 'it has no steps'
+                     WHEN EXISTS (SELECT FROM stateless p WHERE p.task_uuid = f.task_uuid) THEN 'a processed step has no current state'
+                     WHEN EXISTS (SELECT FROM circular c WHERE c.task_uuid = f.task_uuid) THEN 'its steps wait for each other'
+                     WHEN EXISTS (SELECT FROM unmet u JOIN abroad a ON a.workflow_step_uuid = u.up WHERE u.task_uuid = f.task_uuid)
+                          THEN 'a step waits for a step of another task'
+                     ELSE 'the cause is unknown' END AS obstacle,
+                coalesce((SELECT ': ' || left(string_agg(n.name, ', ' ORDER BY n.name), 200)
+                            FROM circular c JOIN names n ON n.workflow_step_uuid = c.step WHERE c.task_uuid = f.task_uuid),
+                         (SELECT ': ' || left(string_agg(DISTINCT n.name || ' of task ' || a.task_uuid || ' (' || coalesce(a.to_state, 'pending') || ')', ', '), 200)
+                            FROM unmet u JOIN abroad a ON a.workflow_step_uuid = u.up JOIN names n ON n.workflow_step_uuid = u.up
+                           WHERE u.task_uuid = f.task_uuid)) AS detail) AS o
+),
+unread AS (SELECT NULL::text AS unread WHERE (SELECT count(*) FROM waiting) = 500)

@@ -1,7 +1,7 @@
--- Find tasks in steps_in_process without a step in process: the message that would continue them was lost.
+-- Tasks in steps_in_process without a step in process: the message that would continue them was lost.
 -- Indexes: those of the included part, idx_workflow_steps_task_covering, the steps' state_lookup.
-WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['steps_in_process']) AS to_state),
-\ir ../parts/open_tasks.sql
+wanted AS (SELECT unnest(ARRAY['steps_in_process']) AS to_state),
+\ir open_tasks.sql
 , steps AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
@@ -12,9 +12,4 @@ stale AS MATERIALIZED (
           OR y.created_at > now() - :idle)
 ),
 in_flight AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM stale m)) IS TRUE) -- IS TRUE: hashed subplan
-(SELECT 'task:' || o.task_uuid AS id, extract(epoch FROM o.at)::float8 AS since,
-        jsonb_build_object('entered', date_trunc('second', o.at)::text, 'age', date_trunc('second', now() - o.at)::text, 'task', o.task_uuid) AS evidence
-   FROM open_tasks o
-  WHERE o.at < now() - :idle
-    AND o.task_uuid NOT IN (SELECT f.task_uuid FROM in_flight f)
-\ir ../parts/more.sql
+, nodes AS (SELECT 'task:' || o.task_uuid AS id, o.* FROM open_tasks o WHERE o.task_uuid NOT IN (SELECT f.task_uuid FROM in_flight f))

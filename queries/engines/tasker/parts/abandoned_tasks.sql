@@ -1,9 +1,9 @@
--- Find tasks that an orchestrator has processed for minutes: neither the poller nor the staleness detector finds them.
+-- Tasks that an orchestrator has processed for minutes: neither the poller nor the staleness detector finds them.
 -- Exclude evaluating_results with a step in flight: the engine continues there with the next result. An orchestrator that moved
 -- another task lately, among the newest 5,000 transitions, lives: it may wait for a row lock, and unstick is not suggested.
 -- Indexes: those of the included part, task_transitions_pkey backwards, idx_workflow_steps_task_covering, the steps' state_lookup.
-WITH RECURSIVE wanted AS (SELECT unnest(ARRAY['initializing', 'enqueuing_steps', 'evaluating_results']) AS to_state),
-\ir ../parts/open_tasks.sql
+wanted AS (SELECT unnest(ARRAY['initializing', 'enqueuing_steps', 'evaluating_results']) AS to_state),
+\ir open_tasks.sql
 , late AS MATERIALIZED (
   SELECT o.* FROM open_tasks o WHERE o.at < now() - :orchestrator
 ),
@@ -21,14 +21,9 @@ at_rest AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELE
   SELECT r.processor_uuid, max(r.created_at) AS at
     FROM (SELECT x.processor_uuid, x.created_at FROM :"schema".task_transitions x ORDER BY x.task_transition_uuid DESC LIMIT 5000) AS r
    WHERE r.created_at > localtimestamp - :orchestrator GROUP BY r.processor_uuid
+),
+nodes AS (
+  SELECT 'task:' || l.task_uuid AS id, l.*, v.at AS moved
+    FROM late l LEFT JOIN alive v ON v.processor_uuid = l.processor_uuid
+   WHERE l.task_uuid NOT IN (SELECT r.task_uuid FROM at_rest r)
 )
-(SELECT 'task:' || l.task_uuid AS id, extract(epoch FROM l.at)::float8 AS since,
-        jsonb_build_object('state', l.to_state, 'entered', date_trunc('second', l.at)::text,
-          'age', date_trunc('second', now() - l.at)::text, 'orchestrator', coalesce(l.processor_uuid::text, 'not recorded'), 'task', l.task_uuid,
-          'life', coalesce(', which lives: it moved a task ' || date_trunc('second', localtimestamp - v.at) || ' ago', '')) AS evidence,
-        v.at IS NULL AS suggest
-   FROM late l LEFT JOIN alive v ON v.processor_uuid = l.processor_uuid
-  WHERE l.task_uuid NOT IN (SELECT r.task_uuid FROM at_rest r)
-\ir ../parts/page.sql
-UNION ALL
-SELECT NULL, NULL, NULL, NULL FROM more WHERE more

@@ -1,3 +1,0 @@
--- The first page, oldest first.
-  ORDER BY since, id
-  LIMIT :limit)

@@ -1,0 +1,25 @@
+-- Steps whose result waits for an orchestrator, but whose message is missing.
+-- Indexes: those of the included part. A queue of 2,000 or more messages is not read completely, so it proves nothing.
+wanted AS (SELECT unnest(ARRAY['enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state),
+\ir open_steps_of_tasks.sql
+, handed AS MATERIALIZED (
+  SELECT s.workflow_step_uuid, s.task_uuid, s.at, s.to_state
+    FROM open_steps s
+   WHERE :settings ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * (:settings ->> 'visibility')::float8)
+     AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
+),
+queues AS MATERIALIZED (
+  SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name = 'orchestration_step_results' AND EXISTS (SELECT FROM handed)
+),
+\ir messages.sql
+, nodes AS (
+  SELECT 'step:' || h.workflow_step_uuid AS id, h.*, (SELECT count(*) FROM messages) AS messages
+    FROM handed h
+   WHERE h.workflow_step_uuid::text NOT IN (SELECT m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
+     AND (SELECT count(*) FROM messages) < 2000
+     AND NOT EXISTS (SELECT FROM unread_queues)
+),
+\ir unread.sql
+  UNION ALL
+  SELECT NULL WHERE (SELECT count(*) FROM messages) = 2000
+)
