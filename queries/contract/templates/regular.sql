@@ -1,11 +1,15 @@
--- Of the intervals, which are 6 or more, 4 in 5 are near the median. The longest one seen is allowed.
+-- Of the intervals, which are 6 or more, 4 in 5 are near the median. The longest one seen is allowed, so events are compared only
+-- where the last one is further away than the mean interval.
 , gaps AS MATERIALIZED (
-  SELECT e.*, extract(epoch FROM e.at - lag(e.at) OVER (PARTITION BY e.key ORDER BY e.at))::float8 AS gap FROM events e
+  SELECT e.*, extract(epoch FROM e.at - lag(e.at) OVER (PARTITION BY e.key ORDER BY e.at))::float8 AS gap
+    FROM events e
+   WHERE e.key IN (SELECT l.key FROM events l GROUP BY l.key
+                    HAVING count(*) > 6 AND now() - max(l.at) > greatest((max(l.at) - min(l.at)) / count(*), :least))
 ),
 periods AS MATERIALIZED (
   SELECT g.key, (array_agg(g.id ORDER BY g.at DESC))[1] AS id, count(g.gap) AS n, max(g.at) AS last, max(g.gap) AS longest,
          percentile_cont(0.5) WITHIN GROUP (ORDER BY g.gap) AS period
-    FROM gaps g GROUP BY g.key HAVING count(g.gap) >= 6
+    FROM gaps g GROUP BY g.key
 ),
 steady AS (
   SELECT p.key FROM periods p JOIN gaps g ON g.key = p.key GROUP BY p.key
@@ -15,5 +19,5 @@ nodes AS (
   SELECT p.key, p.id, p.last, p.n + 1 AS seen, date_trunc('second', make_interval(secs => round(p.period)))::text AS period
     FROM periods p
    WHERE p.key IN (SELECT s.key FROM steady s)
-     AND now() - p.last > greatest(make_interval(secs => greatest(2 * p.period + 60, 1.2 * p.longest)), :least)
+     AND now() - p.last > make_interval(secs => greatest(2 * p.period + 60, 1.2 * p.longest))
 )
