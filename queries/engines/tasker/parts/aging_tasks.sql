@@ -32,11 +32,11 @@ late AS MATERIALIZED (
    LIMIT :limit
 ),
 asked AS (SELECT l.task_uuid FROM late l),
-\ir readiness.sql
+\ir counted_steps.sql
 , nodes AS (
   SELECT 'task:' || j.task_uuid AS id, j.*, p.name AS namespace,
          coalesce(j.to_state <> 'steps_in_process' AND j.age < 0.8 * j.lifetime AND k.failed = 0 AND k.done < k.total, false) AS help
     FROM late j
     JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = j.task_namespace_uuid
-    LEFT JOIN summed k ON k.task_uuid = j.task_uuid
+    LEFT JOIN counted k ON k.task_uuid = j.task_uuid
 )

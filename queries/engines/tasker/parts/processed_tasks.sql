@@ -12,5 +12,8 @@ waiting AS MATERIALIZED (
    WHERE o.at < now() - :idle
      AND o.task_uuid NOT IN (SELECT u.task_uuid FROM unfinished u)
    ORDER BY o.at, o.task_uuid LIMIT 200
-)
-\ir waiting_tasks.sql
+),
+asked AS (SELECT w.task_uuid FROM waiting w),
+\ir counted_steps.sql
+, nodes AS (SELECT 'task:' || w.task_uuid AS id, w.*, k.total, k.done FROM waiting w JOIN counted k ON k.task_uuid = w.task_uuid),
+unread AS (SELECT NULL::text AS unread WHERE (SELECT count(*) FROM waiting) = 200)

@@ -2,24 +2,8 @@
 -- names, so automatic statements must not call them. `summed` has one row per task with steps; `ready_at` is the time since
 -- which its first ready step has been ready. Indexes: idx_workflow_steps_task_covering, the state_lookup, the one on
 -- workflow_step_edges(to_step_uuid). Read rows of steps and edges only for steps that may run.
-steps AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid, s.processed IS NOT TRUE AND s.in_process IS NOT TRUE AS free
-    FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT a.task_uuid FROM asked a))
-),
-step_states AS MATERIALIZED (
-  SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
-   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT s.workflow_step_uuid FROM steps s))
-),
-known AS MATERIALIZED (
-  SELECT s.task_uuid, s.workflow_step_uuid AS step, s.free, coalesce(x.to_state, 'pending') AS state
-    FROM steps s FULL JOIN step_states x ON x.workflow_step_uuid = s.workflow_step_uuid
-),
-counted AS MATERIALIZED (
-  SELECT k.task_uuid, count(*) AS total, count(*) FILTER (WHERE k.state IN ('complete', 'resolved_manually')) AS done,
-         count(*) FILTER (WHERE k.state = 'error') AS failed,
-         count(*) FILTER (WHERE k.state = 'in_progress' OR k.state LIKE 'enqueued%') AS in_flight
-    FROM known k GROUP BY k.task_uuid
-),
+\ir counted_steps.sql
+,
 hopeful AS MATERIALIZED (
   SELECT k.step FROM known k
    WHERE k.free AND k.state IN ('pending', 'waiting_for_retry')

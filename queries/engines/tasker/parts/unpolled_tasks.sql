@@ -8,5 +8,8 @@ wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry'])
     FROM open_tasks o
    WHERE o.at < now() - CASE o.to_state WHEN 'waiting_for_retry' THEN interval '30 minutes' ELSE interval '60 minutes' END
    ORDER BY o.at, o.task_uuid LIMIT 200
-)
-\ir waiting_tasks.sql
+),
+asked AS (SELECT w.task_uuid FROM waiting w),
+\ir readiness.sql
+, nodes AS (SELECT 'task:' || w.task_uuid AS id, w.*, k.failed, k.ready FROM waiting w JOIN summed k ON k.task_uuid = w.task_uuid),
+unread AS (SELECT NULL::text AS unread WHERE (SELECT count(*) FROM waiting) = 200)
