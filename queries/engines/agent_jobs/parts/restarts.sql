@@ -5,7 +5,7 @@
 -- long after its creation and after a newer job: a new job with that number completed the old row, and has no row of its own.
 numbered AS MATERIALIZED (
   SELECT n.*, lag(n.number) OVER (ORDER BY n.created_at, n.number) AS before
-    FROM (SELECT j.*, j.job_id::numeric AS number
+    FROM (SELECT j.*, j.job_id::int8 AS number
             FROM (SELECT id, job_id, created_at, completed_at, error FROM :"schema".jobs ORDER BY created_at DESC LIMIT 2000) AS j
            WHERE j.job_id ~ '^[0-9]{1,18}$') AS n
 ),
