@@ -15,20 +15,19 @@ due AS MATERIALIZED (
 sorts AS MATERIALIZED (
   SELECT y.*, :settings -> 'executors' ->> y.task_type::text AS executor,
          coalesce(:settings -> 'names' ->> y.task_type::text, 'type ' || y.task_type) AS type
-    FROM (SELECT t.task_type, l.timeout, l.patience,
+    FROM (SELECT l.task_type, l.timeout, l.patience,
                  count(*) FILTER (WHERE t.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS polls,
                  max(t.wake_at) FILTER (WHERE t.heartbeat BETWEEN now() - 0.75 * l.timeout AND now() + interval '1 minute') AS latest,
                  min(t.wake_at) FILTER (WHERE t.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS earliest,
                  count(*) FILTER (WHERE t.heartbeat BETWEEN now() - 0.55 * l.timeout AND now() + interval '1 minute') AS live,
                  count(*) FILTER (WHERE t.heartbeat BETWEEN now() - l.timeout AND now() - 0.55 * l.timeout) AS lapsed
             FROM due t
-           CROSS JOIN LATERAL (
-                   SELECT :heartbeat_timeout_of_kind AS timeout,
-                          3 * :dequeue_interval_of_kind AS patience) AS l
-           GROUP BY t.task_type, l.timeout, l.patience) AS y
+            JOIN (SELECT t.task_type, :heartbeat_timeout_of_kind AS timeout, 3 * :dequeue_interval_of_kind AS patience
+                    FROM (SELECT DISTINCT task_type FROM due) AS t OFFSET 0) AS l ON l.task_type = t.task_type
+           GROUP BY l.task_type, l.timeout, l.patience) AS y
 ),
 waiting AS MATERIALIZED (
-  SELECT d.task_id, d.task_type, d.wake_at, y.polls, least(now() - min(d.wake_at) OVER (PARTITION BY d.task_type), interval '10 minutes') AS span
+  SELECT d.task_id, d.task_type, d.wake_at, d.heartbeat, y.polls, least(now() - min(d.wake_at) OVER (PARTITION BY d.task_type), interval '10 minutes') AS span
     FROM due d JOIN sorts y ON y.task_type = d.task_type
    WHERE CASE WHEN d.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz THEN d.wake_at < now() - y.patience
               ELSE d.heartbeat < now() - 2 * y.timeout END
