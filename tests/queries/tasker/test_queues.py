@@ -80,6 +80,22 @@ async def test_a_queue_that_pgmq_cannot_make(tasker_db: TaskerDb, data: Data, le
     assert lost.action is None
 
 
+async def test_messages_beyond_the_first_of_a_long_queue_are_not_read(tasker_db: TaskerDb, data: Data) -> None:
+    await tasker_db.write(data)
+    await tasker_db.sql(
+        "INSERT INTO pgmq.q_worker_rust_e2e_queue (read_ct, enqueued_at, vt, message)"
+        " SELECT 0, now() + n * interval '1 ms', now(), '{}' FROM generate_series(1, 2000) AS n"
+    )
+    about_messages = {"hidden_message", "poison_message"}
+    whole = await tasker_db.findings()
+    assert about_messages <= set(whole.capped)
+    assert whole.skipped_findings == ()
+    one = await tasker_db.reader.findings.read([f"tasker/message:{QUEUE}/1"])
+    assert about_messages <= set(one.capped)
+    await tasker_db.sql("DELETE FROM pgmq.q_worker_rust_e2e_queue WHERE msg_id = 1")
+    assert not about_messages & set((await tasker_db.findings()).capped)
+
+
 @both_versions
 async def test_a_queue_with_a_missing_table_does_not_hide_others(tasker_db: TaskerDb, data: Data) -> None:
     quiet = data.task("sync_erp", ago=900, steps={"pull_erp": enqueued(900)})
