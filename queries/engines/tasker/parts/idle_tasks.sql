@@ -10,12 +10,12 @@ wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry'])
    ORDER BY o.at, o.task_uuid LIMIT 500
 ),
 asked AS (SELECT w.task_uuid FROM waiting w),
-\ir readiness.sql
+\ir triable_steps.sql
 , idle AS MATERIALIZED (
-  SELECT w.task_uuid, w.to_state, w.at, coalesce(k.total, 0) AS total, coalesce(k.done, 0) AS done
-    FROM waiting w LEFT JOIN summed k ON k.task_uuid = w.task_uuid
-   WHERE coalesce(k.failed + k.ready + k.in_flight, 0) = 0 AND (k.total IS NULL OR k.done < k.total)
-     AND w.task_uuid NOT IN (SELECT t.task_uuid FROM timed t WHERE t.retry_at > now())
+  SELECT w.task_uuid, w.to_state, w.at, coalesce(c.total, 0) AS total, coalesce(c.done, 0) AS done
+    FROM waiting w LEFT JOIN counted c ON c.task_uuid = w.task_uuid
+   WHERE coalesce(c.failed + c.in_flight, 0) = 0 AND (c.total IS NULL OR c.done < c.total)
+     AND w.task_uuid NOT IN (SELECT t.task_uuid FROM triable t)
 ),
 -- Unmet parents of the steps that wait.
 unmet AS MATERIALIZED (
