@@ -4,7 +4,7 @@ wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 
 \ir open_tasks.sql
 , unfinished AS MATERIALIZED (
   SELECT s.task_uuid FROM :"schema".workflow_steps s
-   WHERE s.processed = false AND s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+   WHERE s.processed = false AND s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o WHERE o.at < now() - :idle))
 ),
 waiting AS MATERIALIZED (
   SELECT o.task_uuid, o.to_state, o.at

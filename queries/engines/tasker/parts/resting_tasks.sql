@@ -3,7 +3,8 @@
 wanted AS (SELECT unnest(ARRAY['steps_in_process']) AS to_state),
 \ir open_tasks.sql
 , steps AS MATERIALIZED (
-  SELECT s.workflow_step_uuid, s.task_uuid FROM :"schema".workflow_steps s WHERE s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+  SELECT s.workflow_step_uuid, s.task_uuid FROM :"schema".workflow_steps s
+   WHERE s.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o WHERE o.at < now() - :idle))
 ),
 stale AS MATERIALIZED (
   SELECT y.workflow_step_uuid FROM :"schema".workflow_step_transitions y
