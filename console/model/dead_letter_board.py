@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from console.model.fields.dead_letter import GroupedDeadLetter
+from console.model.page_window import UNREAD
 from queries.db.errors import attempted
 from queries.read import dead_letters
 from queries.read.reader import Reader
@@ -32,13 +33,11 @@ class EngineDeadLetters:
         self.at = 0.0  # server time of the last read
         self.scan_required: ScanRequired | None = None
         self.error_text = ""  # error of the last read
-        self.read = False  # True once a pass has ended
         self.due = True  # True if a pass should start soon
-        self.end: str | None = None  # cursor of the dead letters beyond the cap
+        self.pages = UNREAD  # of the last pass that has ended
         self.scope = ""  # the part that was read, if not all
         self._cap = cap
-        self._cursor: str | None = None
-        self._met: set[str] = set()
+        self._pass = UNREAD  # pages of the one that is under way
         self._groups: dict[Group, list[DeadLetter]] | None = None
 
     @property
@@ -51,22 +50,25 @@ class EngineDeadLetters:
     @property
     def whole(self) -> bool:
         """True if all dead letters of the engine are loaded."""
-        return self.read and not (self.end or self.scope)
+        return self.pages.read and not (self.pages.after or self.scope)
 
     async def step(self, reader: Reader) -> None:
         """Read the next page.
 
         At the end of a pass remove dead letters that it did not contain. Raise DatabaseError.
         """
-        page = await reader.pages.dead(self._cursor, min(DEAD_LETTERS_AT_ONCE, self._cap - len(self._met)))
-        self.at, self.scan_required, self._cursor, self.error_text = page.at, page.scan_required, page.cursor, ""
-        self.scope = page.scope
-        self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
-        self._met |= {dead_letter.node.id for dead_letter in page.dead_letters}
-        if page.cursor is None or len(self._met) >= self._cap:
-            self.dead_letters = {key: dead_letter for key, dead_letter in self.dead_letters.items() if key in self._met}
-            self.end, self.read, self.due = page.cursor, True, False
-            self._cursor, self._met = None, set()
+        pages = self._pass
+        page = await reader.pages.dead(pages.after, min(DEAD_LETTERS_AT_ONCE, self._cap - len(pages.places)))
+        if pages is not self._pass:  # another pass was started meanwhile
+            return
+        self.at, self.scan_required, self.error_text, self.scope = page.at, page.scan_required, "", page.scope
+        read = {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
+        self.dead_letters |= read
+        self._pass = pages.append(read, page.cursor)
+        met = self._pass.places
+        if page.cursor is None or len(met) >= self._cap:
+            self.dead_letters = {key: each for key, each in self.dead_letters.items() if key in met}
+            self.pages, self._pass, self.due = self._pass, UNREAD, False
         self._groups = None
 
     async def renew(self, reader: Reader, ids: Iterable[str]) -> None:
@@ -82,7 +84,7 @@ class EngineDeadLetters:
 
     def again(self) -> None:
         """Start a new pass soon."""
-        self._cursor, self._met, self.due = None, set(), True
+        self._pass, self.due = UNREAD, True
 
     def go_on(self) -> None:
         """Raise the cap, and read up to it soon, from where the last pass has ended.
@@ -90,7 +92,7 @@ class EngineDeadLetters:
         In the middle of a pass there may be more dead letters than the cap: of the pass before, too.
         """
         self._cap = max(self._cap, len(self.dead_letters)) + DEAD_LETTERS_READ
-        self._cursor, self._met, self.due = self.end, set(self.dead_letters), True
+        self._pass, self.due = UNREAD.append(self.dead_letters, self.pages.after), True
 
 
 class DeadLetterBoard:
@@ -132,7 +134,7 @@ class DeadLetterBoard:
     @property
     def read(self) -> bool:
         """True if each engine was read once, or failed."""
-        return bool(self.parts) and all(part.read or part.error_text for part in self.parts.values())
+        return bool(self.parts) and all(part.pages.read or part.error_text for part in self.parts.values())
 
     def items(self) -> list[GroupedDeadLetter]:
         """Return the dead letters: the engine with the most severe and oldest ones first."""

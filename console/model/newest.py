@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Generic, Protocol, TypeVar
 
+from console.model.page_window import UNREAD
+
 
 class Logged(Protocol):
     """A record of what happened at a time."""
@@ -22,8 +24,7 @@ class Newest(Generic[T]):
 
     def __init__(self, key: Callable[[T], str]) -> None:
         self.records: Sequence[T] = ()
-        self.cursor: str | None = None  # of the page after the last record; None: there is none
-        self.read = False  # True once the newest page was read
+        self.pages = UNREAD  # in which the records were read
         self._key = key
 
     def refresh(self, page: Iterable[T], cursor: str | None, since: float = -inf) -> None:
@@ -34,14 +35,15 @@ class Newest(Generic[T]):
         """
         newest = {self._key(record): record for record in page}
         kept = {self._key(record): record for record in self.records if record.at >= since}
-        if not self.read or (cursor is not None and not newest.keys() & kept.keys()):
-            kept, self.cursor, self.read = {}, cursor, True
+        if not self.pages.read or (cursor is not None and not newest.keys() & kept.keys()):
+            kept, self.pages = {}, UNREAD.append(newest, cursor)
         self._keep(kept | newest)
 
     def add(self, page: Iterable[T], cursor: str | None) -> None:
         """Take the page after the last one."""
-        self._keep({self._key(record): record for record in (*self.records, *page)})
-        self.cursor = cursor
+        older = {self._key(record): record for record in page}
+        self.pages = self.pages.append(older, cursor)
+        self._keep({self._key(record): record for record in self.records} | older)
 
     def _keep(self, records: dict[str, T]) -> None:
         self.records = sorted(records.values(), key=lambda record: -record.at)

@@ -15,7 +15,7 @@ from itertools import takewhile
 from console.model.attention import NOTHING, Rank, rank
 from console.model.forest import EdgeRow, Forest, ForestChange
 from console.model.list_model import NOT_READ
-from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, PageWindow
+from console.model.page_window import MAX_FILTERED_PAGES, MAX_PAGES, UNREAD, PageWindow
 from queries.read.nodes import PAGE_NODES
 from queries.read.reader import Reader
 from queries.records.node import Node, Page, ScanRequired
@@ -57,7 +57,7 @@ class NodePages:
     @property
     def read(self) -> bool:
         """True once the first page of the roots was read."""
-        return None in self._windows or None in self.scan_required
+        return self.window(None).read or None in self.scan_required
 
     @property
     def partial(self) -> bool:
@@ -65,11 +65,8 @@ class NodePages:
         return bool(self.scope) or any(window.partial for window in self._windows.values())
 
     def window(self, parent_id: str | None) -> PageWindow:
-        """Return the window of loaded pages below a parent (of the roots, for None).
-
-        It is empty if none was read.
-        """
-        return self._windows.get(parent_id) or PageWindow([], None)
+        """Return the window of loaded pages below a parent (of the roots, for None)."""
+        return self._windows.get(parent_id, UNREAD)
 
     def node(self, id_: str) -> Node | None:
         """Return a node as last read, also if it was marked and is evicted."""
@@ -92,29 +89,35 @@ class NodePages:
         return None if page is None else self.start(parent_id, page)
 
     async def more(self, parent_id: str | None) -> ForestChange[Node] | None:
-        """Read the next page below a parent (of the roots, for None)."""
+        """Read the next page below a parent (of the roots, for None).
+
+        Return None if there is none, or if the pages there were read again meanwhile.
+        """
         window = self.window(parent_id)
-        if parent_id not in self._windows or self.forest.children(parent_id) is None:
+        if not window.read or self.forest.children(parent_id) is None:
             return await self.first(parent_id)
         if window.after is None:
             return await self.first() if parent_id is None else None
         page = await self._page(parent_id, window.after, allow_scan=parent_id in self._scan_allowed)
+        if window is not self.window(parent_id):
+            return None
         if page is None:
             return self.forest.set_tail(parent_id, EdgeRow.MORE, NOT_READ)
         if costly := self.costly(parent_id, page):
             return costly
         change = self.forest.append_children(parent_id, self._ranked(page.nodes), page.cursor is None)
-        window.append([node.id for node in page.nodes], page.cursor)
-        gone = window.evict_before(self._paged(parent_id), self._max_pages)
-        with self._evicting():
-            self.forest.remove(gone)
-        if window.low:  # even if the evicted pages had no rows any more
+        self._windows[parent_id] = window.append([node.id for node in page.nodes], page.cursor)
+        self._evict(parent_id, top=True)
+        if self.window(parent_id).low:  # even if the evicted pages had no rows any more
             self.forest.set_head(parent_id, EdgeRow.BEFORE, "enter reads back" if self.forest.filtered else "")
         self._shrink()
         return change
 
     async def before(self, parent_id: str | None) -> ForestChange[Node] | None:
-        """Read the page before the loaded ones again."""
+        """Read the page before the loaded ones again.
+
+        Return None if there is none, or if the pages there were read again meanwhile.
+        """
         window = self.window(parent_id)
         if not window.low:
             return None
@@ -123,6 +126,8 @@ class NodePages:
         nodes: list[Node] = []
         while True:  # rows inserted since then may take more than one page up to the loaded ones
             page = await self._page(parent_id, start, allow_scan=parent_id in self._scan_allowed)
+            if window is not self.window(parent_id):
+                return None
             if page is None or page.scan_required is not None:
                 return self.forest.set_head(parent_id, EdgeRow.BEFORE, NOT_READ)
             nodes += page.nodes
@@ -132,16 +137,14 @@ class NodePages:
         self.at = page.at
         # Nodes from the first loaded one on belong to the loaded pages, or will after the next refresh.
         nodes = list(takewhile(lambda node: node.id not in loaded, nodes))
-        window.prepend([node.id for node in nodes])
+        window = self._windows[parent_id] = window.prepend([node.id for node in nodes])
         change = self.forest.prepend_children(parent_id, self._ranked(nodes), not window.low)
         self.sort(parent_id)
-        gone = window.evict_after(self._paged(parent_id), self._max_pages)
-        with self._evicting():
-            self.forest.remove(gone)
+        gone = self._evict(parent_id, top=False)
         filtered = self.forest.filtered
         if window.low and filtered:
             self.forest.set_head(parent_id, EdgeRow.BEFORE, "enter reads back")
-        if window.after is not None:
+        if self.window(parent_id).after is not None:
             self.forest.set_tail(
                 parent_id, EdgeRow.MORE, "enter reads on, with the filter" if filtered and gone else ""
             )
@@ -153,13 +156,14 @@ class NodePages:
         Add the ids of loaded nodes that it contains to ``fresh``. If there is a page after the loaded ones, nodes after
         the last loaded one belong to it.
         """
-        page = await self._page(parent_id, self.window(parent_id).start_of(ids))
-        if page is None or page.scan_required is not None:
+        window = self.window(parent_id)
+        page = await self._page(parent_id, window.start_of(ids))
+        if page is None or page.scan_required is not None or window is not self.window(parent_id):
             return ForestChange[Node]()
         self.at = page.at
         fresh |= {node.id for node in page.nodes} & set(self.forest.children(parent_id) or ())
         loaded, nodes = set(self._paged(parent_id)), page.nodes
-        if loaded and self.window(parent_id).after is not None:
+        if loaded and window.after is not None:
             places = [place for place, node in enumerate(nodes) if node.id in loaded]
             nodes = nodes[: places[-1] + 1] if places else ()
         return self.forest.merge_children(parent_id, self._ranked(nodes))
@@ -192,8 +196,8 @@ class NodePages:
         """
         if costly := self.costly(parent_id, page):
             return costly
-        paged = parent_id is None or parent_id in self._windows
-        self._windows[parent_id] = PageWindow([node.id for node in page.nodes], page.cursor)
+        paged = parent_id is None or self.window(parent_id).read
+        self._windows[parent_id] = UNREAD.append([node.id for node in page.nodes], page.cursor)
         if paged:
             with self._evicting():
                 change = self.forest.set_children(parent_id, self._ranked(page.nodes), page.cursor is None)
@@ -229,7 +233,7 @@ class NodePages:
         if self.kind is not ListKind.TREE:
             return
         window = self.window(parent_id)
-        places = window.places()
+        places = window.places
         at, numbers = window.low, dict[str, int]()
         for id_ in self.forest.children(parent_id) or ():
             at = places.get(id_, at)
@@ -249,13 +253,16 @@ class NodePages:
 
     # eviction
 
-    @property
-    def _max_pages(self) -> int:
-        """Maximum number of loaded pages.
+    def _evict(self, parent_id: str | None, *, top: bool) -> bool:
+        """Unload the first or last pages beyond the limit.
 
-        A filter leaves few rows of each page, so more pages are allowed.
+        A filter leaves few rows of each page, so more pages are allowed. Return False if no node was unloaded.
         """
-        return MAX_FILTERED_PAGES if self.forest.filtered else MAX_PAGES
+        most = MAX_FILTERED_PAGES if self.forest.filtered else MAX_PAGES
+        self._windows[parent_id], gone = self.window(parent_id).evict(self._paged(parent_id), most, top=top)
+        with self._evicting():
+            self.forest.remove(gone)
+        return bool(gone)
 
     @contextlib.contextmanager
     def _evicting(self) -> Iterator[None]:

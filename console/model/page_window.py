@@ -1,4 +1,4 @@
-"""Window of loaded pages in a long list of siblings.
+"""Loaded pages of siblings in a tree, of a log, or of dead letters.
 
 Pages are numbered from the top. A page is read by a keyset cursor: the key after which it starts. The window stores the
 key of each page reached so far, and the ids of the loaded pages.
@@ -6,29 +6,34 @@ key of each page reached so far, and the ids of the loaded pages.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+
+from queries.records.record import Record
 
 MAX_PAGES = 10  # loaded pages
 MAX_FILTERED_PAGES = 200  # loaded pages while a filter hides rows
 
 
-class PageWindow:
+class PageWindow(Record):
     """Run of loaded pages that starts at page ``low``.
 
-    The key of the first page is None.
+    The key of the first page is None. A window is a value. The reader of a page replaces the window from which it took
+    the key, if that is still in use: a page is neither lost nor added to those of another read.
     """
 
-    def __init__(self, ids: list[str], after: str | None) -> None:
-        self.low = 0
-        self._keys: list[str | None] = [None]
-        self._pages = [ids]
-        self._set_next_key(after)
+    low: int = 0
+    keys: tuple[str | None, ...] = (None,)
+    pages: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def read(self) -> bool:
+        """True once a page was read."""
+        return bool(self.pages)
 
     @property
     def after(self) -> str | None:
         """Key of the page after the loaded ones; None if they are the last."""
-        high = self.low + len(self._pages)
-        return self._keys[high] if high < len(self._keys) else None
+        return self.keys[self.reached] if self.reached < len(self.keys) else None
 
     @property
     def partial(self) -> bool:
@@ -38,17 +43,17 @@ class PageWindow:
     @property
     def reached(self) -> int:
         """Number of pages from the top to the last loaded page."""
-        return self.low + len(self._pages)
+        return self.low + len(self.pages)
 
     @property
     def start(self) -> str | None:
         """Key of the page before the loaded ones."""
-        return self._keys[self.low - 1]
+        return self.keys[self.low - 1]
 
     @property
     def first(self) -> str | None:
         """Key of the first loaded page."""
-        return self._keys[self.low]
+        return self.keys[self.low]
 
     def start_of(self, ids: Sequence[str]) -> str | None:
         """Return the key of the page with the first known id of ``ids``.
@@ -56,58 +61,41 @@ class PageWindow:
         If no id is known, return the key of the first loaded page.
         """
         for id_ in ids:
-            for number, page in enumerate(self._pages, self.low):
+            for number, page in enumerate(self.pages, self.low):
                 if id_ in page:
-                    return self._keys[number]
+                    return self.keys[number]
         return self.first
 
+    @property
     def places(self) -> dict[str, int]:
-        """Return the number of each record's page."""
-        return {id_: number for number, page in enumerate(self._pages, self.low) for id_ in page}
+        """The number of each record's page."""
+        return {id_: number for number, page in enumerate(self.pages, self.low) for id_ in page}
 
-    def append(self, ids: list[str], after: str | None) -> None:
-        """Add the page that follows the loaded ones.
+    def append(self, ids: Iterable[str], after: str | None) -> PageWindow:
+        """Return the window with the page that follows the loaded ones.
 
-        ``after`` is the key of the page behind it.
+        ``after`` is the key of the page behind it. The keys behind are forgotten: they may be out of date.
         """
-        self._pages.append(ids)
-        self._set_next_key(after)
+        keys = self.keys[: self.reached + 1] + (() if after is None else (after,))
+        return PageWindow(low=self.low, keys=keys, pages=(*self.pages, tuple(ids)))
 
-    def prepend(self, ids: list[str]) -> None:
-        """Add the page that precedes the loaded ones."""
-        self.low -= 1
-        self._pages.insert(0, ids)
+    def prepend(self, ids: Iterable[str]) -> PageWindow:
+        """Return the window with the page that precedes the loaded ones."""
+        return PageWindow(low=self.low - 1, keys=self.keys, pages=(tuple(ids), *self.pages))
 
-    def evict_before(self, children: Sequence[str], pages: int = MAX_PAGES) -> list[str]:
-        """Drop the first pages beyond the limit.
+    def evict(self, children: Sequence[str], pages: int, *, top: bool) -> tuple[PageWindow, Sequence[str]]:
+        """Return the window without the first (``top``) or last pages beyond the limit.
 
-        Return the children that precede the remaining pages.
+        Return also the children before or after the remaining pages.
         """
-        if len(self._pages) <= pages:
-            return []
-        self.low += len(self._pages) - pages
-        self._pages = self._pages[-pages:]
-        positions = self._positions(children)
-        return list(children[: min(positions)]) if positions else []
+        excess = len(self.pages) - pages
+        if excess <= 0:
+            return self, ()
+        low, kept = (self.low + excess, self.pages[excess:]) if top else (self.low, self.pages[:pages])
+        window = PageWindow(low=low, keys=self.keys, pages=kept)
+        places = window.places
+        loaded = [position for position, id_ in enumerate(children) if id_ in places] or [0 if top else len(children)]
+        return window, children[: loaded[0]] if top else children[loaded[-1] + 1 :]
 
-    def evict_after(self, children: Sequence[str], pages: int = MAX_PAGES) -> list[str]:
-        """Drop the last pages beyond the limit.
 
-        Return the children that follow the remaining pages.
-        """
-        if len(self._pages) <= pages:
-            return []
-        self._pages = self._pages[:pages]
-        positions = self._positions(children)
-        return list(children[max(positions) + 1 :]) if positions else []
-
-    def _positions(self, children: Sequence[str]) -> list[int]:
-        loaded = {id_ for page in self._pages for id_ in page}
-        return [position for position, id_ in enumerate(children) if id_ in loaded]
-
-    def _set_next_key(self, after: str | None) -> None:
-        """Store the key of the next page and forget the keys behind it.
-
-        The forgotten keys may be out of date.
-        """
-        self._keys[self.low + len(self._pages) :] = [] if after is None else [after]
+UNREAD = PageWindow()  # no page was read

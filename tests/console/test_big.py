@@ -121,12 +121,13 @@ async def test_a_job_of_a_hundred_thousand_tasks(
             await tui.press("right")
         await until_read(tui, lambda: "Shard000001 v1" in tui.text)
         node_id, forest = eternaltwin_db.id(job, "job"), node_list(tui).forest
-        window = node_list(tui).pages.window(node_id)
-        await walk(tui, "pagedown", lambda: window.low >= 5)
+        pages = node_list(tui).pages
+        await walk(tui, "pagedown", lambda: pages.window(node_id).low >= 5)
         assert forest.loaded <= MAX_LOADED + 1
-        assert first_paged(tui, node_id) == f"Shard{100 * window.low + 1:06} v1", "the pages far above were evicted"
+        first = f"Shard{100 * pages.window(node_id).low + 1:06} v1"
+        assert first_paged(tui, node_id) == first, "the pages far above were evicted"
         assert forest.cursor in forest
-        await walk(tui, "pageup", lambda: window.low == 0)
+        await walk(tui, "pageup", lambda: pages.window(node_id).low == 0)
         assert first_paged(tui, node_id) == "Shard000001 v1", "and is there again"
         assert forest.loaded <= MAX_LOADED + 1
 
@@ -252,8 +253,8 @@ async def test_a_task_with_fifty_thousand_children(
         async with answering(tui, proxy):
             await tui.press("right")
         await until_read(tui, lambda: len(forest.children(EstuaryDb.id(parent)) or ()) == 100)
-        window = node_list(tui).pages.window(EstuaryDb.id(parent))
-        await walk(tui, "pagedown", lambda: window.low >= 3)
+        pages = node_list(tui).pages
+        await walk(tui, "pagedown", lambda: pages.window(EstuaryDb.id(parent)).low >= 3)
         assert len(forest.children(EstuaryDb.id(parent)) or ()) <= MAX_LOADED
 
 

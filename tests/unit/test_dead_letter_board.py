@@ -91,7 +91,7 @@ async def test_more_dead_letters_are_asked_for_in_the_middle_of_a_pass() -> None
     engine = Shrinking(list(range(4 * DEAD_LETTERS_READ)))
     reader = cast(Reader, engine)
     part = EngineDeadLetters(DEAD_LETTERS_READ)
-    while not part.read:
+    while not part.pages.read:
         await part.step(reader)
     engine.keys = engine.keys[DEAD_LETTERS_READ:]  # the loaded ones are gone
     while len(part.dead_letters) < 2 * DEAD_LETTERS_READ - DEAD_LETTERS_AT_ONCE:
@@ -101,3 +101,22 @@ async def test_more_dead_letters_are_asked_for_in_the_middle_of_a_pass() -> None
         await part.step(reader)
     assert min(engine.limits) > 0
     assert len(part.dead_letters) > 2 * DEAD_LETTERS_READ
+
+
+async def test_a_pass_that_is_started_again_during_a_read_begins_with_its_first_page() -> None:
+    engine = Shrinking(list(range(3 * DEAD_LETTERS_AT_ONCE)))
+    reader = cast(Reader, engine)
+    part = EngineDeadLetters(DEAD_LETTERS_READ)
+    await part.step(reader)
+    read = engine.dead
+
+    async def acted_meanwhile(cursor: str | None, limit: int) -> DeadLetters:
+        part.again()
+        return await read(cursor, limit)
+
+    engine.dead = acted_meanwhile  # type: ignore[method-assign]
+    await part.step(reader)
+    engine.dead = read  # type: ignore[method-assign]
+    while part.due:
+        await part.step(reader)
+    assert len(part.dead_letters) == len(engine.keys), "none was taken for resolved"

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from unittest import mock
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from console.model import node_pages
@@ -17,7 +18,7 @@ from console.model.list_model import Arrangement
 from console.model.node_list import NodeList
 from console.model.node_pages import ListKind
 from console.model.order import Order
-from console.model.page_window import MAX_PAGES, PageWindow
+from console.model.page_window import MAX_PAGES, UNREAD
 from queries.records.node import Node, Page, Phase
 from tests.profiles import stateful
 
@@ -177,17 +178,52 @@ TestReadingUpAndDown = ReadingUpAndDown.TestCase
 
 
 def test_a_window_holds_a_limited_number_of_pages_and_their_cursors() -> None:
-    window = PageWindow(["0"], "a")
+    window = UNREAD.append(["0"], "a")
     for number in range(1, MAX_PAGES + 3):
-        window.append([str(number)], f"k{number}")
+        window = window.append([str(number)], f"k{number}")
     children = [str(number) for number in range(MAX_PAGES + 3)]
-    assert window.evict_before(children) == ["0", "1", "2"]
+    window, gone = window.evict(children, MAX_PAGES, top=True)
+    assert gone == ["0", "1", "2"]
     assert (window.low, window.start, window.after) == (3, "k1", f"k{MAX_PAGES + 2}")
     assert window.start_of(["5"]) == "k4"
-    window.prepend(["2"])
-    assert window.evict_after(children[2:]) == [str(MAX_PAGES + 2)]
+    window, gone = window.prepend(["2"]).evict(children[2:], MAX_PAGES, top=False)
+    assert gone == [str(MAX_PAGES + 2)]
     assert window.after == f"k{MAX_PAGES + 1}"
     assert EdgeRow.BEFORE == "before"
+
+
+def test_nothing_can_be_added_to_pages_that_were_not_read() -> None:
+    pages = NodeList(lambda: None, ListKind.TREE).pages
+    assert not pages.window(None).read
+    with pytest.raises(AttributeError):
+        setattr(pages.window(None), "pages", (("0",),))  # noqa: B010
+    assert pages.window(None).append(["0"], "a").read
+    assert (pages.window(None), UNREAD.after, UNREAD.partial) == (UNREAD, None, False)
+
+
+async def test_a_page_is_not_added_to_those_that_were_read_again_meanwhile() -> None:
+    table = Table()
+    table.keys = list(range(0, 400, 4))
+    node_list = NodeList(lambda: table, ListKind.TREE)  # type: ignore[arg-type, return-value]
+    await node_list.pages.first()
+    await node_list.pages.more(None)
+    page, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slowly(cursor: str | None, limit: int) -> Page:
+        read = await Table.roots(table, cursor, limit)
+        page.set()
+        await go_on.wait()
+        return read
+
+    with mock.patch.object(table, "roots", slowly):
+        more = asyncio.ensure_future(node_list.pages.more(None))
+        await page.wait()
+    await node_list.pages.first()
+    go_on.set()
+    assert await more is None
+    assert node_list.forest.children(None) == tuple(node(key).id for key in table.keys[:SIZE])
+    await node_list.pages.more(None)
+    assert node_list.forest.children(None) == tuple(node(key).id for key in table.keys[: 2 * SIZE])
 
 
 def test_lists_that_share_an_arrangement_follow_it_when_they_are_shown() -> None:

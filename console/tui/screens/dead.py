@@ -70,7 +70,7 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
 
     def ends(self) -> Ends:
         note = WITH_FILTER if self.filter else ON_ENTER
-        return {label: None if part.due else note for label, part in self._board.parts.items() if part.end}
+        return {label: None if part.due else note for label, part in self._board.parts.items() if part.pages.after}
 
     def acted(self) -> None:
         self._board.again()
@@ -94,7 +94,7 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
     def _read_on(self, message: ListTable.More | ListTable.Edge) -> None:
         """Read more dead letters of an engine, or of all at the end of the list."""
         for label, part in self._board.parts.items():
-            if part.end and not part.due and message.parent_id in (label, None):
+            if part.pages.after and not part.due and message.parent_id in (label, None):
                 part.go_on()
         self.renew_rows()
         self.session.run_now()
@@ -121,7 +121,7 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
         part = self._board.parts[label]
         if field.name == "error":
             return [(label, "bold $primary"), ("  ", ""), (self._note(label, part), "$faint")]
-        if field.name == "count" and part.read:
+        if field.name == "count" and part.pages.read:
             number = len(row.records) if self.filter else len(part.dead_letters)
             return [(f"{number}{'' if part.whole else '+'}", "bold $primary")]
         return []
@@ -131,8 +131,8 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
             return f"not read: {part.error_text}"
         if part.scan_required is not None:
             return f"not read: {part.scan_required.why}"
-        if part.dead_letters or not part.read:
-            return self._meaning(label) if part.read else "reading …"
+        if part.dead_letters or not part.pages.read:
+            return self._meaning(label) if part.pages.read else "reading …"
         return f"no dead letters; {self._meaning(label)}"
 
     def _meaning(self, label: str) -> str:

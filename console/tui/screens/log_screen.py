@@ -33,7 +33,7 @@ class LogScreen(RecordsScreen[T]):
         raise NotImplementedError
 
     def more(self) -> bool:
-        return self.newest.cursor is not None
+        return self.newest.pages.after is not None
 
     def ends(self) -> Ends:
         unread = self._failed is self.newest and not self._fetching
@@ -42,7 +42,7 @@ class LogScreen(RecordsScreen[T]):
 
     @property
     def loaded(self) -> bool:
-        return self.newest.read
+        return self.newest.pages.read
 
     def records(self) -> Sequence[T]:
         return self.newest.records
@@ -54,8 +54,8 @@ class LogScreen(RecordsScreen[T]):
 
     async def read_more(self) -> None:
         """Read older records, one page at a time. Raises DatabaseError."""
-        workspace, newest = self.session.workspace, self.newest
-        cursor = newest.cursor
+        workspace, newest, pages = self.session.workspace, self.newest, self.newest.pages
+        cursor = pages.after
         if cursor is None or workspace is None or self._fetching:
             return
         self._fetching, self._failed = True, newest
@@ -66,6 +66,6 @@ class LogScreen(RecordsScreen[T]):
             self._fetching = False
             if self._failed is not None:
                 self.renew()
-        if newest is self.newest and newest.cursor == cursor:
+        if pages is self.newest.pages:
             newest.add(*page)
             self.renew()
