@@ -37,10 +37,11 @@ async def snapshot(
 ) -> Snapshot:
     """Read the findings of engines and server, and group them into incidents.
 
-    A part that cannot be read has the reason in ``error``; its findings are those of ``kept``, by label. ``limit``: of
-    each finding. ``sampled``: samples were taken before. ``counts``: read the counts by phase, too. ``whole``: of all
-    engines, so that one that is declined was not checked. ``once``: nothing was read before that counters could be
-    compared with, so what they could confirm or show is worth a second read. Raises an error of NO_CONNECTION only.
+    A part that cannot be read has the reason in ``error``; its findings are those of ``kept``, by label. So are its
+    counts, unless they are read. ``limit``: of each finding. ``sampled``: samples were taken before. ``counts``: read
+    the counts by phase, too. ``whole``: of all engines, so that one that is declined was not checked. ``once``: nothing
+    was read before that counters could be compared with, so what they could confirm or show is worth a second read.
+    Raises an error of NO_CONNECTION only.
     """
     kept = kept or {}
     together = workspace.database.together
@@ -120,6 +121,15 @@ async def server_problems(
     )
 
 
+async def take_samples(workspace: Workspace, readers: Sequence[Reader]) -> dict[str, DatabaseError]:
+    """Take a sample of each of these engines. Return why some failed, by label.
+
+    Raises an error of NO_CONNECTION only.
+    """
+    answers = await workspace.database.together(*(attempted(reader.samples.take()) for reader in readers))
+    return {reader.label: why for reader, why in zip(readers, answers, strict=True) if why is not None}
+
+
 async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
     """Return an engine's counts, or why they could not be read.
 
@@ -129,22 +139,27 @@ async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
     return (None, counts.line) if isinstance(counts, DatabaseError) else (counts, "")
 
 
+def with_counts(part: Part, counts: tuple[Count, ...] | None, why: str) -> Part:
+    """Return an engine's part with the counts that were read, or why they were not."""
+    return msgspec.structs.replace(part, counts=part.counts if counts is None else counts, uncounted=why)
+
+
 async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
+    before = kept.get(reader.label, Part(label=reader.label))
+    reading = _part_of_findings(reader, limit, sampled, before)
     if not counts:
-        return await _part_of_findings(reader, limit, sampled, kept)
-    reads = counted(reader), _part_of_findings(reader, limit, sampled, kept)
-    (numbers, uncounted), part = await reader.database.together(*reads)
-    result: Part = msgspec.structs.replace(part, counts=numbers, uncounted=uncounted)
-    return result
+        return await reading
+    numbers, part = await reader.database.together(counted(reader), reading)
+    return with_counts(part, *numbers)
 
 
-async def _part_of_findings(reader: Reader, limit: int, sampled: bool, kept: Mapping[str, Part]) -> Part:
+async def _part_of_findings(reader: Reader, limit: int, sampled: bool, before: Part) -> Part:
     unsampled = () if sampled else tuple(_unsampled(reader))
     findings = await attempted(reader.findings.read(limit=limit, offer=False))
     if isinstance(findings, DatabaseError):
-        return _failed(reader.label, findings, kept, *unsampled)
-    skipped = (*findings.skipped_findings, *unsampled)
-    return Part(label=reader.label, findings=msgspec.structs.replace(findings, skipped_findings=skipped))
+        return _failed(before, findings, *unsampled)
+    findings = msgspec.structs.replace(findings, skipped_findings=(*findings.skipped_findings, *unsampled))
+    return msgspec.structs.replace(before, findings=findings, error="")
 
 
 def with_samples(reader: Reader, part: Part) -> Part:
@@ -177,16 +192,15 @@ async def _of_server(
     if not isinstance(outside, DatabaseError):
         outside = await attempted(server_problems(workspace, findings, unread, outside))
     if isinstance(outside, DatabaseError):
-        return _failed(LABEL, outside, kept, *workspace.not_checked)
+        return _failed(kept.get(LABEL, Part(label=LABEL)), outside, *workspace.not_checked)
     return Part(label=LABEL, findings=outside)
 
 
-def _failed(label: str, error: DatabaseError, kept: Mapping[str, Part], *skipped: SkippedFinding) -> Part:
+def _failed(before: Part, error: DatabaseError, *skipped: SkippedFinding) -> Part:
     """Return a part that could not be read, with the findings that were there before."""
-    before = kept[label].findings if label in kept else Findings(findings=(), at=0.0)
-    why = SkippedFinding(engine=label, code="anything", why=error.line, failed=True)
-    findings = msgspec.structs.replace(before, skipped_findings=(why, *skipped))
-    return Part(label=label, findings=findings, error=str(error))
+    why = SkippedFinding(engine=before.label, code="anything", why=error.line, failed=True)
+    findings = msgspec.structs.replace(before.findings, skipped_findings=(why, *skipped))
+    return msgspec.structs.replace(before, findings=findings, error=str(error))
 
 
 def of_engines(workspace: Workspace, server: Findings, labels: Set[str]) -> Findings:

@@ -16,11 +16,10 @@ from console.text.not_checked import by_reason
 from console.text.spans import Spans, crop
 from console.text.views.lines import plain, stacked
 from console.text.views.news import news, unchanged
-from queries.db.errors import attempted
 from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
 from queries.records.snapshot import Part, Snapshot
-from queries.snapshot import server_problems, snapshot
+from queries.snapshot import server_problems, snapshot, take_samples
 from queries.workspace import Workspace
 
 SAMPLE_PAUSE_SECONDS = 1.0  # between two samples of `stuck --sample`
@@ -89,19 +88,12 @@ async def _take_samples(workspace: Workspace, readers: Sequence[Reader], seconds
     """
     await server_problems(workspace, ())  # its counters are compared with those of the end
     until = time.monotonic() + seconds
-    failed: dict[str, str] = {}
     while True:
-        failed = dict(filter(None, await workspace.database.together(*map(_sampled, readers))))
+        failed = await take_samples(workspace, readers)
         rest = until - time.monotonic()
         if rest <= 0:
-            return [f"{label}: {why}" for label, why in failed.items()]
+            return [f"{label}: {error.line}" for label, error in failed.items()]
         await asyncio.sleep(min(SAMPLE_PAUSE_SECONDS, rest))
-
-
-async def _sampled(reader: Reader) -> tuple[str, str] | None:
-    """Take a sample. Return the engine with the error if that fails."""
-    error = await attempted(reader.samples.take())
-    return None if error is None else (reader.label, error.line)
 
 
 def _lines(target: Target, now: Snapshot, labels: Sequence[str], cells: int) -> list[Spans]:

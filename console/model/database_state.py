@@ -9,7 +9,7 @@ from console.model.flow import Flow
 from console.model.incident_list import IncidentHistory, Load
 from console.model.refresh_clock import RefreshClock, RefreshClocks
 from queries.records.node import Count
-from queries.records.snapshot import Snapshot
+from queries.records.snapshot import Part, Snapshot
 
 
 class DatabaseState:
@@ -19,10 +19,10 @@ class DatabaseState:
     """
 
     def __init__(self, clocks: RefreshClocks, now: Callable[[], float]) -> None:
-        self.counts: dict[str, tuple[Count, ...]] = {}
+        self.parts: dict[str, Part] = {}  # of the snapshot, by label, as last read
         self.findings_loaded = False  # True once findings were read
         self.pending: tuple[str, ...] = ()  # what the first read of findings is still missing
-        self.shown = Snapshot(at=0.0, parts=(), incidents=())  # another one if anything in it has changed
+        self.shown = Snapshot(at=0.0, parts=(), incidents=())  # another one if its findings or incidents have changed
         self.findings = FindingIndex()  # those shown; another one if a finding has changed
         self.incident_history = IncidentHistory()
         self.load = Load()
@@ -62,6 +62,11 @@ class DatabaseState:
     def more(self) -> set[str]:
         """Labels of the engines that may have more findings than were read."""
         return self.stale_engines | self.shown.more
+
+    def counts(self, label: str) -> tuple[Count, ...] | None:
+        """Return the counts of an engine as last read; None before the first read."""
+        part = self.parts.get(label)
+        return None if part is None else part.counts
 
     def read(self, at: float) -> None:
         """Record the server time of the latest read."""

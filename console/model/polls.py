@@ -12,8 +12,9 @@ from console.model.refresh_clock import RefreshClock, RefreshClocks
 from queries.contract.server_spec import LABEL
 from queries.db.errors import attempting
 from queries.read.reader import Reader
+from queries.records.finding import Findings
 from queries.records.snapshot import Part
-from queries.snapshot import grouped, snapshot, with_samples
+from queries.snapshot import counted, grouped, snapshot, take_samples, with_counts, with_samples
 from queries.workspace import Workspace
 
 COMPLETE = 0.4  # seconds in which the first list should be complete; then what is there is shown
@@ -22,6 +23,14 @@ COMPLETE = 0.4  # seconds in which the first list should be complete; then what 
 def _named(parts: Iterable[Part]) -> list[tuple[str, str, str]]:
     """Return which findings there are."""
     return [(part.label, finding.node_id, finding.code) for part in parts for finding in part.findings.findings]
+
+
+def _findings(parts: Iterable[Part]) -> list[tuple[str, Findings]]:
+    """Return all that is known of the findings.
+
+    Counts are not news: they change at each read.
+    """
+    return [(part.label, part.findings) for part in parts]
 
 
 class ErrorCollector:
@@ -34,9 +43,9 @@ class ErrorCollector:
         self.error_text = ""  # the first error
         self.failed: set[str] = set()  # labels of the engines with a failed read
 
-    def each(self, label: str = "") -> AbstractContextManager[None]:
-        """Wrap one read. ``label`` names its engine, if it belongs to one."""
-        return attempting(lambda error: self.add(label, str(error)))
+    def each(self) -> AbstractContextManager[None]:
+        """Wrap one read that belongs to no engine."""
+        return attempting(lambda error: self.add("", str(error)))
 
     def add(self, label: str, error: str) -> None:
         """Add the error of one read; "" is none."""
@@ -57,7 +66,6 @@ class Polls:
         self._clocks = clocks
         self._state = state
         self._early = early
-        self._parts: dict[str, Part] = {}  # as last read, by label
         self._steps = {clocks.screen: self._screen, clocks.findings: self._findings, clocks.samples: self._samples}
 
     async def run(self, clock: RefreshClock, workspace: Workspace, at: float) -> str:
@@ -98,22 +106,20 @@ class Polls:
             errors.add("", own.error_text)
 
     async def _count(self, reader: Reader, errors: ErrorCollector) -> None:
-        with errors.each(reader.label):
-            self._state.counts[reader.label] = await reader.nodes.counts()
+        counts, why = await counted(reader)
+        part = self._state.parts.get(reader.label, Part(label=reader.label))
+        self._state.parts[reader.label] = with_counts(part, counts, why)
+        errors.add(reader.label, why)
 
     async def _samples(self, workspace: Workspace, errors: ErrorCollector) -> None:
         """Take samples for the findings that need several, more often than findings."""
-        readers = workspace.engines.values()
-        await workspace.database.together(*(self._sample(reader, errors) for reader in readers))
+        readers, parts = list(workspace.engines.values()), self._state.parts
+        for label, error in (await take_samples(workspace, readers)).items():
+            errors.add(label, str(error))
         self.pace_samples(readers)
         if self._state.findings_loaded:
+            parts |= {each.label: with_samples(each, parts[each.label]) for each in readers if each.label in parts}
             self._show_parts(workspace)
-
-    async def _sample(self, reader: Reader, errors: ErrorCollector) -> None:
-        with errors.each(reader.label):
-            await reader.samples.take()
-            if reader.label in self._parts:
-                self._parts[reader.label] = with_samples(reader, self._parts[reader.label])
 
     async def _findings(self, workspace: Workspace, errors: ErrorCollector) -> None:
         """Read the findings and the causes outside of the tables; show both in one step.
@@ -129,14 +135,14 @@ class Polls:
         loop = asyncio.get_running_loop()
         early = loop.call_later(COMPLETE, self._show_early, workspace) if state.pending else None
         try:
-            now = await snapshot(workspace, readers, once=False, kept={**self._parts}, take=self._part_read)
+            now = await snapshot(workspace, readers, once=False, kept={**state.parts}, take=self._part_read)
         finally:
             if early is not None:
                 early.cancel()
-        self._parts = {part.label: part for part in now.parts}
+        state.parts = {part.label: part for part in now.parts}
         for part in now.parts:
             errors.add("" if part.label == LABEL else part.label, part.error)
-        if readers and not self._parts[LABEL].error:
+        if readers and not state.parts[LABEL].error:
             self._sample_flow(workspace)
         state.pending = ()
         state.show(now, workspace.engines)
@@ -144,7 +150,7 @@ class Polls:
 
     def _part_read(self, part: Part) -> None:
         """Note the findings of an engine while others have not answered."""
-        self._parts[part.label] = part
+        self._state.parts[part.label] = part
         if not part.error:
             self._state.read(part.findings.at)
         self._state.pending = tuple(each for each in self._state.pending if each != part.label)
@@ -160,7 +166,7 @@ class Polls:
             sample = None
             if (read := workspace.server_findings.rows(label)) is not None:
                 at, rows = read
-                open_ = flow.unfinished(self._state.counts.get(label, ()))
+                open_ = flow.unfinished(self._state.counts(label) or ())
                 sample = flow.Sample(at=at, inserted=rows.inserted, deleted=rows.deleted, unfinished=open_)
             self._state.flow.add(label, sample)
 
@@ -170,9 +176,10 @@ class Polls:
         Between two reads of the screen only findings that come or go are news, not what samples know of them.
         """
         state, engines = self._state, workspace.engines
-        parts = tuple(part for label, part in self._parts.items() if label in (*engines, LABEL))
-        between = self._clocks.screen.wait() > 0
-        if _named(parts) == _named(state.shown.parts) if between else parts == state.shown.parts:
+        labels = {*engines, LABEL}.difference(state.pending)
+        parts = tuple(part for label, part in state.parts.items() if label in labels)
+        news = _named if self._clocks.screen.wait() > 0 else _findings
+        if news(parts) == news(state.shown.parts):
             state.watch(engines)
         else:
             state.show(grouped(workspace, parts, state.at), engines)

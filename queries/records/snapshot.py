@@ -14,13 +14,13 @@ NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
 class Part(Record):
     """Findings and counts of one engine, or of the server.
 
-    ``findings`` includes those that samples show. ``error``: why they could not be read, or ""; they are those of an
-    earlier snapshot then, if there is one. ``counts`` is None if they were not asked for, or ``uncounted`` says why
-    they could not be read.
+    ``findings`` includes those that samples show. ``error``: why they could not be read, or "". ``uncounted`` says the
+    same of ``counts``. What could not be read is that of an earlier snapshot, if there is one. ``counts`` is None if
+    they were never read.
     """
 
     label: str
-    findings: Findings
+    findings: Findings = Findings(findings=(), at=0.0)
     counts: tuple[Count, ...] | None = None
     error: str = ""
     uncounted: str = ""

@@ -65,7 +65,7 @@ async def test_a_session_knows_counts_and_findings(
         assert session.link is ConnectionState.LIVE
         assert [f.code for f in session.state.findings.of(eternaltwin_db.id(task))] == ["overdue_timer"]
         assert session.state.findings.codes == {eternaltwin_db.id(task): ("overdue_timer",)}
-        assert {count.phase: count.n for count in session.state.counts["eternaltwin"]}["scheduled"] == 1
+        assert {count.phase: count.n for count in session.state.counts("eternaltwin") or ()}["scheduled"] == 1
         assert session.state.age is not None
         assert session.reader(eternaltwin_db.id(task)) is not None
         assert session.reader("nowhere/task:1") is None

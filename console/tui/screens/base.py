@@ -368,7 +368,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         lines = tuple(
             EngineLine(
                 label=_name(label, reader.engine),
-                counts=state.counts.get(label),
+                counts=state.counts(label),
                 stuck=findings.severities.get(label, ()) if state.findings_loaded else None,
                 more_stuck=label in more,
                 oldest="" if (since := findings.oldest.get(label)) is None else formatting.age(state.at - since),
