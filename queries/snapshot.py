@@ -164,9 +164,7 @@ async def _part_of_findings(reader: Reader, limit: int, sampled: bool, before: P
 
 def with_samples(reader: Reader, part: Part) -> Part:
     """Return an engine's part with the findings that its samples show by now."""
-    read = (finding for finding in part.findings.findings if not reader.findings.specs[finding.code].sample)
-    findings = msgspec.structs.replace(part.findings, findings=(*read, *reader.findings.sampled()))
-    return msgspec.structs.replace(part, findings=findings)
+    return msgspec.structs.replace(part, findings=reader.findings.with_samples(part.findings))
 
 
 def _unsampled(reader: Reader) -> Iterable[SkippedFinding]:

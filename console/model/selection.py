@@ -23,7 +23,7 @@ from queries.db.errors import DatabaseError, attempted
 from queries.read import details
 from queries.read.nodes import NODES_AT_ONCE
 from queries.read.reader import Reader
-from queries.records.finding import Finding, Findings
+from queries.records.finding import Findings, codes_by_node
 from queries.records.node import Node, Page, marked
 from queries.records.record import Record
 
@@ -131,15 +131,12 @@ def uses_findings(filter: Filter) -> bool:
 
 async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Node], str]:
     """Return the nodes with their findings, and why some were not checked."""
-    why = ""
-    codes: dict[str, list[str]] = {}
     starts = range(0, len(nodes), NODES_AT_ONCE)
     parts = [[node.id for node in nodes[start : start + NODES_AT_ONCE]] for start in starts]
     reads = (reader.findings.read(ids, limit=len(ids), offer=False) for ids in parts)
-    for read in await reader.database.together(*reads):
-        why = why or next(_failures(read), "")
-        _note(codes, read.findings)
-    return list(marked(nodes, codes)), why
+    answers: list[Findings] = await reader.database.together(*reads)
+    codes = codes_by_node(finding for read in answers for finding in read.findings)
+    return list(marked(nodes, codes)), next((why for read in answers for why in _failures(read)), "")
 
 
 async def stored_documents(
@@ -165,9 +162,8 @@ async def stored_documents(
 async def _of_findings(reader: Reader, filter: Filter, missing: list[str]) -> AsyncIterator[Page]:
     """Yield the nodes that have a finding of the filter's first such term."""
     values = finding_terms(filter)[0].values
-    read = await reader.findings.read(limit=SELECTED_FINDING_NODES)
-    codes: dict[str, list[str]] = {}
-    _note(codes, (*read.findings, *reader.findings.sampled()))
+    read = reader.findings.with_samples(await reader.findings.read(limit=SELECTED_FINDING_NODES))
+    codes = codes_by_node(read.findings)
     named = [value.text.casefold() for value in values if value.text.casefold() != "any"]
 
     def concerns(code: str) -> bool:
@@ -267,13 +263,6 @@ async def _every(reader: Reader, filter: Filter, missing: list[str], *, live_fir
     async for dead in dead_letters(reader, NODES_AT_ONCE):
         nodes = tuple(node for node in dead.nodes if node.id not in seen)
         yield await _complete(reader, filter, missing, msgspec.structs.replace(dead, nodes=nodes))
-
-
-def _note(codes: dict[str, list[str]], findings: Iterable[Finding]) -> None:
-    for finding in findings:
-        some = codes.setdefault(finding.node_id, [])
-        if finding.code not in some:
-            some.append(finding.code)
 
 
 def _failures(read: Findings) -> Iterator[str]:

@@ -11,10 +11,10 @@ from queries.contract.phases import Phases, drawn_phase
 from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query, Rows
 from queries.db.transaction import Reads
-from queries.read.findings import FINDING_NODES
 from queries.read.question import Question, answered, reading, scan_required
 from queries.read.reader import Reader
 from queries.records.detail import DRAWN, Detail, Payload, Section
+from queries.records.finding import codes_by_node
 from queries.records.node import Node, Page, ScanRequired, marked, split_id
 
 PAYLOAD_HEAD_BYTES = 65536  # bytes of a payload that are read by default
@@ -40,20 +40,15 @@ async def read(reader: Reader, node_id: str, size: int = PAYLOAD_HEAD_BYTES) -> 
         sections = await _sections(reader, transaction, keys, local, size)
     sections += reader.samples.sections(node_id)
     children = await _few_children(reader, page.nodes[0])
-    below = [reader.ids.local(child.id) for child in children.nodes] if children else []
-    async with reading(reader.variant) as transaction:
-        read = await reader.findings.among(transaction, [local, *below], FINDING_NODES)
-    there = (*read.findings, *reader.findings.sampled())
-    codes: dict[str, list[str]] = {}
-    for finding in there:
-        codes.setdefault(finding.node_id, []).append(finding.code)
-    own_findings = [f for f in there if f.node_id == node_id]
+    ids = [node_id, *(child.id for child in children.nodes)] if children else [node_id]
+    read = reader.findings.with_samples(await reader.findings.read(ids))
+    codes = codes_by_node(read.findings)
     (node,) = marked(page.nodes, codes)
     return Detail(
         node=node,
         at=page.at,
         sections=tuple(s for s in sections if s),
-        findings=tuple(own_findings),
+        findings=tuple(f for f in read.findings if f.node_id == node_id),
         children=children and msgspec.structs.replace(children, nodes=marked(children.nodes, codes)),
         skipped_findings=read.skipped_findings,
     )

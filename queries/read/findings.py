@@ -76,13 +76,34 @@ class FindingReader:
         ``offer``: ask whether the suggested actions are refused, as `offered` does.
         """
         local = None if ids is None else [self._ids.local(i) for i in ids]
+        findings: list[Finding] = []
+        skipped: list[SkippedFinding] = []
+        capped: list[str] = []
+        specs = [spec for spec in self.specs.values() if not spec.sample]
         async with reading(self._variant) as transaction:
-            read = await self.among(transaction, local, limit, offer=offer)
-        skipped, unread = read.skipped_findings, self._unread(read.skipped_findings)
-        if self._variant.detected.policies:
-            skipped = (self._skipped(HIDDEN_ROWS, self._variant.policies), *skipped)
-        findings = tuple(sorted(read.findings, key=rank))
-        return msgspec.structs.replace(read, findings=findings, skipped_findings=skipped, unread=unread)
+            now, *answers = await answered(
+                transaction, [NOW, *(self.question(s, local, limit, skipped, capped) for s in specs)]
+            )
+            at = value_of(now)
+            for spec, answer in zip(specs, answers, strict=True):
+                if isinstance(answer, DatabaseError):
+                    skipped.append(self._skipped(spec.code, answer.line, failed=True))
+                else:
+                    findings += answer
+            if ids is None and capped:
+                findings += await self._causes_beyond(transaction, findings, capped)
+            there = tuple(f for f in findings if self._samples.leave(f))
+            there = await self._offers.of(transaction, there) if offer else there
+        unread = self._unread(skipped)
+        if ids is None and self._variant.detected.policies:
+            skipped.insert(0, self._skipped(HIDDEN_ROWS, self._variant.policies))
+        return Findings(
+            findings=tuple(sorted(there, key=rank)),
+            at=at,
+            skipped_findings=tuple(skipped),
+            capped=tuple(capped),
+            unread=unread,
+        )
 
     async def offered(self, findings: Findings) -> Findings:
         """Return findings without suggested actions that refuse their nodes."""
@@ -103,6 +124,11 @@ class FindingReader:
             return nodes, "; ".join(each.why for each in skipped)
 
         return Question(question.queries, read)
+
+    def with_samples(self, findings: Findings) -> Findings:
+        """Return findings with those that the samples show by now."""
+        read = (finding for finding in findings.findings if not self.specs[finding.code].sample)
+        return msgspec.structs.replace(findings, findings=(*read, *self.sampled()))
 
     def sampled(self) -> tuple[Finding, ...]:
         """Return the findings that the samples so far show."""
@@ -141,30 +167,6 @@ class FindingReader:
             return nothing
         query = Query(chosen, self._variant.parameters(ids=ids, limit=limit + 1), custom=ids is not None)
         return Question([query], lambda answers: self._findings_in(spec, chosen, answers[0], limit, skipped, capped))
-
-    async def among(self, transaction: Reads, ids: Sequence[str] | None, limit: int, *, offer: bool = True) -> Findings:
-        """Return the findings as `read` does, in a transaction that has begun.
-
-        ``ids``: without a label.
-        """
-        findings: list[Finding] = []
-        skipped: list[SkippedFinding] = []
-        capped: list[str] = []
-        specs = [spec for spec in self.specs.values() if not spec.sample]
-        now, *answers = await answered(
-            transaction, [NOW, *(self.question(s, ids, limit, skipped, capped) for s in specs)]
-        )
-        at = value_of(now)
-        for spec, answer in zip(specs, answers, strict=True):
-            if isinstance(answer, DatabaseError):
-                skipped.append(self._skipped(spec.code, answer.line, failed=True))
-            else:
-                findings += answer
-        if ids is None and capped:
-            findings += await self._causes_beyond(transaction, findings, capped)
-        there = tuple(f for f in findings if self._samples.leave(f))
-        there = await self._offers.of(transaction, there) if offer else there
-        return Findings(findings=there, at=at, skipped_findings=tuple(skipped), capped=tuple(capped))
 
     async def _causes_beyond(
         self, transaction: Reads, findings: Iterable[Finding], capped: Collection[str]

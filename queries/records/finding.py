@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import StrEnum
 from typing import Any
 
@@ -120,3 +121,11 @@ class Findings(Record):
     skipped_findings: tuple[SkippedFinding, ...] = ()
     capped: tuple[str, ...] = ()
     unread: str = ""
+
+
+def codes_by_node(findings: Iterable[Finding]) -> dict[str, tuple[str, ...]]:
+    """Return the codes of each node's findings, each once."""
+    codes: dict[str, dict[str, None]] = {}
+    for finding in findings:
+        codes.setdefault(finding.node_id, {})[finding.code] = None
+    return {node_id: tuple(of_node) for node_id, of_node in codes.items()}
