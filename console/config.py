@@ -31,7 +31,7 @@ SettingPath = tuple[str, ...]  # path of a setting: ("contexts", "prod", "dsn")
 
 COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "orange", "purple", "grey")
 NOTIFY = ("bell", "osc9")  # the terminal's bell, or a notification of the desktop
-INTERVALS = (0.2, 3600.0)  # shortest and longest time between two refreshes, in seconds
+INTERVAL_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # between two refreshes, to choose from
 
 _HEX_COLOR = r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"
 _CONTEXT_NAME = r"[^\s@]+"
@@ -73,7 +73,7 @@ _notification = _one_of("notification", ("", *NOTIFY))
 def interval(written: object) -> float:
     """Return the seconds between two refreshes. Raises ValueError, a predicate."""
     seconds = duration.parse(written)
-    if not INTERVALS[0] <= seconds <= INTERVALS[1]:
+    if not INTERVAL_SECONDS[0] <= seconds <= INTERVAL_SECONDS[-1]:
         raise ValueError('must be between "200ms" and "1h"')
     return seconds
 

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from click import UsageError
 
 from console.cli.output import Output, say
-from console.model.refresh_clock import LOAD_SHARE, RefreshClock
+from console.model.refresh_clock import MAX_LOAD_SHARE, RefreshClock
 from queries.db.backoff import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.workspace import Workspace
@@ -22,7 +22,7 @@ async def repeat(
     ``clear``: on a terminal, each answer replaces the one before it. A read that fails is reported and tried again,
     later and later while there is no connection, and so is one whose engine is gone. Return the last exit code.
     """
-    clock, backoff = RefreshClock(interval, LOAD_SHARE), Backoff()
+    clock, backoff = RefreshClock(interval, MAX_LOAD_SHARE), Backoff()
     code, pause, worked_once = 0, 0.0, False
     while not output.closed:
         await asyncio.sleep(max(clock.wait(), pause))

@@ -16,7 +16,7 @@ from queries.contract import rows
 from queries.records.node import Node
 
 COMPARED = {field.name: field for field in FIELDS if field.json in rows.COMPARED}
-SLACK = 1.0  # seconds between the clock of the statement and that of the comparison
+CLOCK_SLACK_SECONDS = 1.0  # between the clock of the statement and that of the comparison
 
 
 def conditions(selection: Filter) -> Mapping[str, Sequence[str]]:
@@ -46,7 +46,7 @@ def _condition(field: Field[Node], terms: Sequence[Term]) -> list[str]:
         return [word for word in field.words if all(allows(term, word) for term in terms)]
     if how == "text":
         return [_pattern(term) for term in terms]
-    slack = SLACK if field.form is Form.AGE else 0.0
+    slack = CLOCK_SLACK_SECONDS if field.form is Form.AGE else 0.0
     low = max(min(_low(value) for value in term.values) for term in terms) - slack
     high = min(max(_high(value) for value in term.values) for term in terms) + slack
     return [_number(low), _number(high)]

@@ -17,7 +17,7 @@ from queries.records.snapshot import Part
 from queries.snapshot import counted, grouped, snapshot, take_samples, with_counts, with_samples
 from queries.workspace import Workspace
 
-COMPLETE = 0.4  # seconds in which the first list should be complete; then what is there is shown
+FIRST_LIST_SECONDS = 0.4  # until the first list is shown, complete or not
 
 
 def _named(parts: Iterable[Part]) -> list[tuple[str, str, str]]:
@@ -133,7 +133,7 @@ class Polls:
             await workspace.detect_again()
         readers = list(workspace.engines.values())
         loop = asyncio.get_running_loop()
-        early = loop.call_later(COMPLETE, self._show_early, workspace) if state.pending else None
+        early = loop.call_later(FIRST_LIST_SECONDS, self._show_early, workspace) if state.pending else None
         try:
             now = await snapshot(workspace, readers, once=False, kept={**state.parts}, take=self._part_read)
         finally:

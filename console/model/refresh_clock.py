@@ -6,11 +6,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from time import monotonic
 
-LOAD_SHARE = 0.05  # of the time, for what the console does by itself
-POLLS = 8  # whose mean cost sets the pace
-SLOWER = 5  # findings are read at every fifth interval
-QUICKER = 2  # samples are taken twice per interval while they may soon show a finding
-INTERVALS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # in seconds, to choose from
+from console.config import INTERVAL_SECONDS
+
+MAX_LOAD_SHARE = 0.05  # of the time, that what the console does by itself may cost
+POLLS_AVERAGED = 8  # their mean cost sets the pace
+INTERVALS_PER_FINDINGS = 5  # from one read of the findings to the next
+SAMPLES_PER_INTERVAL = 2  # while samples may soon show a finding
 
 
 class RefreshClock:
@@ -19,10 +20,10 @@ class RefreshClock:
     A clock that ``follows`` another polls at the nearest poll of that one, so that a process at rest wakes up once for
     both. A load that delays it comes first.
 
-    Each cost is spread over POLLS intervals: one read that is made once, such as the first of a page, makes the next
-    polls a little later, and a cost that remains makes them as late as it requires. The first poll is not counted: it
-    reads what later ones keep. ``now`` returns seconds. What clocks ``beside`` this one leave of their shares
-    is divided among those that need more.
+    Each cost is spread over POLLS_AVERAGED intervals: one read that is made once, such as the first of a page, makes
+    the next polls a little later, and a cost that remains makes them as late as it requires. The first poll is not
+    counted: it reads what later ones keep. ``now`` returns seconds. What clocks ``beside`` this one leave of their
+    shares is divided among those that need more.
     """
 
     beside: Sequence[RefreshClock] = ()
@@ -34,7 +35,7 @@ class RefreshClock:
         self._share = share
         self._now = now
         self._began: float | None = None
-        self._costs: deque[float] = deque(maxlen=POLLS)
+        self._costs: deque[float] = deque(maxlen=POLLS_AVERAGED)
 
     @property
     def pace(self) -> float:
@@ -56,7 +57,7 @@ class RefreshClock:
     @property
     def _cost(self) -> float:
         """Mean cost of a poll, in seconds."""
-        return sum(self._costs) / POLLS
+        return sum(self._costs) / POLLS_AVERAGED
 
     def wait(self) -> float:
         """Return the seconds until the next poll is due; 0 if it is due."""
@@ -91,9 +92,9 @@ class RefreshClocks:
     """
 
     def __init__(self, interval: float, now: Callable[[], float] = monotonic) -> None:
-        self.screen = RefreshClock(interval, LOAD_SHARE * 0.4, now)
-        self.findings = RefreshClock(interval * SLOWER, LOAD_SHARE * 0.4, now)
-        self.samples = RefreshClock(interval / QUICKER, LOAD_SHARE * 0.2, now)
+        self.screen = RefreshClock(interval, MAX_LOAD_SHARE * 0.4, now)
+        self.findings = RefreshClock(interval * INTERVALS_PER_FINDINGS, MAX_LOAD_SHARE * 0.4, now)
+        self.samples = RefreshClock(interval / SAMPLES_PER_INTERVAL, MAX_LOAD_SHARE * 0.2, now)
         self.findings.follows = self.samples.follows = self.screen
         self._all = (self.screen, self.findings, self.samples)
         for clock in self._all:
@@ -118,16 +119,16 @@ class RefreshClocks:
         """Choose the next longer (1) or shorter (-1) interval. Return it in seconds."""
         interval = self.screen.interval
         if step > 0:
-            chosen = next((s for s in INTERVALS if s > interval), INTERVALS[-1])
+            chosen = next((s for s in INTERVAL_SECONDS if s > interval), INTERVAL_SECONDS[-1])
         else:
-            chosen = next((s for s in reversed(INTERVALS) if s < interval), INTERVALS[0])
-        self.screen.interval, self.findings.interval = chosen, chosen * SLOWER
+            chosen = next((s for s in reversed(INTERVAL_SECONDS) if s < interval), INTERVAL_SECONDS[0])
+        self.screen.interval, self.findings.interval = chosen, chosen * INTERVALS_PER_FINDINGS
         return chosen
 
     def pace_samples(self, *, developing: bool) -> None:
         """Sample at each interval, or more often if that may soon show a finding."""
         soon = self.samples.polls == 0 or developing
-        self.samples.interval = self.screen.interval / (QUICKER if soon else 1)
+        self.samples.interval = self.screen.interval / (SAMPLES_PER_INTERVAL if soon else 1)
 
     def run_now(self) -> None:
         """Make the next poll of each due now."""

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from console.config import Context
 
 START_SECONDS = 20.0  # after which the start is no longer most of the load
-LONG = 3600.0
+PAUSED_WAIT_SECONDS = 3600.0  # at a time; a key ends the wait
 
 
 class ConnectionState(StrEnum):
@@ -253,7 +253,7 @@ class Session:
         if self.link is not ConnectionState.LIVE:
             return self.retry_at - self._now()
         if self.paused and not (self._forced or self._once):
-            return LONG
+            return PAUSED_WAIT_SECONDS
         return min(self.clocks.waits)
 
     async def close(self) -> None:

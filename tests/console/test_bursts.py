@@ -24,7 +24,7 @@ from textual.geometry import Size
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Input
 
-from console.model.refresh_clock import INTERVALS
+from console.config import INTERVAL_SECONDS
 from console.tui import clipboard, keymap
 from console.tui.app import UnstickApp
 from console.tui.screens.ask import AskDialog
@@ -104,7 +104,9 @@ class State(NamedTuple):
         return self._replace(
             mode=MODES.get(key, self.mode),
             paused=self.paused != (key == "p"),
-            interval=INTERVALS[min(max(INTERVALS.index(self.interval) + step, 0), len(INTERVALS) - 1)],
+            interval=INTERVAL_SECONDS[
+                min(max(INTERVAL_SECONDS.index(self.interval) + step, 0), len(INTERVAL_SECONDS) - 1)
+            ],
             left=self.left + (key == "q" or key in ALWAYS),
         )
 

@@ -8,7 +8,7 @@ import pytest
 from textual.widget import Widget
 from textual.widgets import Button
 
-from console.model.refresh_clock import INTERVALS
+from console.config import INTERVAL_SECONDS
 from console.tui.screens.ask import AskDialog
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.dry_run import DryRunDialog
@@ -36,7 +36,7 @@ async def test_clicks_that_arrive_together_choose_one_command_of_the_palette(
         await tui.click(*[tui.place("Refresh more often")] * times)
         await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen))
         assert tui.app.fault is None
-        assert tui.app.session.clocks.screen.interval == INTERVALS[INTERVALS.index(10.0) - 1]
+        assert tui.app.session.clocks.screen.interval == INTERVAL_SECONDS[INTERVAL_SECONDS.index(10.0) - 1]
 
 
 async def test_a_double_click_on_dry_run_never_commits(

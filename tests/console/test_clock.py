@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from console.model.refresh_clock import POLLS, RefreshClock, RefreshClocks
+from console.model.refresh_clock import POLLS_AVERAGED, RefreshClock, RefreshClocks
 from console.tui.widgets.header import is_late, old, unchanged_for
 
 
@@ -42,12 +42,12 @@ def test_cheap_polls_keep_the_interval() -> None:
 def test_a_cost_that_remains_makes_polls_as_late_as_it_requires_and_wears_off() -> None:
     time = Time()
     clock = RefreshClock(2.0, 0.05, time)
-    for _ in range(1 + POLLS):
+    for _ in range(1 + POLLS_AVERAGED):
         poll(clock, time, 1.0)
     assert round(clock.pace, 6) == 20.0
     poll(clock, time, 0.0)
     assert round(clock.pace, 6) == 17.5, "one cheap poll shortens the pace by its part only"
-    for _ in range(POLLS):
+    for _ in range(POLLS_AVERAGED):
         poll(clock, time, 0.001)
     assert clock.pace == 2.0
 
@@ -65,11 +65,11 @@ def test_what_a_clock_leaves_of_its_share_is_used_by_those_beside_it() -> None:
     time = Time()
     busy, idle = RefreshClock(2.0, 0.02, time), RefreshClock(2.0, 0.03, time)
     busy.beside, idle.beside = [idle], [busy]
-    for _ in range(1 + POLLS):
+    for _ in range(1 + POLLS_AVERAGED):
         poll(busy, time, 0.2)
         poll(idle, time, 0.02)
     assert round(busy.pace, 6) == 0.2 / (0.02 + 0.03 - 0.02 / 2)
-    for _ in range(POLLS):
+    for _ in range(POLLS_AVERAGED):
         poll(idle, time, 1.0)
     assert (round(busy.pace, 6), round(idle.pace, 6)) == (0.2 / 0.02, round(1.0 / 0.03, 6)), "then each has its own"
 
@@ -90,7 +90,7 @@ def test_clocks_beside_each_other_cost_no_more_than_their_shares_together(costs:
     clocks = [RefreshClock(0.5 + n, 0.02, time) for n in range(len(costs))]
     for clock, cost in zip(clocks, costs, strict=True):
         clock.beside = [other for other in clocks if other is not clock]
-        for _ in range(1 + POLLS):
+        for _ in range(1 + POLLS_AVERAGED):
             poll(clock, time, cost)
     shares = [cost / clock.pace for clock, cost in zip(clocks, costs, strict=True)]
     assert sum(shares) <= 0.02 * len(costs) * 1.000001
@@ -98,12 +98,12 @@ def test_clocks_beside_each_other_cost_no_more_than_their_shares_together(costs:
 
 @given(st.lists(st.floats(0.0001, 5.0), min_size=5, max_size=50))
 def test_polls_never_cost_more_than_their_share(costs: list[float]) -> None:
-    """Each cost is paid for within the next POLLS intervals."""
+    """Each cost is paid for within the next POLLS_AVERAGED intervals."""
     time = Time()
     clock = RefreshClock(0.5, 0.05, time)
     poll(clock, time, 1.0)
     began = time.now
-    for cost in (*costs, *[0.0] * POLLS):
+    for cost in (*costs, *[0.0] * POLLS_AVERAGED):
         time.now += clock.wait()
         poll(clock, time, cost)
     assert sum(costs) <= 0.05 * (time.now - began) * 1.000001
@@ -149,7 +149,7 @@ def test_reads_that_are_made_together_do_not_make_each_other_later() -> None:
 def test_a_read_that_the_load_delays_is_not_made_earlier() -> None:
     time = Time()
     clocks = RefreshClocks(2.0, time)
-    for _ in range(1 + POLLS):
+    for _ in range(1 + POLLS_AVERAGED):
         poll(clocks.findings, time, 0.6)
     assert clocks.findings.pace > 10.0
     poll(clocks.screen, time, 0.001)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from console.model.refresh_clock import LOAD_SHARE, POLLS
+from console.model.refresh_clock import MAX_LOAD_SHARE, POLLS_AVERAGED
 from queries.db.server_load import DURATIONS_KEPT, ServerLoad
 from tests.command import unstick
 from tests.console.tui_driver import SkippingClock, TuiDriver, run_tui
@@ -61,10 +61,10 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
         while clock() - began < 2 * ServerLoad.WINDOW:
             await next_poll(tui, clock)
         clock.skip(max(session.clocks.waits))
-        assert 0.005 < (load.worked - worked) / (clock() - began) <= LOAD_SHARE
+        assert 0.005 < (load.worked - worked) / (clock() - began) <= MAX_LOAD_SHARE
         tui.app.session.changed()
         await tui.wait_for("read every")
-        assert 0.005 < load.share() <= LOAD_SHARE
+        assert 0.005 < load.share() <= MAX_LOAD_SHARE
 
 
 async def test_a_cost_that_begins_later_is_counted(
@@ -95,12 +95,12 @@ async def test_waiting_is_not_counted_as_cost(eternaltwin_demo: str, server: Pos
         session = tui.app.session
         await tui.wait_for("● live", lambda: min(session.clocks.polls) > 0)
         waited = 0.0
-        for n in range(2 * POLLS):
+        for n in range(2 * POLLS_AVERAGED):
             proxy.delay = WAIT if n % 4 else 0.0
             before = proxy.trips
             await next_poll(tui, clock)
             waited += (proxy.trips - before) * proxy.delay
-        assert waited > 2 * POLLS * 2 * WAIT, "the refreshes did wait"
+        assert waited > 2 * POLLS_AVERAGED * 2 * WAIT, "the refreshes did wait"
         assert session.clocks.screen.pace <= LONGEST
 
 
