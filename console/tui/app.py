@@ -20,7 +20,8 @@ from textual.theme import BUILTIN_THEMES
 from textual.worker import WorkerFailed
 
 from console.config import ConfigError, Context
-from console.model.session import ConnectionState, Session
+from console.model.announcements import Announcements
+from console.model.session import Session
 from console.model.visited_places import Place, VisitedPlaces
 from console.target import Target
 from console.text import formatting
@@ -120,9 +121,7 @@ class UnstickApp(App[None]):
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
         super().__init__()
         self.session = session
-        self.context = target.context if target.name else None
         self.ascii = target.ascii or not takes_unicode(sys.__stderr__)  # Textual draws on it
-        self.saved_filters: Mapping[str, str] = config.filters
         self.times = Times.RELATIVE
         formatting.show_times(self.times)
         self.starting = True
@@ -130,13 +129,12 @@ class UnstickApp(App[None]):
         self._ascii_filter = AsciiFilter()
         self._color_filters = filter_for(self.console.color_system)
         self.animation_level = "none"
-        self._announced = (self.session.link, "")
+        self._announcements = Announcements(session)
         self._painted: tuple[MainScreen | None, Snapshot | None] = (None, None)  # the screen that was read, and of what
         self._acting = False
         self._visited = VisitedPlaces()
         self._header_timer: asyncio.TimerHandle | None = None
         self.help_context = HelpContext()  # what help explains first
-        self._seen: set[str] | None = None  # keys of the incidents that are not new; None before the first read
         self._bind_keys(target)
         self.keyboard = Keyboard(self, super().on_event, self._opening)
         for each in theme.THEMES:
@@ -149,6 +147,16 @@ class UnstickApp(App[None]):
         for key in self.keys.actions:
             self.bind(key, f"app.perform('{key}')", show=False)
         self.set_keymap(config.keys)
+
+    @property
+    def context(self) -> Context | None:
+        """The context of the settings that names the database, if one does."""
+        return self._target.context if self._target.name else None
+
+    @property
+    def saved_filters(self) -> Mapping[str, str]:
+        """Saved filters by name, from the settings."""
+        return self._target.config.filters
 
     @property
     def contexts(self) -> Mapping[str, Context]:
@@ -276,30 +284,16 @@ class UnstickApp(App[None]):
 
     def _announce(self) -> None:
         """Report once that the connection was lost or restored, or that a read failed."""
-        before, now = self._announced, (self.session.link, self.session.error_text)
-        self._announced = now
-        if self.session.notice and self.front is not None and not self.starting:
-            self.say(self.session.notice, "warn")
-            self.session.notice = ""
-            return
-        if now[0] is ConnectionState.LIVE and before[0] is ConnectionState.LOST:
-            self.say("Connected again.", "good")
-        elif now[1] and now != before:
-            self.say(now[1], "bad")
+        text, tone = self._announcements.message(noticed=self.front is not None and not self.starting)
+        if text:
+            self.say(text, tone)
 
     def _notify(self) -> None:
         """Send the notification that the settings ask for if there are new incidents."""
-        how, state = self._target.config.notify, self.session.state
-        if not how or not state.findings_loaded:
-            return
-        new = [] if self._seen is None else [each for each in state.shown.incidents if each.key not in self._seen]
-        # one that is found again within 15 minutes is not new
-        self._seen = {each.key for each in state.shown.incidents} | set(state.incident_history.resolved)
-        if not new:
-            return
-        if how == "bell":
+        how, new = self._target.config.notify, self._announcements.new_incidents()
+        if how == "bell" and new:
             self.bell()
-        else:
+        elif how and new:
             more = f" and {len(new) - 1} more" if len(new) > 1 else ""
             place = f"@{self._target.name} " if self._target.name else ""
             textual_compat.send(self, f"\x1b]9;{safe_text(f'unstick {place}{new[0].title}{more}')}\x07")
@@ -354,10 +348,10 @@ class UnstickApp(App[None]):
         old = self.session
         old.polls.read_screen, old.changed = None, lambda: None
         await old.close()
-        self._target, self.context = target, target.context
+        self._target = target
         self._bind_keys(target)
         self.session = Session(lambda: target.open(later=True), old.clocks.screen.interval, self._now)
-        self._announced, self._seen = (self.session.link, ""), None
+        self._announcements = Announcements(self.session)
         self._visited = VisitedPlaces()
         self.add_mode(BETWEEN, Screen)
         await self.switch_mode(BETWEEN)

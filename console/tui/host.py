@@ -18,12 +18,9 @@ from queries.records.node import Node
 class Host(Protocol):
     """App around one database session. Textual's own parts are at ``screen.app``."""
 
-    context: Context | None
     ascii: bool
     keys: Keys
     """The keys in use."""
-    saved_filters: Mapping[str, str]
-    """Saved filters by name, from the settings."""
     times: Times
     """Form of the times in lists and screens."""
     guide: Guide
@@ -32,6 +29,14 @@ class Host(Protocol):
     """The screen from which help was asked for."""
     starting: bool
     """True until the first frame is painted."""
+
+    @property
+    def context(self) -> Context | None:
+        """The context of the settings that names the database, if one does."""
+
+    @property
+    def saved_filters(self) -> Mapping[str, str]:
+        """Saved filters by name, from the settings."""
 
     @property
     def contexts(self) -> Mapping[str, Context]:
