@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
-from console.model.list_model import WITH_FILTER
+from console.model.list_model import NOT_READ, WITH_FILTER
 from console.tui.screens.audit import AuditLogScreen
+from queries.db.errors import DatabaseError
 from tests.console.test_cli_audit import NODES, entry, store
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -48,3 +50,29 @@ async def test_the_row_at_the_end_loads_older_entries(
         assert row.records == (page.list.records[200],), "the cursor goes on to the first entry that was loaded"
         await tui.press("end")
         await tui.wait_for("restart")
+
+
+async def test_a_page_that_could_not_be_read_is_read_at_the_next_enter(
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    audit_log_table: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    await store(eternaltwin_db, entry(3, 0.0, action="wake"), 150)
+
+    async def fails(*_: object) -> NoReturn:
+        raise DatabaseError("No answer.")
+
+    async with run_tui(eternaltwin, tmp_path, size=(120, 24)) as tui:
+        with monkeypatch.context() as patch:
+            patch.setattr(AuditLogScreen, "older", fails)
+            await tui.press("4")
+            await tui.wait_for("SendEmail v3")
+            await tui.press("end")
+            await tui.wait_for("No answer.", f"more… ({NOT_READ})")
+        page = tui.app.screen
+        assert isinstance(page, AuditLogScreen)
+        assert len(page.list.records) == 100
+        await tui.press("end", "enter")
+        await tui.wait_for(lambda: len(page.list.records) == 150)

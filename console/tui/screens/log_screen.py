@@ -9,6 +9,7 @@ from textual import on
 
 from console.model.list_model import NOT_READ, WITH_FILTER
 from console.model.newest import Logged, Newest
+from console.model.page_window import PageWindow
 from console.model.row_list import Ends
 from console.tui.screens.records_screen import RecordsScreen
 from console.tui.widgets.list_table import ListTable
@@ -26,7 +27,7 @@ class LogScreen(RecordsScreen[T]):
         super().__init__()
         self.newest = Newest(self.list.key)
         self._fetching = False
-        self._failed: Newest[T] | None = None  # the records of which the last page could not be read
+        self._failed: PageWindow | None = None  # the pages after which none could be read
 
     async def older(self, workspace: Workspace, cursor: str) -> tuple[Iterable[T], str | None]:
         """Return a page of records and the next cursor. Raises DatabaseError."""
@@ -36,7 +37,7 @@ class LogScreen(RecordsScreen[T]):
         return self.newest.pages.after is not None
 
     def ends(self) -> Ends:
-        unread = self._failed is self.newest and not self._fetching
+        unread = self._failed is self.newest.pages and not self._fetching
         note = NOT_READ if unread else WITH_FILTER if self.filter else ""
         return {None: note} if self.more() else {}
 
@@ -58,7 +59,7 @@ class LogScreen(RecordsScreen[T]):
         cursor = pages.after
         if cursor is None or workspace is None or self._fetching:
             return
-        self._fetching, self._failed = True, newest
+        self._fetching, self._failed = True, pages
         try:
             page = await self.older(workspace, cursor)
             self._failed = None
