@@ -14,7 +14,6 @@ from queries.read.blockers import row_locked
 from queries.read.findings import FINDING_NODES
 from queries.read.reader import Reader
 from queries.records.finding import Finding, Findings, Incident, SkippedFinding
-from queries.records.node import Count
 from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
 from queries.workspace import Workspace
 
@@ -130,18 +129,15 @@ async def take_samples(workspace: Workspace, readers: Sequence[Reader]) -> dict[
     return {reader.label: why for reader, why in zip(readers, answers, strict=True) if why is not None}
 
 
-async def counted(reader: Reader) -> tuple[tuple[Count, ...] | None, str]:
-    """Return an engine's counts, or why they could not be read.
+async def counted(reader: Reader, part: Part) -> Part:
+    """Return an engine's part with its counts, or why they could not be read.
 
     Raises an error of NO_CONNECTION only.
     """
     counts = await attempted(reader.nodes.counts())
-    return (None, counts.line) if isinstance(counts, DatabaseError) else (counts, "")
-
-
-def with_counts(part: Part, counts: tuple[Count, ...] | None, why: str) -> Part:
-    """Return an engine's part with the counts that were read, or why they were not."""
-    return msgspec.structs.replace(part, counts=part.counts if counts is None else counts, uncounted=why)
+    if isinstance(counts, DatabaseError):
+        return msgspec.structs.replace(part, uncounted=counts.line)
+    return msgspec.structs.replace(part, counts=counts, uncounted="")
 
 
 async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
@@ -149,8 +145,9 @@ async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, ke
     reading = _part_of_findings(reader, limit, sampled, before)
     if not counts:
         return await reading
-    numbers, part = await reader.database.together(counted(reader), reading)
-    return with_counts(part, *numbers)
+    numbers, part = await reader.database.together(counted(reader, before), reading)
+    result: Part = msgspec.structs.replace(part, counts=numbers.counts, uncounted=numbers.uncounted)
+    return result
 
 
 async def _part_of_findings(reader: Reader, limit: int, sampled: bool, before: Part) -> Part:

@@ -18,6 +18,7 @@ from queries.contract.spec import Action
 from queries.read.reader import Reader
 from queries.records.node import Count
 from queries.records.record import Record
+from queries.records.snapshot import Part
 from queries.snapshot import counted
 
 
@@ -77,7 +78,7 @@ async def engines(target: Target) -> int:
 
 
 async def _summary(reader: Reader) -> EngineSummary:
-    counts, why = await counted(reader)
+    part = await counted(reader, Part(label=reader.label))
     spec = reader.engine.spec
     actions = []
     for action in reader.engine.actions_here:
@@ -89,10 +90,10 @@ async def _summary(reader: Reader) -> EngineSummary:
         title=spec.title,
         notes=reader.variant.notes,
         about=spec.about,
-        counts=counts or (),
+        counts=part.counts or (),
         actions=tuple(actions),
         missing=tuple(need.ddl for need in reader.detected.missing()),
-        unreadable=why,
+        unreadable=part.uncounted,
         origin=reader.engine.origin,
         unproven=reader.engine.unproven,
         policies=reader.detected.policies,

@@ -14,7 +14,7 @@ from queries.db.errors import attempting
 from queries.read.reader import Reader
 from queries.records.finding import Findings
 from queries.records.snapshot import Part
-from queries.snapshot import counted, grouped, snapshot, take_samples, with_counts, with_samples
+from queries.snapshot import counted, grouped, snapshot, take_samples, with_samples
 from queries.workspace import Workspace
 
 FIRST_LIST_SECONDS = 0.4  # until the first list is shown, complete or not
@@ -106,10 +106,9 @@ class Polls:
             errors.add("", own.error_text)
 
     async def _count(self, reader: Reader, errors: ErrorCollector) -> None:
-        counts, why = await counted(reader)
-        part = self._state.parts.get(reader.label, Part(label=reader.label))
-        self._state.parts[reader.label] = with_counts(part, counts, why)
-        errors.add(reader.label, why)
+        part = await counted(reader, self._state.parts.get(reader.label, Part(label=reader.label)))
+        self._state.parts[reader.label] = part
+        errors.add(reader.label, part.uncounted)
 
     async def _samples(self, workspace: Workspace, errors: ErrorCollector) -> None:
         """Take samples for the findings that need several, more often than findings."""
