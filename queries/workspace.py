@@ -86,6 +86,7 @@ class Workspace:
             server=lambda: self.server,
             reader=self.reader,
             context=context,
+            trusted=trusted,
             images=images,
             local_log=local_log,
         )

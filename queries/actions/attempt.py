@@ -13,7 +13,16 @@ from fnmatch import fnmatchcase
 import msgspec
 
 from queries.actions.plan import recorded
-from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, DeniedError, LockedError, SlowError
+from queries.contract.trust import Trust
+from queries.db.errors import (
+    NO_CONNECTION,
+    ConflictError,
+    DatabaseError,
+    DeniedError,
+    LockedError,
+    SlowError,
+    table_locks,
+)
 from queries.db.transaction import Transaction
 from queries.read.question import NOW, together
 from queries.records.action import Durability, Outcome, Result
@@ -105,11 +114,12 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
     tables = detected.changed(request.action.privileges)
     over, waits = request.over, 0.0 if request.run is None else run_log.GUARD_SECONDS
     async with workspace.database.writing(detected.action_schema, over, seconds, tables, waits=waits) as transaction:
-        if not await _change(workspace, transaction, attempt):
+        trust = await _change(workspace, transaction, attempt)
+        if trust is None:
             return
         mark = await transaction_mark.read_mark(transaction)
         entry = _entry(attempt, mark.xid)
-        entry_id = await _write_entry(workspace, transaction, attempt, entry, mark)
+        entry_id = await _write_entry(workspace, transaction, attempt, entry, mark, trust)
         proof = workspace.audit_log.destination.proof(entry, RowProof(attempt.script, attempt.effect))
         if request.run is not None:
             request.run.sending(mark, proof)
@@ -149,29 +159,36 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
     _settle(workspace, attempt, mark, entry, status)
 
 
-async def _change(workspace: Workspace, transaction: Transaction, attempt: Attempt) -> bool:
-    """Change the nodes. Return True if there is something to commit."""
+async def _change(workspace: Workspace, transaction: Transaction, attempt: Attempt) -> Trust | None:
+    """Change the nodes. Return the trust for the entry of what is committed, or None."""
     request, script = attempt.request, attempt.script
     run, detected = request.run, request.reader.detected
     if run is not None:
         await run.guard(transaction)
     await script.load(transaction, workspace.audit_log.destination)
-    trusted = workspace.untrusted_code.check(request.reader, script.action, again=run is not None)
+    commits = request.seen is not None
+    trusted = workspace.untrusted_code.check(request.reader, script.action, commits=commits, again=run is not None)
     written = gate.written(detected.schema, detected.relations)
     images = attempt.copies.images
     question = together(trusted, written, NOW, *([] if images is None else [images.learning()]))
-    (why, path), before, attempt.at, *_ = await question.answer(transaction)
-    if why:
-        attempt.nodes.skip_all(Outcome.REFUSED, why)
-        return False
-    transaction.settings.search(detected.action_schema, path)
+    with table_locks():
+        verdict, before, attempt.at, *_ = await question.answer(transaction)
+    if verdict.why:
+        attempt.nodes.skip_all(Outcome.REFUSED, verdict.why)
+        return None
+    transaction.settings.search(detected.action_schema, verdict.path)
     measurement = Measurement(request.reader) if request.measures else None
     attempt.effect = await change(transaction, script, attempt.copies, before, measurement)
-    return request.seen is not None and bool(attempt.nodes.live)
+    return verdict.trust if commits and attempt.nodes.live else None
 
 
 async def _write_entry(
-    workspace: Workspace, transaction: Transaction, attempt: Attempt, entry: AuditLogEntry, mark: TransactionMark
+    workspace: Workspace,
+    transaction: Transaction,
+    attempt: Attempt,
+    entry: AuditLogEntry,
+    mark: TransactionMark,
+    trust: Trust,
 ) -> str:
     """Write the entry and the images of its rows.
 
@@ -179,9 +196,9 @@ async def _write_entry(
     """
     effect = attempt.effect
     logged = entry if effect.compared is None else msgspec.structs.replace(entry, changes=effect.compared)
-    entry_id = await workspace.audit_log.destination.write(transaction, logged, effect.images, mark)
+    entry_id = await workspace.audit_log.destination.write(transaction, logged, trust, effect.images, mark)
     if file := _file_of_run(workspace, attempt):
-        await file.write(transaction, msgspec.structs.replace(entry, changes=()), mark=mark)
+        await file.write(transaction, msgspec.structs.replace(entry, changes=()), trust, mark=mark)
     return entry_id
 
 

@@ -23,6 +23,7 @@ from queries.contract.spec import Action
 from queries.db.errors import DatabaseError, DeniedError, attempted
 from queries.db.query import Rows
 from queries.db.shared_sql import statement
+from queries.read.question import together
 from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk, RowChange, titled
 from queries.records.audit import AuditLogEntry
 from queries.records.finding import Support
@@ -157,7 +158,7 @@ async def _send(
     results: list[Result] = []
     try:
         async with workspace.database.writing() as transaction:
-            mark = await transaction_mark.read_mark(transaction)
+            mark, trust = await together(transaction_mark.MARK, log.trust()).answer(transaction)
             entry = AuditLogEntry(
                 id=audit_log.entry_id(),
                 at=mark.at,
@@ -173,7 +174,9 @@ async def _send(
                 changes=dry_run.changes,
             )
             await transaction.control("SAVEPOINT intent")
-            await log.write(transaction, entry)  # fails now if the role may not write it, before a signal is sent
+            await log.write(
+                transaction, entry, trust
+            )  # fails now if the role may not write it, before a signal is sent
             results = [Result(id=i, outcome=Outcome.UNKNOWN, why=LOST) for i in ids]
             answer = await attempted(transaction.rows(statement(dry_run.action), values))
             results = _results(ids, dry_run.action, answer)
@@ -181,7 +184,7 @@ async def _send(
             await transaction.control("ROLLBACK TO SAVEPOINT intent")
             # A file keeps the intent.
             if isinstance(log, audit_log.Table) and any(r.outcome is not Outcome.STALE for r in results):
-                await log.write(transaction, entry)
+                await log.write(transaction, entry, trust)
             status = await commit_status.send_commit(transaction)
     except DatabaseError:
         if not results:

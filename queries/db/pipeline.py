@@ -63,6 +63,15 @@ class Fetch(Record, kw_only=False):
     name: str = ""  # to prepare it under, whether or not later transactions know it
 
 
+class Parse(Record, kw_only=False):
+    """A statement that is parsed and not run. Its answer is a list without rows."""
+
+    text: str
+
+
+Step = Execute | Fetch | Parse
+
+
 class RepeatError(Exception):
     """A statement was sent with wrong types.
 
@@ -135,7 +144,7 @@ class Pipeline:
 
     async def run(
         self,
-        steps: Sequence[Execute | Fetch],
+        steps: Sequence[Step],
         seconds: float,
         *,
         reads: bool,
@@ -205,7 +214,7 @@ class Pipeline:
 
     # Commands
 
-    def _command(self, step: Execute | Fetch, reads: bool) -> tuple[_Command, bool]:
+    def _command(self, step: Step, reads: bool) -> tuple[_Command, bool]:
         """Return a command, and True if no other may follow it before its answer is known.
 
         Raises errors of the driver for values.
@@ -213,6 +222,8 @@ class Pipeline:
         if isinstance(step, Execute):
             start = self._query(step.text)
             return _Command(self._written(start, _ENDED), lambda answer: self._driven(start, answer)[1]), False
+        if isinstance(step, Parse):
+            return self._only_parsed(step), False
         state = self._states.get((step.settings, step.text))
         if state is not None and (state.name or not self.keeps):
             start = self._execution(state, step.arguments)
@@ -232,6 +243,16 @@ class Pipeline:
                 return state
             self._known(step, state)
             return _AGAIN
+
+        return _Command(self._written(start, _PARSED + _NO_ROWS) + _SYNC, read)
+
+    def _only_parsed(self, step: Parse) -> _Command:
+        """Return the command that prepares a statement for no run."""
+        start = self._preparation(Fetch(step.text), named=False)
+
+        def read(answer: bytes) -> Any:
+            state, _ = self._described(start, answer)
+            return state if isinstance(state, Exception) else []
 
         return _Command(self._written(start, _PARSED + _NO_ROWS) + _SYNC, read)
 

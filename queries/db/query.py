@@ -20,7 +20,8 @@ class Query(Record, kw_only=False):
     A value of the type jsonb is anything that JSON can hold; a text is JSON already.
     ``in_order``, ``seconds``: None for those of the transaction; see `Database.reading`. ``custom``: a plan for these
     values is better than one for any, because a part of the statement depends on which values are given. ``apart``: see
-    `Transaction.apart`; after it come only others that are apart.
+    `Transaction.apart`; after it come only others that are apart. ``parsed``: the statement is only parsed, which locks
+    the tables that it changes as running it would. It then needs no values and no privileges. Its answer has no rows.
     """
 
     statement: Statement
@@ -29,6 +30,7 @@ class Query(Record, kw_only=False):
     in_order: bool | None = None
     seconds: float | None = None
     apart: bool = False
+    parsed: bool = False
 
     @property
     def arguments(self) -> dict[str, Any]:

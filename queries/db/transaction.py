@@ -19,7 +19,7 @@ from queries.db.errors import (
     OutdatedError,
     UnreadableError,
 )
-from queries.db.pipeline import Execute, Fetch, Pipeline, RepeatError
+from queries.db.pipeline import Execute, Fetch, Parse, Pipeline, RepeatError, Step
 from queries.db.query import Query, Rows
 from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
@@ -187,9 +187,9 @@ class Transaction(Reads):
 
     # Steps
 
-    def _first(self) -> list[Execute | Fetch]:
+    def _first(self) -> list[Step]:
         """Return what is sent before the next statement: the begin, and queued commands."""
-        steps: list[Execute | Fetch] = []
+        steps: list[Step] = []
         if not self.begun:
             steps.append(Execute(self._begin))
             self.settings.begin()
@@ -220,7 +220,10 @@ class Transaction(Reads):
             if changed:
                 steps.append(Execute("; ".join(changed)))
             seconds = max(seconds, settings.seconds)
-            steps.append(Fetch(query.statement.text, tuple(query.arguments.values()), settings.plan))
+            if query.parsed:
+                steps.append(Parse(query.statement.text))
+            else:
+                steps.append(Fetch(query.statement.text, tuple(query.arguments.values()), settings.plan))
         taken = 0
 
         def note(rows: Rows) -> None:
@@ -241,7 +244,7 @@ class Transaction(Reads):
         )
 
     async def _run(
-        self, steps: Sequence[Execute | Fetch], seconds: float, take: Callable[[Rows], None] = lambda _: None
+        self, steps: Sequence[Step], seconds: float, take: Callable[[Rows], None] = lambda _: None
     ) -> list[Any]:
         """Run steps until the first error, which is the last answer.
 
@@ -262,7 +265,7 @@ class Transaction(Reads):
         return answers
 
     async def _sent(
-        self, steps: Sequence[Execute | Fetch], seconds: float, take: Callable[[Rows], None], *, again: bool
+        self, steps: Sequence[Step], seconds: float, take: Callable[[Rows], None], *, again: bool
     ) -> list[Any]:
         pipeline = await self._open(again=again)
         name = pipeline.new_name()
@@ -275,7 +278,7 @@ class Transaction(Reads):
             if new and step == 1 and not isinstance(answer, Exception):
                 pipeline.meet(answer[0], name)
                 self._met(pipeline, answer[0])
-            elif isinstance(steps[step], Fetch) and not isinstance(answer, Exception):
+            elif not isinstance(steps[step], Execute) and not isinstance(answer, Exception):
                 take(answer)
 
         try:

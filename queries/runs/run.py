@@ -141,8 +141,8 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
     entry = event_entry(workspace, plan, operator)
     event = msgspec.to_builtins(plan.beginning)
     log: OpenRun
-    if not workspace.audit_log.no_runs:
-        log = await run_log.begin(workspace.database, uuid4().hex, entry, event, plan.members)
+    if table := workspace.audit_log.run_table:
+        log = await run_log.begin(table, uuid4().hex, entry, event, plan.members)
     elif plan.is_redrive:
         raise DatabaseError(f"A redrive cannot begin: {workspace.audit_log.no_runs}.", "Nothing was changed.")
     else:
@@ -158,10 +158,10 @@ async def load(workspace: Workspace, name: str) -> Run:
         except BaseException:
             log.close()
             raise
-    no_runs = workspace.audit_log.no_runs
+    no_runs, table = workspace.audit_log.no_runs, workspace.audit_log.run_table
     if no_runs and audit_log.is_table_id(name):
         raise DatabaseError(f"The run {name} cannot be read: {no_runs}.")
-    if not no_runs and (run := await run_log.load(workspace.database, uuid4().hex, name)) is not None:
+    if table and (run := await run_log.load(table, uuid4().hex, name)) is not None:
         return _loaded(workspace, run)
     raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
 

@@ -6,7 +6,7 @@ Also the reasons against the table, and the entries as the console shows them.
 from __future__ import annotations
 
 import time
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 
 import msgspec
@@ -24,7 +24,6 @@ from queries.write.failover import Journal
 from queries.write.receipts import Receipt, Receipts
 from queries.write.transaction_mark import TransactionMark
 
-TABLES = ("audit_log", "audit_images")
 NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
 NO_TABLE = "the database has no table for images: `unstick init` creates it"
 NO_INSERT = "The role {role} may not write the audit log, because it has no INSERT on the table unstick.audit_log"
@@ -60,6 +59,7 @@ class AuditLog:
         server: Callable[[], Server],
         reader: Callable[[str], Reader],
         context: str,
+        trusted: Sequence[str],
         images: bool,
         local_log: bool,
     ) -> None:
@@ -76,13 +76,13 @@ class AuditLog:
         self.journal = Journal(database, self.file)
         self.receipts = Receipts(self.file.path.parent)
         self._database, self._server, self._reader = database, server, reader
-        self._context, self._local_log = context, local_log
+        self._context, self._trusted, self._local_log = context, tuple(trusted), local_log
 
     def choose(self, state: audit_log.TableState, trust: Trust) -> None:
         """Choose where entries are written and read."""
-        doubt = _doubt(trust) if state.exists else ""
+        doubt = audit_log.doubt(trust) if state.exists else ""
         role, readable = self._server().role, state.readable and not state.policies and not doubt
-        table = audit_log.Table(self._database, state, readable=readable)
+        table = audit_log.Table(self._database, state, self._trusted, readable=readable)
         self.destination = table if state.writable and not doubt else self.file
         self.source = table if readable else self.destination
         self.no_entries = ""
@@ -97,7 +97,7 @@ class AuditLog:
         elif self.in_table and not (state.images and readable):
             self.no_images = NO_TABLE
         if doubt:
-            closed = f"The table unstick.audit_log is not used: {doubt}."
+            closed = audit_log.NOT_USED.format(doubt=doubt)
         else:
             closed = (_POLICIES if state.readable else _CLOSED).format(role=role)
         self.no_runs = "" if self.in_table and readable else NO_RUNS
@@ -107,16 +107,22 @@ class AuditLog:
 
     def doubt(self, trust: Trust) -> str:
         """Return why writing an entry could run code of an untrusted role, or ""."""
-        return _doubt(trust) if self.in_table else ""
+        return audit_log.doubt(trust) if self.in_table else ""
 
     def trigger_makers(self, trust: Trust) -> tuple[str, ...]:
         """Return untrusted roles that can create triggers on the tables of entries."""
-        return trust.trigger_makers("unstick", TABLES) if self.in_table else ()
+        return trust.trigger_makers("unstick", audit_log.TABLES) if self.in_table else ()
 
     @property
     def in_table(self) -> bool:
         """Return True if entries are written to the table."""
         return self.destination is not self.file
+
+    @property
+    def run_table(self) -> audit_log.Table | None:
+        """The table, if it can hold runs."""
+        table = self.destination
+        return None if self.no_runs or not isinstance(table, audit_log.Table) else table
 
     @property
     def place(self) -> str:
@@ -209,10 +215,3 @@ class AuditLog:
         detected, local = reader.detected, reader.ids.local(node_id)
         labels = dict.fromkeys((detected.label, detected.full, detected.engine.name))
         return Subject(schema=detected.schema, ids=tuple(f"{label}/{local}" for label in labels))
-
-
-def _doubt(trust: Trust) -> str:
-    """Return why an entry in the table could run code of an untrusted role, or ""."""
-    return trust.unreadable("unstick", TABLES) or next(
-        filter(None, (trust.unwritten("unstick", t) for t in TABLES)), ""
-    )

@@ -18,16 +18,19 @@ from typing import Any, BinaryIO, NamedTuple, TypeVar
 
 import msgspec
 
+from queries.contract.detect import trust_query
+from queries.contract.trust import Trust
 from queries.db.connecting import APPLICATION
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, UnknownIdError
-from queries.db.query import Rows
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import FOLDER, statement
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
 from queries.files.sealed_line import digest_of, sealed
 from queries.files.state_file import open_private, write_all
 from queries.files.statement import sql_text
+from queries.read.question import Question
 from queries.records.action import Outcome, Result, RowChange, titled
 from queries.records.audit import AuditLogEntry, Origin
 from queries.records.record import Record
@@ -42,6 +45,8 @@ from queries.write.transaction_mark import TransactionMark
 R = TypeVar("R")
 
 TABLE = "table"
+TABLES = ("audit_log", "audit_images")  # in the schema unstick
+NOT_USED = "The table unstick.audit_log is not used: {doubt}."
 Extra = Images | msgspec.Raw | None  # beside an entry: images of its rows, or the nodes of the run that it begins
 BLOCK_BYTES = 1 << 20  # bytes of the local file that are read at a time
 TAIL_BYTES = 1 << 12  # bytes at its end that have the head of its last line
@@ -192,21 +197,6 @@ class Subject(Record):
         )
 
 
-async def append(transaction: Transaction, entry: AuditLogEntry, images: Extra = None) -> str:
-    """Write an entry and the images of its rows in the action's own transaction.
-
-    The entry that begins a run has the list of its nodes instead of images. Return the id of the entry, or ""
-    without images. Raises DatabaseError.
-    """
-    values = {"args": fields(entry), "changes": msgspec.json.encode(entry.changes).decode()}
-    if images is None:
-        await transaction.rows(statement("audit_log_append"), values)
-        return ""
-    values["images"] = msgspec.json.encode(images).decode()
-    written: str = (await transaction.rows(statement("audit_images_append"), values))[0]["entry"]
-    return written
-
-
 def fields(entry: AuditLogEntry) -> str:
     """Return the entry without its changes as JSON, a parameter of statements."""
     return msgspec.json.encode({**_plain(entry), "changes": ()}).decode()
@@ -231,13 +221,27 @@ def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
     return {**msgspec.structs.asdict(entry), "application": APPLICATION}
 
 
+def doubt(trust: Trust) -> str:
+    """Return why an entry in the table could run code of an untrusted role, or ""."""
+    return trust.unreadable("unstick", TABLES) or next(
+        filter(None, (trust.unwritten("unstick", table) for table in TABLES)), ""
+    )
+
+
 class Table:
-    """The audit log table. ``readable`` False: it is written only."""
+    """The audit log table. ``readable`` False: it is written only.
+
+    ``trusted``: roles whose objects may run code. ``lock``: keeps others from creating triggers until the transaction
+    ends. LOCK TABLE needs privileges on the whole table, and operators have those on some columns.
+    """
 
     place = TABLE
 
-    def __init__(self, database: Database, state: TableState, *, readable: bool) -> None:
-        self._database, self._state, self._readable = database, state, readable
+    def __init__(self, database: Database, state: TableState, trusted: tuple[str, ...], *, readable: bool) -> None:
+        self.database = database
+        self._state, self._trusted, self._readable = state, trusted, readable
+        append = "audit_images_append" if state.images else "audit_log_append"
+        self.lock = (Query(statement(append), parsed=True),)
 
     async def entries(
         self,
@@ -258,7 +262,7 @@ class Table:
         values = {"ids": ids, "query": schema, "limit": at_once, "args": msgspec.json.encode(conditions).decode()}
         more = self._readable
         while more:
-            async with self._database.reading() as transaction:
+            async with self.database.reading() as transaction:
                 rows = await transaction.rows(statement("audit_log_page"), {"cursor": after, **values})
             entries = [entry_of(row) for row in rows if row["results"] is not None]
             for entry in entries:
@@ -284,7 +288,7 @@ class Table:
         more = self._readable
         while more:
             values = {"id": run, "cursor": entries[-1].id if entries else None, "limit": RUN_ENTRIES_AT_ONCE}
-            async with self._database.reading() as transaction:
+            async with self.database.reading() as transaction:
                 rows = await transaction.rows(statement("run_entries"), values)
             entries += map(entry_of, rows)
             more = len(rows) == RUN_ENTRIES_AT_ONCE
@@ -297,15 +301,33 @@ class Table:
         sequence = await self._sequence()  # before the entries: later ones only add to them
         return await audit_chain.verify(self.place, self._links(), heads, sequence)
 
-    async def write(
-        self, transaction: Transaction, entry: AuditLogEntry, images: Extra = None, mark: TransactionMark | None = None
-    ) -> str:
-        """Write an entry before COMMIT.
+    def trust(self) -> Question[Trust]:
+        """Lock the table, and ask whose code an entry would run."""
+        return Question([*self.lock, trust_query([], self._trusted)], lambda answers: Trust(answers[-1]))
 
-        ``mark``: of the transaction. Return the id of the entry, or "" if the server does not return it. Raises
+    async def write(
+        self,
+        transaction: Transaction,
+        entry: AuditLogEntry,
+        trust: Trust,
+        images: Extra = None,
+        mark: TransactionMark | None = None,
+    ) -> str:
+        """Write an entry and the images of its rows before COMMIT.
+
+        ``trust``: as this transaction has read it after the lock. ``mark``: of the transaction. The entry that begins a
+        run has the list of its nodes instead of images. Return the id of the entry, or "" without images. Raises
         DatabaseError; the caller must then change nothing.
         """
-        return await append(transaction, entry, images)
+        if why := doubt(trust):
+            raise DatabaseError(NOT_USED.format(doubt=why), "Nothing was changed.")
+        values = {"args": fields(entry), "changes": msgspec.json.encode(entry.changes).decode()}
+        if images is None:
+            await transaction.rows(statement("audit_log_append"), values)
+            return ""
+        values["images"] = msgspec.json.encode(images).decode()
+        written: str = (await transaction.rows(statement("audit_images_append"), values))[0]["entry"]
+        return written
 
     def settle(self, entry: AuditLogEntry) -> None:
         """Note nothing: the entry is there if and only if its transaction has committed."""
@@ -324,7 +346,7 @@ class Table:
 
         None if this role may not read it. Raises DatabaseError.
         """
-        async with self._database.reading() as transaction:
+        async with self.database.reading() as transaction:
             (state,) = await transaction.rows(statement("audit_log_sequence_state"), {})
             if not state["readable"]:
                 return None
@@ -339,7 +361,7 @@ class Table:
         cursor: str | None = None
         more = True
         while more:
-            async with self._database.reading() as transaction:
+            async with self.database.reading() as transaction:
                 rows = await transaction.rows(
                     statement("audit_log_verify"), {"cursor": cursor, "limit": ENTRIES_HASHED}
                 )
@@ -411,6 +433,8 @@ class File:
     A line is written before COMMIT ("intended"), and another after it with the outcome. Each is flushed to disk, so a
     crash in between leaves the first.
     """
+
+    lock: tuple[Query, ...] = ()
 
     def __init__(self, path: Path | None, origin: Callable[[], Origin]) -> None:
         """``origin`` returns the open database.
@@ -494,8 +518,17 @@ class File:
         """Verify the hash chain. Raises DatabaseError."""
         return await audit_chain.verify(self.place, self.links(), heads)
 
+    def trust(self) -> Question[Trust]:
+        """Ask nothing: a line runs no code."""
+        return Question([], lambda _: Trust())
+
     async def write(
-        self, transaction: Transaction, entry: AuditLogEntry, images: Extra = None, mark: TransactionMark | None = None
+        self,
+        transaction: Transaction,
+        entry: AuditLogEntry,
+        trust: Trust,
+        images: Extra = None,
+        mark: TransactionMark | None = None,
     ) -> str:
         """Append an entry that is intended. Raises DatabaseError."""
         self.append(entry, intended=True, images=images, mark=mark)

@@ -17,12 +17,13 @@ from typing import Any, Protocol
 
 import msgspec
 
+from queries.contract.trust import Trust
 from queries.db.database import WRITE_SECONDS, Database
-from queries.db.errors import DatabaseError, LockedError, OvertakenError, TableLockedError
+from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
-from queries.read.question import NOW
+from queries.read.question import NOW, Question, answered, value_of
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import Member, commands_of
@@ -111,17 +112,17 @@ class TableRun:
     place = audit_log.TABLE
     file = None
 
-    def __init__(self, database: Database, begun: AuditLogEntry, members: msgspec.Raw, process: str) -> None:
+    def __init__(self, table: audit_log.Table, begun: AuditLogEntry, members: msgspec.Raw, process: str) -> None:
         self.id, self.begun, self.members, self.process = begun.id, begun, members, process
         self.irregular = self.ended = False
-        self._database = database
+        self._table = table
 
     async def guard(self, transaction: Transaction) -> None:
         """Take the lock of the run for this transaction, which other changes of it share.
 
         Raises OvertakenError if another process continues it.
         """
-        await share(transaction, self._database, self.id)
+        await share(transaction, self._table.database, self.id)
         await self._check(transaction)
 
     def named(self, **more: Any) -> dict[str, Any]:
@@ -136,12 +137,12 @@ class TableRun:
 
         Raises DatabaseError.
         """
-        async with locked(self._database, self.id) as transaction:
+        async with _writing(self._table, self.id) as (transaction, trust):
             last = await _last(transaction, self.id)
             if last["ended"]:
                 return False
             if last["process"] != self.process:
-                await audit_log.append(transaction, naming(entry, self.named(event=RESUME)))
+                await self._table.write(transaction, naming(entry, self.named(event=RESUME)), trust)
                 await transaction.control("COMMIT")
         return True
 
@@ -151,7 +152,7 @@ class TableRun:
         Waits until no transaction of it is running. ``guarded`` False: only look, without continuing it. Raises
         DatabaseError, OvertakenError.
         """
-        async with locked(self._database, self.id) as transaction:
+        async with locked(self._table.database, self.id) as transaction:
             if guarded:
                 await self._check(transaction)
             return await self._entries(transaction)
@@ -161,7 +162,7 @@ class TableRun:
 
         A transaction that waits to have the lock alone stops the changes of the run. Raises DatabaseError.
         """
-        async with self._database.reading(WRITE_SECONDS) as transaction:
+        async with self._table.database.reading(WRITE_SECONDS) as transaction:
             return await self._entries(transaction)
 
     async def _entries(self, transaction: Reads) -> list[AuditLogEntry]:
@@ -172,9 +173,9 @@ class TableRun:
 
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
         """Write the entry of an event. Raises DatabaseError, OvertakenError."""
-        async with locked(self._database, self.id, SHARED) as transaction:
+        async with _writing(self._table, self.id, SHARED) as (transaction, trust):
             await self._check(transaction)
-            await audit_log.append(transaction, naming(entry, self.named(**event)))
+            await self._table.write(transaction, naming(entry, self.named(**event)), trust)
             await transaction.control("COMMIT")
 
     def close(self) -> None:
@@ -205,7 +206,7 @@ def tampered(run: str, file: Path | None = None) -> DatabaseError:
 
 
 async def begin(
-    database: Database, process: str, entry: AuditLogEntry, event: Mapping[str, Any], members: Sequence[Member]
+    table: audit_log.Table, process: str, entry: AuditLogEntry, event: Mapping[str, Any], members: Sequence[Member]
 ) -> TableRun:
     """Write the first entry of a run, and return the run.
 
@@ -213,7 +214,7 @@ async def begin(
     """
     nodes = listed_members(members)
     entry = naming(entry, {**beginning(event, nodes), "process": process})
-    async with locked(database, f"of {entry.schema}") as transaction:
+    async with _writing(table, f"of {entry.schema}") as (transaction, trust):
         for other in (
             await _listed(transaction, entry.schema, OPEN_RUNS, event["kind"], open_only=True)
             if event["groups"]
@@ -221,15 +222,16 @@ async def begin(
         ):
             groups = other.begun.event.get("groups")  # foreign input
             if isinstance(groups, list) and any(group in groups for group in event["groups"]):
+                commands = commands_of(table.database.command, event["kind"], other.begun.id)
                 raise LockedError(
                     f"{other.begun.who} is reviving these dead letters: redrive {other.begun.id},"
                     f" {other.begun.reason!r}.",
-                    f"Nothing was changed. {commands_of(database.command, event['kind'], other.begun.id).sentence}",
+                    f"Nothing was changed. {commands.sentence}",
                 )
-        run = await audit_log.append(transaction, entry, nodes)
+        run = await table.write(transaction, entry, trust, nodes)
         at = await NOW.answer(transaction)
         await transaction.control("COMMIT")
-    return TableRun(database, msgspec.structs.replace(entry, id=run, at=at), nodes, process)
+    return TableRun(table, msgspec.structs.replace(entry, id=run, at=at), nodes, process)
 
 
 def beginning(event: Mapping[str, Any], members: bytes) -> dict[str, Any]:
@@ -247,18 +249,18 @@ def listed_members(members: Sequence[Member]) -> msgspec.Raw:
     return msgspec.Raw(msgspec.json.encode({"members": members}))
 
 
-async def load(database: Database, process: str, run: str) -> TableRun | None:
+async def load(table: audit_log.Table, process: str, run: str) -> TableRun | None:
     """Return a run, or None. Raises DatabaseError."""
     if not audit_log.is_table_id(run):
         return None
-    async with database.reading() as transaction:
+    async with table.database.reading() as transaction:
         rows = await transaction.rows(statement("run_begin"), {"id": run})
     if not rows:
         return None
     begun, members = audit_log.entry_of(rows[0]), msgspec.Raw((rows[0]["members"] or "").encode())
     if not rows[0]["intact"] or not has_members(begun.event, members):
         raise DatabaseError(f"The list of nodes of the run {run} was removed or changed.", "Nothing was changed.")
-    return TableRun(database, begun, members, process)
+    return TableRun(table, begun, members, process)
 
 
 async def newest(database: Database, most: int, kind: str | None = None, *, open_only: bool = False) -> list[ListedRun]:
@@ -314,16 +316,25 @@ async def locked(database: Database, name: str, how: str = ALONE) -> AsyncIterat
         yield transaction
 
 
-async def _lock(transaction: Transaction, name: str, how: str, seconds: float) -> None:
-    """Wait for a lock. Raises DatabaseError, OvertakenError.
+@asynccontextmanager
+async def _writing(table: audit_log.Table, name: str, how: str = ALONE) -> AsyncIterator[tuple[Transaction, Trust]]:
+    """Open a transaction that holds a lock, with the trust for its entry."""
+    database = table.database
+    async with database.writing(waits=LOCK_SECONDS) as transaction:
+        (trust,) = await _lock(transaction, name, how, LOCK_SECONDS * database.patience, table.trust())
+        yield transaction, trust
+
+
+async def _lock(transaction: Transaction, name: str, how: str, seconds: float, *questions: Question[Any]) -> list[Any]:
+    """Wait for a lock, and ask once it is held. Raises DatabaseError, OvertakenError.
 
     The time of the transaction begins when it has the lock.
     """
     values = {"query": name, "args": {"timeout": round(seconds * 1000)}}
-    try:
-        await transaction.batch([Query(statement(how), values, seconds=seconds + 1)])
-    except TableLockedError:  # by the BEGIN
-        raise
-    except LockedError as error:
-        raise OvertakenError(f"Another console is working on the run {name}.", "Nothing was changed.") from error
+    lock = Question([Query(statement(how), values, seconds=seconds + 1)], lambda _: None)
+    locked, *answers = await answered(transaction, [lock, *questions])
+    if isinstance(locked, LockedError):
+        raise OvertakenError(f"Another console is working on the run {name}.", "Nothing was changed.") from locked
+    value_of(locked)
     transaction.limit_time()
+    return [value_of(answer) for answer in answers]

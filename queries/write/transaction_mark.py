@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
+from queries.read.question import Question
 from queries.records.action import Durability
 from queries.records.record import Record
 
@@ -40,6 +42,10 @@ class TransactionMark(Record):
         return Durability.ASYNCHRONOUS if self.standbys else Durability.LOCAL
 
 
+MARK = Question([Query(statement("xact_id"))], lambda answers: TransactionMark(**answers[0][0]))
+"""The mark of a running transaction."""
+
+
 async def read_mark(transaction: Transaction) -> TransactionMark:
     """Return the mark of a running transaction. Raises DatabaseError."""
-    return TransactionMark(**dict((await transaction.rows(statement("xact_id"), {}))[0]))
+    return await MARK.answer(transaction)

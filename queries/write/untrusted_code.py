@@ -11,50 +11,65 @@ import msgspec
 from queries.contract.detect import trust_query, unsafe
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
+from queries.db.query import Rows
 from queries.read.question import Question
 from queries.read.reader import Reader
+from queries.records.record import Record
 from queries.write.audit_choice import AuditLog
 
 TRUST_KEPT_SECONDS = 0.5
 
 
+class Verdict(Record):
+    """Answer to the check of an action.
+
+    ``why``: it could run code of an untrusted role, or "". ``path``: schemas in which triggers of its tables may find
+    names. ``trust``: for the entry of the change.
+    """
+
+    why: str
+    path: tuple[str, ...] = ()
+    trust: Trust = Trust()
+
+
 class UntrustedCode:
-    """Check of actions, of which the last answer without a reason is kept."""
+    """Check of actions, of which the last verdict without a reason is kept."""
 
     def __init__(self, audit_log: AuditLog, trusted: Sequence[str]) -> None:
         self._audit_log, self._trusted = audit_log, trusted
-        # Monotonic time of the last answer without a reason, and its schemas.
-        self._kept: dict[tuple[Reader, str, tuple[str, ...]], tuple[float, tuple[str, ...]]] = {}
+        # Monotonic time of the last verdict without a reason.
+        self._kept: dict[tuple[Reader, str, tuple[str, ...]], tuple[float, Verdict]] = {}
 
-    def check(self, reader: Reader, action: Action, *, again: bool = False) -> Question[tuple[str, tuple[str, ...]]]:
-        """Ask why an action could run code of an untrusted role now; "" if it could not.
-
-        Ask also for the schemas in which triggers of these tables may find names.
+    def check(self, reader: Reader, action: Action, *, commits: bool, again: bool = False) -> Question[Verdict]:
+        """Ask if an action could run code of an untrusted role now.
 
         The transaction has locked the tables of the action, so no trigger is created on them between this answer and
-        the change. ``again``: an earlier part of the same run asked; its answer counts for TRUST_KEPT_SECONDS if only
-        trusted roles can create triggers on these tables and those of the audit log.
+        the change. ``commits``: the audit log is locked too, for the entry. ``again``: an earlier part of the same run
+        asked; its answer counts for TRUST_KEPT_SECONDS if only trusted roles can create triggers on these tables and
+        those of the audit log.
         """
         if no_entries := self._audit_log.no_entries:
-            return Question([], lambda _: (no_entries, ()))
+            return Question([], lambda _: Verdict(why=no_entries))
         asked_for = (reader, action.name, action.privileges)
-        at, path = self._kept.get(asked_for, (-math.inf, ()))
+        at, kept = self._kept.get(asked_for, (-math.inf, Verdict(why="")))
         if again and at > time.monotonic() - TRUST_KEPT_SECONDS:
-            return Question([], lambda _: ("", path))
-        query = trust_query([reader.engine], self._trusted)
-        return Question([query], lambda answers: self._checked(reader, action, Trust(answers[0])))
+            return Question([], lambda _: kept)
 
-    def _checked(self, reader: Reader, action: Action, trust: Trust) -> tuple[str, tuple[str, ...]]:
-        asked_for = (reader, action.name, action.privileges)
+        def checked(answers: Sequence[Rows]) -> Verdict:
+            verdict, keeps = self._verdict(reader, action, Trust(answers[-1]))
+            self._kept = {asked_for: (time.monotonic(), verdict)} if keeps else {}
+            return verdict
+
+        lock = self._audit_log.destination.lock if commits else ()
+        return Question([*lock, trust_query([reader.engine], self._trusted)], checked)
+
+    def _verdict(self, reader: Reader, action: Action, trust: Trust) -> tuple[Verdict, bool]:
+        """Return the verdict, and True if it may be kept."""
         if why := self._audit_log.doubt(trust):
-            return why, ()
-        detected = msgspec.structs.replace(
-            reader.detected, unsafe=unsafe(reader.engine, reader.detected.schema, reader.detected.relations, trust)
-        )
-        why = detected.why_unsafe(action.privileges)
+            return Verdict(why=why), False
+        schema = reader.detected.schema
+        refused = unsafe(reader.engine, schema, reader.detected.relations, trust)
+        why = msgspec.structs.replace(reader.detected, unsafe=refused).why_unsafe(action.privileges)
         tables = [privilege.partition(" ")[2] for privilege in action.privileges]
-        makers = trust.trigger_makers(reader.detected.schema, tables) or self._audit_log.trigger_makers(trust)
-        kept = not why and not makers
-        path = trust.trigger_path(reader.detected.schema)
-        self._kept = {asked_for: (time.monotonic(), path)} if kept else {}
-        return why, path
+        makers = trust.trigger_makers(schema, tables) or self._audit_log.trigger_makers(trust)
+        return Verdict(why=why, path=trust.trigger_path(schema), trust=trust), not (why or makers)

@@ -11,13 +11,14 @@ import pytest
 from queries.db import pipeline as module
 from queries.db.database import Database
 from queries.db.errors import ConflictError, DatabaseError, LostError, OutdatedError, SlowError
-from queries.db.pipeline import Execute, Fetch, Pipeline, RepeatError
+from queries.db.pipeline import Execute, Fetch, Parse, Pipeline, RepeatError
 from queries.db.query import Query
 from queries.files.statement import Statement
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer, both_versions
 
 SILENT_SECONDS = 30.0  # seconds without an answer; a busy machine takes its time
+LOCKS = "SELECT mode FROM pg_locks WHERE relation = to_regclass('public.t') AND pid = pg_backend_pid()"
 NAMES = "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'unstick%'"
 
 
@@ -39,6 +40,29 @@ async def db(eternaltwin: str) -> AsyncIterator[Database]:
     db = Database(eternaltwin)
     yield db
     await db.close()
+
+
+@both_versions
+@pytest.mark.parametrize("known", [False, True], ids=["new", "known"])
+async def test_a_statement_that_is_only_parsed_locks_its_tables_and_runs_nothing(
+    server: PostgresServer, eternaltwin: str, pipeline: Pipeline, known: bool
+) -> None:
+    role = server.unique("reader")
+    server.sql(f"CREATE TABLE t (n int8); CREATE ROLE {role}", eternaltwin)
+    append = "INSERT INTO public.t (n) VALUES ($1::int8)"
+    if known:
+        for number in range(2):
+            await pipeline.run([Fetch(append, (number,))], SILENT_SECONDS, reads=False)
+    steps = [Execute(f"BEGIN; SET LOCAL ROLE {role}"), Parse(append), Fetch(LOCKS), Execute("ROLLBACK"), Fetch(LOCKS)]
+    *_, parsed, locks, _, locks_after = await pipeline.run(steps, SILENT_SECONDS, reads=False)
+    assert parsed == []
+    assert [row["mode"] for row in locks] == ["RowExclusiveLock"]
+    assert locks_after == []
+    error = (await pipeline.run([Parse("INSERT INTO missing VALUES (1)")], SILENT_SECONDS, reads=False))[-1]
+    assert isinstance(error, asyncpg.UndefinedTableError)
+    await pipeline.run([Fetch(append, (7,))], SILENT_SECONDS, reads=False)
+    (rows,) = await pipeline.run([Fetch("SELECT n FROM public.t")], SILENT_SECONDS, reads=False)
+    assert [row["n"] for row in rows] == ([0, 1, 7] if known else [7])
 
 
 @both_versions

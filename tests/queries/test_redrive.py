@@ -331,5 +331,7 @@ def test_every_engine_has_an_action_or_says_why_not() -> None:
 
 
 async def test_there_is_no_redrive_of_that_name(jobs: Workspace) -> None:
-    assert await run_log.load(jobs.database, "p", "99") is None
-    assert await run_log.load(jobs.database, "p", "x") is None
+    table = jobs.audit_log.run_table
+    assert table is not None
+    assert await run_log.load(table, "p", "99") is None
+    assert await run_log.load(table, "p", "x") is None

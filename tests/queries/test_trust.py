@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import asyncpg
 import pytest
 
-from queries.actions import perform
+from queries.actions import perform, signals
 from queries.actions.undo import plan_entry
+from queries.db.errors import DatabaseError
 from queries.records.action import Outcome, Result
-from queries.runs import launch
-from queries.write import audit_log
+from queries.runs import launch, run
+from queries.runs.runner import Decisions
+from queries.workspace import Workspace
+from queries.write import audit_log, run_log
 from queries.write.grants import grants
 from tests.command import unstick
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -270,3 +275,174 @@ async def test_a_trigger_on_the_audit_log_is_noticed_while_the_console_is_open(
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
     assert role in why(outcomes, eternaltwin_db.id(task))
     await workspace.close()
+
+
+Way = Callable[[Workspace, Sequence[str]], Awaitable[Callable[[], Awaitable[Any]]]]
+
+
+async def _begin(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
+    dry_run = await dry_run_of(workspace, "cancel", ids)
+    return lambda: launch.start(workspace, dry_run, OPERATOR, Decisions())
+
+
+async def _change(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
+    dry_run = await dry_run_of(workspace, "cancel", ids[:1])
+    return lambda: launch.commit(workspace, dry_run, OPERATOR)
+
+
+async def _undo(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
+    done = await do(workspace, "cancel", ids[:1])
+    dry_run = await perform.dry_run(workspace, await plan_entry(workspace, done.entries[0]), "wrong", {})
+    return lambda: launch.commit(workspace, dry_run, OPERATOR)
+
+
+async def _part(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
+    _, runner = await launch.start(workspace, await dry_run_of(workspace, "cancel", ids), OPERATOR, Decisions())
+    return runner.run
+
+
+async def _loaded(workspace: Workspace, ids: Sequence[str]) -> run.Run:
+    begun, _ = await launch.start(workspace, await dry_run_of(workspace, "cancel", ids), OPERATOR, Decisions())
+    assert begun is not None
+    return await run.load(workspace, begun.log.id)
+
+
+async def _take_over(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
+    loaded = await _loaded(workspace, ids)
+    return lambda: loaded.log.take_over(run.event_entry(workspace, loaded.plan))
+
+
+async def _event(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
+    loaded = await _loaded(workspace, ids)
+    await loaded.log.take_over(run.event_entry(workspace, loaded.plan))
+    return lambda: loaded.log.record(run.event_entry(workspace, loaded.plan), {"event": run_log.SKIPPED})
+
+
+async def _stop(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
+    loaded = await _loaded(workspace, ids)
+    return lambda: launch.stop(workspace, loaded)
+
+
+async def _session(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
+    idle = await asyncpg.connect(workspace.database.text, server_settings={"application_name": "idle"})
+    session = f"server/backend:{idle.get_server_pid()}"
+    dry_run = await signals.dry_run(workspace, signals.plan("end_session", [session]), "it hangs")
+
+    async def end() -> Any:
+        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        assert await idle.fetchval("SELECT 1") == 1, "no signal was sent"
+        await idle.close()
+        return outcomes
+
+    return end
+
+
+WAYS = {
+    "begin": _begin,
+    "change": _change,
+    "undo": _undo,
+    "part": _part,
+    "take_over": _take_over,
+    "event": _event,
+    "stop": _stop,
+    "session": _session,
+}
+TABLES = {"begin": ["audit_log", "audit_images"], "change": ["audit_log", "audit_images"]}
+
+
+async def refusals(doing: Awaitable[Any]) -> str:
+    """Return why something was refused."""
+    try:
+        done = await doing
+    except DatabaseError as error:
+        return str(error)
+    results = done.results if hasattr(done, "results") else ()
+    assert {result.outcome for result in results} <= {Outcome.REFUSED}
+    return " ".join(result.why for result in results)
+
+
+@pytest.fixture
+async def audited(
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    server: PostgresServer,
+    role: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Any:
+    """Workspace of an operator with the privileges of `unstick grants`, and six tasks.
+
+    A stranger may create triggers on the audit log.
+    """
+    monkeypatch.setattr("queries.actions.parts.PART_NODES", 2)
+    operator = server.unique("operator")
+    server.sql(f"CREATE ROLE {operator} LOGIN PASSWORD 'x'")
+    server.sql(audit_log.ddl(), eternaltwin)
+    workspace = await opened(eternaltwin, tmp_path)
+    printed = await grants(workspace.database, reader(workspace), [], [operator])
+    await workspace.close()
+    server.sql("; ".join([*printed, audit_log.grants(operator)]), eternaltwin)
+    await eternaltwin_db.sql(
+        f"{NOTING} ALTER FUNCTION theirs() OWNER TO {role}; GRANT USAGE ON SCHEMA unstick TO {role};"
+        f"GRANT TRIGGER ON unstick.audit_log, unstick.audit_images TO {role}"
+    )
+    ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(6)]
+    workspace = await opened(server.dsn(urlsplit(eternaltwin).path.strip("/"), user=operator, password="x"), tmp_path)
+    assert workspace.audit_log.place == audit_log.TABLE
+    yield workspace, ids
+    await workspace.close()
+
+
+CASES = [
+    (way, table, each) for way in WAYS for table in TABLES.get(way, ["audit_log"]) for each in ("ROW", "STATEMENT")
+]
+
+
+@pytest.mark.parametrize(("way", "table", "each"), CASES)
+async def test_no_entry_runs_a_trigger_that_a_stranger_made_after_the_detection(
+    audited: tuple[Workspace, list[str]],
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    server: PostgresServer,
+    role: str,
+    way: str,
+    table: str,
+    each: str,
+) -> None:
+    workspace, ids = audited
+    act = await WAYS[way](workspace, ids)
+    trigger = f"CREATE TRIGGER t BEFORE INSERT ON unstick.{table} FOR EACH {each} EXECUTE FUNCTION theirs()"
+    server.sql(trigger, server.dsn(urlsplit(eternaltwin).path.strip("/"), user=role, password="x"))
+    before = await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log")
+    why = await refusals(act())
+    assert await eternaltwin_db.value("SELECT count(*) FROM noted") == 0
+    assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == before
+    assert f"runs the function theirs of {role}, who is not trusted" in why
+
+
+@pytest.mark.parametrize("way", ["begin", "change", "event", "session"])
+async def test_no_entry_runs_a_trigger_whose_creation_is_not_committed_yet(
+    audited: tuple[Workspace, list[str]],
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    role: str,
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+) -> None:
+    """An operator may not run LOCK TABLE on the audit log."""
+    for limit in ("WRITE_LOCK_SECONDS", "WRITE_SECONDS", "IDLE_SECONDS"):
+        monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
+    workspace, ids = audited
+    act = await WAYS[way](workspace, ids)
+    stranger = await asyncpg.connect(eternaltwin)
+    async with stranger.transaction():
+        await stranger.execute(
+            "CREATE TRIGGER t BEFORE INSERT ON unstick.audit_log FOR EACH STATEMENT EXECUTE FUNCTION theirs()"
+        )
+        acting = asyncio.create_task(refusals(act()))
+        while not await eternaltwin_db.waiting():
+            await asyncio.sleep(0.01)
+    why = await acting
+    await stranger.close()
+    assert await eternaltwin_db.value("SELECT count(*) FROM noted") == 0
+    assert role in why

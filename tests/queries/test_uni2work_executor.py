@@ -15,14 +15,11 @@ import pytest
 from console.demo.run import Demo
 from queries.actions import perform
 from queries.actions.plan import plan_versions
-from queries.db.transaction import Transaction
 from queries.records.action import Outcome
-from queries.records.audit import AuditLogEntry
 from queries.records.node import Node
 from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
-from queries.write.images import Images
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
@@ -192,15 +189,15 @@ async def test_skip_aborts_an_equal_job_taken_during_its_commit_once(
     workspace = await opened(uni2work_db.dsn, tmp_path)
     instance, job = Instance(connection, LIVE), await uni2work_db.job(ATOMIC, cron=True)
     dry_run = await dry_run_of(workspace, "skip", [uni2work_db.id(job)], {}, LABEL)
-    written, go, append = asyncio.Event(), asyncio.Event(), audit_log.append
+    written, go, write = asyncio.Event(), asyncio.Event(), audit_log.Table.write
 
-    async def slowly(transaction: Transaction, entry: AuditLogEntry, images: Images | None) -> str:
-        added = await append(transaction, entry, images)
+    async def slowly(self: audit_log.Table, *given: Any) -> str:
+        added = await write(self, *given)
         written.set()
         await go.wait()
         return added
 
-    monkeypatch.setattr(audit_log, "append", slowly)
+    monkeypatch.setattr(audit_log.Table, "write", slowly)
     skipping = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
     await written.wait()
     assert await instance.queue(ATOMIC, cron=True) is None, "the skipped row is visible until the commit"
