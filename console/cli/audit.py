@@ -29,7 +29,7 @@ from queries.workspace import Workspace
 from queries.write import audit_chain
 from queries.write.audit_chain import Verification
 from queries.write.audit_log import TABLE, Criteria
-from queries.write.receipts import LOST, Receipt
+from queries.write.failover import Receipt
 
 ENTRIES_SHOWN = 50
 _NO_HEAD = "--heads: the file has no head. A head is id:hash, as --verify prints it."
@@ -158,7 +158,7 @@ async def _list(
 ) -> None:
     entries, cursor = await workspace.audit_log.page(after, limit, about, criteria)
     place, closed = workspace.audit_log.place, workspace.audit_log.unreadable
-    receipts = await workspace.audit_log.receipts.settle(workspace.database)
+    receipts = await workspace.audit_log.journal.receipts()
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
     _show(target, answer, node_id)
     say(*map(_receipt, receipts))
@@ -174,7 +174,7 @@ def _receipt(receipt: Receipt) -> str:
     """Return what is known of a commit that a failover has lost, or may lose."""
     entry = receipt.entry
     what = f"{entry.action} of {where(entry)} at {formatting.instant(entry.at)} (transaction {receipt.mark.xid})"
-    if receipt.fate == LOST:
+    if receipt.fate == Outcome.LOST:
         return f"Lost in a failover: {what} was committed, but this server does not have it. The change is gone."
     standbys = receipt.mark.synchronous or formatting.NONE
     if receipt.durability is Durability.UNCONFIRMED:

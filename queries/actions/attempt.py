@@ -139,23 +139,21 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
         answer = await commit_status.wait_for_status(workspace.database, mark, proof, gone=gone)
         status = answer.status
         caveat = UNANSWERED.format(standbys=mark.synchronous) if answer.synchronous else ""
-    if status != commit_status.ABORTED:
-        run = "" if request.run is None else request.run.id
-        done = Committed(
-            mark=mark,
-            proof=proof,
-            entry=entry,
-            sent=sent,
-            answered=time.monotonic(),
-            run=run,
-            settled=status == commit_status.COMMITTED,
-        )
-        if done.settled or not run:  # a run reads its own entries again
-            workspace.audit_log.journal.add(done)
-    if status == commit_status.COMMITTED:
-        durability = Durability.UNCONFIRMED if caveat else mark.durability
-        attempt.commit = Commit(xid=mark.xid, entry=entry_id, durability=durability, caveat=caveat)
-        workspace.audit_log.keep_receipt(mark, entry, durability)
+    run = "" if request.run is None else request.run.id
+    done = Committed(
+        mark=mark,
+        proof=proof,
+        entry=entry,
+        durability=Durability.UNCONFIRMED if caveat else mark.durability,
+        sent=sent,
+        answered=time.monotonic(),
+        run=run,
+        settled=status == commit_status.COMMITTED,
+    )
+    if done.settled:
+        attempt.commit = Commit(xid=mark.xid, entry=entry_id, durability=done.durability, caveat=caveat)
+    if done.settled or (status == commit_status.UNKNOWN and not run):  # a run reads its own entries again
+        workspace.audit_log.journal.add(done)
     _settle(workspace, attempt, mark, entry, status)
 
 

@@ -5,24 +5,18 @@ Also the reasons against the table, and the entries as the console shows them.
 
 from __future__ import annotations
 
-import time
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
-
-import msgspec
 
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError, MissingError, UnknownIdError, attempted
 from queries.read.reader import Reader
-from queries.records.action import Durability
 from queries.records.audit import AuditLogEntry, Origin
 from queries.write import audit_log
 from queries.write.audit_chain import Verification
 from queries.write.audit_log import ALL, Criteria, Subject
 from queries.write.failover import Journal
-from queries.write.receipts import Receipt, Receipts
-from queries.write.transaction_mark import TransactionMark
 
 NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
 NO_TABLE = "the database has no table for images: `unstick init` creates it"
@@ -74,7 +68,6 @@ class AuditLog:
         self.no_runs = NO_RUNS
         self.keeps_values = images
         self.journal = Journal(database, self.file)
-        self.receipts = Receipts(self.file.path.parent)
         self._database, self._server, self._reader = database, server, reader
         self._context, self._trusted, self._local_log = context, tuple(trusted), local_log
 
@@ -182,21 +175,6 @@ class AuditLog:
         if self.unreadable:
             raise DatabaseError(self.unreadable)
         return await self.source.verify(heads)
-
-    def keep_receipt(self, mark: TransactionMark, entry: AuditLogEntry, durability: Durability) -> None:
-        """Keep a receipt of a commit if a failover may lose it."""
-        if durability.losable:
-            server = self._server()
-            receipt = Receipt(
-                mark=mark,
-                entry=msgspec.structs.replace(entry, changes=()),
-                database=server.database,
-                system_identifier=server.system_identifier,
-                table=self.in_table,
-                durability=durability,
-                at=time.time(),
-            )
-            self.receipts.add(receipt)
 
     def _origin(self) -> Origin:
         server = self._server()

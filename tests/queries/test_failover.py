@@ -75,10 +75,10 @@ async def test_the_order_of_commits_tells_what_the_server_cannot(
     order = {  # by xid: when COMMIT was sent and answered, and what the server says
         "1": (1, 2, "not asked"),
         "2": (3, 4, COMMITTED),
-        "3": (5, 6, ""),
+        "3": (5, 6, commit_status.UNKNOWN),
         "4": (7, 9, ABORTED),
-        "5": (8, 12, ""),
-        "6": (10, 11, ""),
+        "5": (8, 12, commit_status.UNKNOWN),
+        "6": (10, 11, commit_status.UNKNOWN),
     }
 
     async def answer(_: Database, mark: TransactionMark, *more: object, **sure: bool) -> str:
@@ -100,7 +100,9 @@ async def test_the_order_of_commits_tells_what_the_server_cannot(
         )
         mark = TransactionMark(xid=xid, life="before", history="before", at=0.0)
         proof = EntryProof(entry=entry)
-        journal.add(Committed(mark=mark, proof=proof, entry=entry, sent=sent, answered=answered, run="", settled=True))
+        durability = mark.durability
+        done = Committed(mark=mark, proof=proof, entry=entry, durability=durability, sent=sent, answered=answered)
+        journal.add(done)
     await journal.check()
     assert outcomes_of(journal.corrected) == {"3": UNKNOWN, "4": LOST, "5": UNKNOWN, "6": LOST}
 
