@@ -111,9 +111,8 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
     """
     request = attempt.request
     detected = request.reader.detected
-    tables = detected.changed(request.action.privileges)
     over, waits = request.over, 0.0 if request.run is None else run_log.GUARD_SECONDS
-    async with workspace.database.writing(detected.action_schema, over, seconds, tables, waits=waits) as transaction:
+    async with workspace.database.writing(detected.action_schema, over, seconds, waits=waits) as transaction:
         trust = await _change(workspace, transaction, attempt)
         if trust is None:
             return

@@ -14,6 +14,7 @@ from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
+from queries.files.statement import with_parts
 from queries.records.record import Record
 from queries.text.json_text import decoded
 from queries.text.psql_text import quoted_name
@@ -104,11 +105,14 @@ class DetectedEngine(Record):
             lacks += self.lacking.get(privilege, ()) if held else (privilege,)
         return tuple(dict.fromkeys(lacks))
 
-    def changed(self, privileges: Iterable[str]) -> list[tuple[str, str]]:
-        """Return the tables that an action changes and this role may lock."""
+    def locks(self, privileges: Iterable[str]) -> list[Query]:
+        """Return the queries that lock the tables of an action as a change does.
+
+        No other session can then create triggers, rules or indexes on them until the transaction ends.
+        """
         changed = _named(privileges, *CHANGES)
         tables = [self.relations[name] for name in sorted(changed & self.relations.keys())]
-        return [(r.schema, r.relation) for r in tables if r.lockable and r.kind in ("r", "p")]
+        return [_lock(table) for table in tables if table.kind in ("r", "p")]
 
     def why_unsafe(self, privileges: Iterable[str]) -> str:
         """Return why using these privileges could run code of an untrusted role, or ""."""
@@ -174,6 +178,13 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
         Query(statement("types"), {"query": sorted(types | called), "args": args}),
         trust_query(engines, trusted),
     ]
+
+
+def _lock(table: Relation) -> Query:
+    lock = statement("lock_table" if table.lockable else "lock_parsed")
+    name = f"{quoted_name(table.schema)}.{quoted_name(table.relation)}"
+    text = with_parts(lock.text, {"table": name})
+    return Query(msgspec.structs.replace(lock, text=text), parsed=not table.lockable)
 
 
 def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> Query:

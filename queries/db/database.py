@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from typing import Any
 
 import asyncpg
@@ -18,7 +18,7 @@ import asyncpg
 from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.driver_errors import driver_errors
-from queries.db.errors import DatabaseError, LockedError, ReadOnlyError, RefusedError, TableLockedError
+from queries.db.errors import DatabaseError, ReadOnlyError, RefusedError
 from queries.db.group import GROUP, ReadGroup, SharedReads
 from queries.db.pipeline import Execute, Pipeline
 from queries.db.query import Query, Rows
@@ -26,10 +26,8 @@ from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
 from queries.db.transaction import GRACE_SECONDS, Reads, Transaction
 from queries.db.transaction_settings import StatementSettings
-from queries.files.statement import with_parts
 from queries.records.record import Record
 from queries.text import shell
-from queries.text.psql_text import quoted_name
 
 OLDEST_MAJOR = 14  # version of PostgreSQL
 BEGIN_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ, READ ONLY"
@@ -222,7 +220,6 @@ class Database:
         schema: str = "",
         over: str = "write",
         seconds: float | None = None,
-        tables: Sequence[TableName] = (),
         *,
         waits: float = 0.0,
     ) -> AsyncIterator[Transaction]:
@@ -232,9 +229,7 @@ class Database:
         caller must have checked that only trusted roles can create objects in that schema.
         ``over`` is the connection: "read" allows a second writing transaction at the same time. ``seconds``: no
         statement runs after them. If this process hangs, the server ends the transaction one second later.
-        ``tables`` are locked as a change locks them, with BEGIN. The first statement raises TableLockedError if another
-        session locks one. ``waits``: seconds that it may last longer, because it waits for a lock before it has another
-        one.
+        ``waits``: seconds that it may last longer, because it waits for a lock before it has another one.
         """
         most, waits = WRITE_SECONDS * self.patience, waits * self.patience
         seconds = max(round(min(seconds or most, most), 1), 0.1)
@@ -246,7 +241,7 @@ class Database:
             timeouts["transaction_timeout"] = seconds + waits + 1.0
         settings = StatementSettings(seconds=seconds, schemas=(schema,) if schema else ())
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, timeouts)
-        begin = "; ".join(filter(None, (begin, statement("fire_triggers").text, lock_tables(tables))))
+        begin = f"{begin}; {statement('fire_triggers').text}"
         async with self._locks[over]:
             transaction = self._transaction(over, begin, settings, reads=False)
             transaction.limit_time(seconds + waits)
@@ -392,9 +387,7 @@ async def execute(text: str, script: str) -> None:
 
 
 def _not_begun(error: DatabaseError) -> DatabaseError:
-    """Return the error of a BEGIN, which may lock tables."""
-    if isinstance(error, LockedError):
-        return TableLockedError(str(error), code=error.code)
+    """Return the error of a BEGIN."""
     return ReadOnlyError(STANDBY, code=error.code) if error.code == NO_WRITES else error
 
 
@@ -436,15 +429,6 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
     with driver_errors(connecting=text):
         await asyncpg_compat.accept_any_bytes(connection)
     return connection
-
-
-def lock_tables(tables: Iterable[TableName]) -> str:
-    """Return the command that locks tables as an UPDATE does, or "".
-
-    No other session can then create triggers, rules or indexes on them.
-    """
-    names = ", ".join(f"{quoted_name(schema)}.{quoted_name(name)}" for schema, name in tables)
-    return with_parts(statement("lock_tables").text, {"tables": names}) if names else ""
 
 
 def _begin(mode: str, settings: StatementSettings, timeouts: Mapping[str, float]) -> str:

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries.contract.spec import Action
-from queries.db.database import lock_tables
 from queries.db.errors import DatabaseError, attempting, table_locks
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
@@ -142,9 +141,6 @@ class UndoScript:
         words = tuple(dict.fromkeys((*locks, *needs)))
         self.action = msgspec.structs.replace(self.action, privileges=words)
         detected = self.reader.detected
-        if lock := lock_tables(detected.changed(words)):  # the action's own tables are known only now
-            with table_locks():
-                await transaction.control(lock)
         rows: dict[RowKey, KeptRow] = {}
         for table in images.tables:
             for image in table.rows:
@@ -164,7 +160,9 @@ class UndoScript:
             for t in images.tables
         ]
         values = {"schema": detected.schema, "args": tables}
-        parts = [msgspec.convert(dict(r), Parts) for r in await transaction.rows(statement("undo_columns"), values)]
+        with table_locks():
+            *_, columns = await transaction.batch([*detected.locks(words), Query(statement("undo_columns"), values)])
+        parts = [msgspec.convert(dict(row), Parts) for row in columns]
         await self._texts.learn(transaction, names, again=True)
         plain = {name for name, layout in self._texts.layouts.items() if layout.plain}
         self._parts = {p.name: p for p in _parents_first(parts) if p.match and p.name in plain}

@@ -41,27 +41,26 @@ class UntrustedCode:
         self._kept: dict[tuple[Reader, str, tuple[str, ...]], tuple[float, Verdict]] = {}
 
     def check(self, reader: Reader, action: Action, *, commits: bool, again: bool = False) -> Question[Verdict]:
-        """Ask if an action could run code of an untrusted role now.
+        """Lock the tables of an action, and ask if it could run untrusted code now.
 
-        The transaction has locked the tables of the action, so no trigger is created on them between this answer and
-        the change. ``commits``: the audit log is locked too, for the entry. ``again``: an earlier part of the same run
-        asked; its answer counts for TRUST_KEPT_SECONDS if only trusted roles can create triggers on these tables and
-        those of the audit log.
+        So no trigger is created on them between this answer and the change. ``commits``: the audit log is locked too,
+        for the entry. ``again``: an earlier part of the same run asked; its answer counts for TRUST_KEPT_SECONDS if
+        only trusted roles can create triggers on these tables and those of the audit log.
         """
         if no_entries := self._audit_log.no_entries:
             return Question([], lambda _: Verdict(why=no_entries))
+        locks = [*reader.detected.locks(action.privileges), *(self._audit_log.destination.lock if commits else ())]
         asked_for = (reader, action.name, action.privileges)
         at, kept = self._kept.get(asked_for, (-math.inf, Verdict(why="")))
         if again and at > time.monotonic() - TRUST_KEPT_SECONDS:
-            return Question([], lambda _: kept)
+            return Question(locks, lambda _: kept)
 
         def checked(answers: Sequence[Rows]) -> Verdict:
             verdict, keeps = self._verdict(reader, action, Trust(answers[-1]))
             self._kept = {asked_for: (time.monotonic(), verdict)} if keeps else {}
             return verdict
 
-        lock = self._audit_log.destination.lock if commits else ()
-        return Question([*lock, trust_query([reader.engine], self._trusted)], checked)
+        return Question([*locks, trust_query([reader.engine], self._trusted)], checked)
 
     def _verdict(self, reader: Reader, action: Action, trust: Trust) -> tuple[Verdict, bool]:
         """Return the verdict, and True if it may be kept."""

@@ -102,7 +102,7 @@ async def test_each_common_statement_can_be_run_in_psql(server: PostgresServer, 
     connection = await asyncpg.connect(database, statement_cache_size=0)
     for path in sorted((HOME / "sql").glob("*.sql")):
         templates = ("row_locks.sql", "witness_counts.sql", *(f"undo_{name}.sql" for name in UNDONE))
-        templates += ("images.sql", "images_before.sql", "images_after.sql", "lock_tables.sql")
+        templates += ("images.sql", "images_before.sql", "images_after.sql", "lock_table.sql", "lock_parsed.sql")
         templates += ("time_left.sql",)
         templates += ("images_row.sql", *(f"copies_{name}.sql" for name in COPIED))
         templates += ("row_bounded.sql", "value_bounded.sql", "value_stored.sql")

@@ -155,6 +155,12 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
     await workspace.close()
 
 
+COLUMNS = """
+DO $$ BEGIN
+  EXECUTE (SELECT 'REVOKE INSERT, UPDATE, DELETE ON task FROM {operator}; GRANT INSERT (' || string_agg(attname, ', ')
+                  || '), UPDATE (' || string_agg(attname, ', ') || ') ON task TO {operator}'
+             FROM pg_attribute WHERE attrelid = 'task'::regclass AND attnum > 0 AND NOT attisdropped);
+END $$"""
 NOTING = (
     "CREATE TABLE noted (who name); GRANT INSERT ON noted TO PUBLIC;"
     "CREATE FUNCTION theirs() RETURNS trigger LANGUAGE plpgsql AS"
@@ -163,6 +169,7 @@ NOTING = (
 
 
 @both_versions
+@pytest.mark.parametrize("columns", [False, True], ids=["tables", "columns"])
 @pytest.mark.parametrize("undoes", [False, True], ids=["action", "undo"])
 async def test_a_trigger_whose_creation_is_not_committed_yet_does_not_run(
     eternaltwin_db: EternaltwinDb,
@@ -172,14 +179,28 @@ async def test_a_trigger_whose_creation_is_not_committed_yet_does_not_run(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     undoes: bool,
+    columns: bool,
 ) -> None:
-    """The console asks after it has waited for the table."""
+    """The console asks after it has waited for the table.
+
+    ``columns``: the operator has privileges on columns only, and so may not run LOCK TABLE.
+    """
     for limit in ("WRITE_LOCK_SECONDS", "WRITE_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     node = eternaltwin_db.id(task)
     server.sql(audit_log.ddl(), eternaltwin)
-    workspace = await opened(eternaltwin, tmp_path)
+    dsn = eternaltwin
+    if columns:
+        operator = server.unique("operator")
+        server.sql(f"CREATE ROLE {operator} LOGIN PASSWORD 'x'")
+        workspace = await opened(eternaltwin, tmp_path)
+        printed = await grants(workspace.database, reader(workspace), [], [operator])
+        await workspace.close()
+        server.sql("; ".join([*printed, audit_log.grants(operator), COLUMNS.format(operator=operator)]), eternaltwin)
+        dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=operator, password="x")
+    workspace = await opened(dsn, tmp_path)
+    assert reader(workspace).detected.relations["task"].lockable is not columns
     if undoes:
         done = await do(workspace, "cancel", [node])
         plan = await plan_entry(workspace, done.entries[0])
