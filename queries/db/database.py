@@ -18,7 +18,7 @@ import asyncpg
 from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.driver_errors import driver_errors
-from queries.db.errors import DatabaseError, ReadOnlyError, RefusedError
+from queries.db.errors import STANDBY, DatabaseError, RefusedError
 from queries.db.group import GROUP, ReadGroup, SharedReads
 from queries.db.pipeline import Execute, Pipeline
 from queries.db.query import Query, Rows
@@ -61,7 +61,6 @@ SPELLING = {
     "client_min_messages": "notice",  # the server would not say that a standby did not confirm a commit
     "exit_on_error": "off",  # a lock that is waited for in vain would end the session
 }
-NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
 
 # Sent in one message: behind a pooler in transaction mode another backend may answer the next one.
 ROLLBACK = f"ROLLBACK; {statement('advisory_unlock').text}"
@@ -108,7 +107,6 @@ TableName = tuple[str, str]
 """Schema and name."""
 
 
-STANDBY = "this server is a standby: connect to the primary to change anything"
 FORBIDDEN = (
     "default_transaction_read_only is on, so this server is set to allow no changes. To change it anyway:"
     " --override-read-only, or override_read_only = true in the context"
@@ -302,7 +300,6 @@ class Database:
             reads=reads,
             role=role,
             met=self._note_facts,
-            not_begun=_not_begun,
         )
 
     async def _roll_back(self, purpose: str) -> None:
@@ -384,11 +381,6 @@ async def execute(text: str, script: str) -> None:
             await connection.execute(script)
     finally:
         connection.terminate()
-
-
-def _not_begun(error: DatabaseError) -> DatabaseError:
-    """Return the error of a BEGIN."""
-    return ReadOnlyError(STANDBY, code=error.code) if error.code == NO_WRITES else error
 
 
 def _link(connection: asyncpg.Connection[Any]) -> dict[str, Any]:

@@ -156,6 +156,10 @@ class SequenceError(DatabaseError):
     """The sequence of the audit log's ids was set back."""
 
 
+NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
+STANDBY = "this server is a standby: connect to the primary to change anything"
+
+
 class ReadOnlyError(ConflictError):
     """The server accepts no changes because it is a standby."""
 
@@ -254,6 +258,11 @@ def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseErr
     if code.startswith(("23", "40")) or code == "54000":
         return ConflictError(f"{capital(reason)}.", code=code, constraint=constraint)
     return DatabaseError(f"The server reports: {reason}.", _SHORT.get(code, f"SQLSTATE {code}."), code=code)
+
+
+def begin_error(error: DatabaseError) -> DatabaseError:
+    """Return the error for a failed BEGIN."""
+    return ReadOnlyError(STANDBY, code=error.code) if error.code == NO_WRITES else error
 
 
 def capital(text: str) -> str:

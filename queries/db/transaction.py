@@ -74,9 +74,9 @@ class Transaction(Reads):
     In one that reads, a statement that fails costs only itself: the transaction is rolled back and begun again, with
     another snapshot. A read that timed out waiting for a lock fails with LockedError and the session that holds it.
 
-    ``begin``: the command that begins it, with ``settings``; ``not_begun`` returns the error to raise if that fails.
-    ``connected`` returns the connection, and True if it was idle before; with True it returns a new one. ``met`` takes
-    the facts about the server of a new connection, which are read with the first statements.
+    ``begin``: the command that begins it, with ``settings``. ``connected`` returns the connection, and True if it was
+    idle before; with True it returns a new one. ``met`` takes the facts about the server of a new connection, which are
+    read with the first statements.
     """
 
     def __init__(
@@ -89,7 +89,6 @@ class Transaction(Reads):
         reads: bool,
         role: Callable[[], str],
         met: Callable[[Pipeline, Mapping[str, Any]], None],
-        not_begun: Callable[[DatabaseError], DatabaseError] = lambda error: error,
     ) -> None:
         self._connected = connected
         self._pipeline: Pipeline | None = None
@@ -99,7 +98,6 @@ class Transaction(Reads):
         self._reads = reads
         self._role = role
         self._met = met
-        self._not_begun = not_begun
         self._apart = False
         self._aborted = False
         self._was_idle = False
@@ -260,7 +258,7 @@ class Transaction(Reads):
                 raise
             answers = await self._sent(steps, seconds, take, again=True)
         if begins and isinstance(answers[0], Exception):
-            raise self._not_begun(self._failure(answers[0])) from answers[0]
+            raise errors.begin_error(self._failure(answers[0])) from answers[0]
         self._aborted = False
         return answers
 
