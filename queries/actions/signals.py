@@ -174,9 +174,8 @@ async def _send(
                 changes=dry_run.changes,
             )
             await transaction.control("SAVEPOINT intent")
-            await log.write(
-                transaction, entry, trust
-            )  # fails now if the role may not write it, before a signal is sent
+            # It fails now if the role may not write it, before a signal is sent.
+            await log.write(transaction, entry, trust)
             results = [Result(id=i, outcome=Outcome.UNKNOWN, why=LOST) for i in ids]
             answer = await attempted(transaction.rows(statement(dry_run.action), values))
             results = _results(ids, dry_run.action, answer)
