@@ -93,7 +93,7 @@ class Attempt:
         """Changed nodes that cannot be undone, with the reason."""
         images, why = self.effect.images, self.request.no_images
         if not isinstance(images, Images):  # those of the server are complete
-            return dict.fromkeys(self.nodes.live, why) if why else {}
+            return dict.fromkeys(self.nodes.remaining, why) if why else {}
         return {self.nodes.full(local): each for local, each in images.incomplete.items()}
 
 
@@ -176,7 +176,7 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     transaction.settings.search(detected.action_schema, verdict.path)
     measurement = Measurement(request.reader) if request.measures else None
     attempt.effect = await change(transaction, script, attempt.copies, before, measurement)
-    return verdict.trust if commits and attempt.nodes.live else None
+    return verdict.trust if commits and attempt.nodes.remaining else None
 
 
 async def _write_entry(

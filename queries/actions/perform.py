@@ -184,7 +184,7 @@ def _part(workspace: Workspace, skipped: Iterable[Result], transactions: Sequenc
         for_now=tuple(i for attempt in transactions for i in attempt.nodes.for_now),
         durability=least_certain(commit.durability for commit in commits),
         logged=sum(
-            len(attempt.nodes.live) for attempt in transactions if attempt.commit is not None and attempt.on_server
+            len(attempt.nodes.remaining) for attempt in transactions if attempt.commit is not None and attempt.on_server
         ),
     )
     lost = next((attempt.lost for attempt in transactions if attempt.lost), "")

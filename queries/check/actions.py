@@ -193,9 +193,9 @@ class ActionCheck:
                 await running.places(transaction)
                 now = {
                     node.id: node.phase
-                    for node in await self.reader.nodes.existing(running.nodes.live).answer(transaction)
+                    for node in await self.reader.nodes.existing(running.nodes.remaining).answer(transaction)
                 }
-                if running.nodes.live:
+                if running.nodes.remaining:
                     changed, _ = await running.script.change(transaction)
         same = (
             each for each in sorted(changed) if now.get(each) == self.nodes[each].phase
@@ -320,7 +320,7 @@ class ActionCheck:
         more: dict[str, int] = {}
         async with self._open(tried) as (transaction, running):
             effect = await running.run(transaction)
-            after = await self.reader.nodes.existing(running.nodes.live).answer(transaction)
+            after = await self.reader.nodes.existing(running.nodes.remaining).answer(transaction)
             self._check_status(tried.action, after)
             self._check_left(tried.action, after, (copy.read() for copy in effect.copies))
         copies = gate.copied(effect.copies, self.reader.detected.schema)
@@ -425,7 +425,7 @@ class ActionCheck:
         """Lock nodes, and try to lock them over a second connection."""
         async with self._open(tried) as (transaction, running):
             await running.lock(transaction)
-            taken = dict.fromkeys(running.nodes.live, "")
+            taken = dict.fromkeys(running.nodes.remaining, "")
             dry_run = await self._dry_run(
                 self.other, tried.action, {i: tried.changed[i] for i in taken}, tried.arguments
             )

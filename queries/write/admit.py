@@ -53,7 +53,7 @@ async def admit(transaction: Transaction, request: Request, nodes: Nodes, then: 
     (rows,) = answers[:1] if locked and _same(refusals, now) else await answered(transaction, now)
     for row in value_of(rows):
         node_id = nodes.full(row["id"])
-        if node_id in nodes.live:
+        if node_id in nodes.remaining:
             nodes.skip(node_id, Outcome.REFUSED, row["why"])
             nodes.for_now += [node_id] if request.action.waits and row.get("for_now") else []
     if "witnesses" in request.sections:
@@ -84,15 +84,15 @@ async def lock(transaction: Transaction, request: Request, nodes: Nodes, locks: 
         await asyncio.sleep(PAUSE_SECONDS)
         more, also = await _locks(request, nodes).answer(transaction)
         now, unchanged = now | more, unchanged | also
-    await _skip_absent(transaction, request, nodes, [i for i in nodes.live if i not in now])
+    await _skip_absent(transaction, request, nodes, [i for i in nodes.remaining if i not in now])
     awaited = None if request.seen is None else request.seen.awaited
-    for node_id in [i for i in nodes.live if now[i] != nodes.versions[i]]:
+    for node_id in [i for i in nodes.remaining if now[i] != nodes.versions[i]]:
         if node_id in unchanged or (awaited is not None and node_id not in nodes.guarded):
             # The row is locked, so this version is current until the change.
             nodes.expect({node_id: now[node_id]})
         else:
             nodes.skip(node_id, Outcome.STALE, "it was changed since it was shown")
-    for node_id in [i for i in nodes.live if awaited is not None and nodes.steady.get(i) != awaited.get(i)]:
+    for node_id in [i for i in nodes.remaining if awaited is not None and nodes.steady.get(i) != awaited.get(i)]:
         nodes.skip(node_id, Outcome.STALE, CHANGED_MEANWHILE)
     return len(now) == first
 
@@ -181,13 +181,13 @@ async def _read_owners(transaction: Transaction, request: Request, nodes: Nodes)
     the operator has said in words that the owner is gone.
     """
     shown = (Outcome.REFUSED, Outcome.LOCKED) if request.seen is None else ()
-    ids = sorted((*nodes.live, *(r.id for r in nodes.skipped.values() if r.outcome in shown)))
+    ids = sorted((*nodes.remaining, *(r.id for r in nodes.skipped.values() if r.outcome in shown)))
     if not ids:
         return
     nodes.owners = await _owners(transaction, request, nodes, ids)
     verdicts = {} if request.seen is None else request.seen.verdicts
     takes_from_living = request.action.overrules(request.arguments)
-    for node_id in list(nodes.live):
+    for node_id in list(nodes.remaining):
         owner = nodes.owners.get(node_id)
         if owner is None or owner.verdict is not Verdict.ALIVE:
             continue
@@ -221,5 +221,5 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids:
 def _row_locks(nodes: Nodes) -> dict[str, str]:
     """Return by local id the other transaction that locks the node's rows, or ""."""
     held = {r.id: r.why for r in nodes.skipped.values() if r.outcome is Outcome.LOCKED}
-    own: Iterable[tuple[str, str]] = ((i, "") for i in nodes.live)
+    own: Iterable[tuple[str, str]] = ((i, "") for i in nodes.remaining)
     return {nodes.reader.ids.local(i): why for i, why in (*own, *held.items())}

@@ -92,14 +92,14 @@ async def change(
     nodes.policies = written.policies
 
     def related() -> list[Question[Any]]:
-        return [measurement.related(nodes.live)] if measurement and nodes.live else []
+        return [measurement.related(nodes.remaining)] if measurement and nodes.remaining else []
 
     with table_locks():
         before, *reach = await script.admit(transaction, lambda: [copies.question_before(), *related()])
         digests = await copies.before(transaction, value_of(before))
-        if measurement and nodes.live:
-            await measurement.before(transaction, nodes.live, *reach)
-    if not nodes.live:
+        if measurement and nodes.remaining:
+            await measurement.before(transaction, nodes.remaining, *reach)
+    if not nodes.remaining:
         return Effect(counted=written.counted)
     sent = time.monotonic()
     changed, answers = await script.change(
@@ -113,7 +113,7 @@ async def change(
         ],
     )
     ended = time.monotonic()
-    missed = [i for i in nodes.live if i not in changed]
+    missed = [i for i in nodes.remaining if i not in changed]
     if missed:
         raise GuardMissedError(missed)
     _check_fired(answers[0])
@@ -127,7 +127,7 @@ async def change(
     held = time.monotonic() - began - (measured.seconds if measured else 0.0)
     return msgspec.structs.replace(
         effect,
-        nodes=tuple(nodes.live),
+        nodes=tuple(nodes.remaining),
         row_digests=digests,
         counted=written.counted,
         measured=measured,

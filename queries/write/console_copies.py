@@ -40,7 +40,7 @@ class ConsoleCopies:
         """Return digests of the rows by node."""
         self._before = rows
         digests = self._script.digests(rows)
-        if self._script.nodes.live and self.images is not None:
+        if self._script.nodes.remaining and self.images is not None:
             self._texts = await self.images.completed(transaction, rows.places, rows.texts)
         return digests
 
@@ -56,16 +56,16 @@ class ConsoleCopies:
         Raises MiscountedError, DeniedError, and in a commit UnshownError.
         """
         nodes, seen, detected = self._script.nodes, self._request.seen, self._request.reader.detected
-        copies = tuple(row_copies.differences(set(nodes.live), self._before, after))
+        copies = tuple(row_copies.differences(set(nodes.remaining), self._before, after))
         if seen is not None:
-            gate.compare_rows(copies, seen, nodes.live, self._request.operator.name)
+            gate.compare_rows(copies, seen, nodes.remaining, self._request.operator.name)
         others: tuple[OtherRows, ...] = ()
         if server is not None:
             more = gate.uncopied(server, gate.copied(copies, detected.schema))
             others = await gate.others(transaction, more, server, detected.schema, detected.relations)
             gate.hidden(others, nodes.policies, detected.schema)
             if seen is not None:
-                gate.compare(others, seen, nodes.live)
+                gate.compare(others, seen, nodes.remaining)
         images = await self._images(transaction, copies, after, others)
         return Effect(copies=copies, images=images, others=others)
 
@@ -84,7 +84,7 @@ class ConsoleCopies:
         texts = {place: text for place, text in after.texts.items() if place in self._texts or text.texts}
         now = await reader.completed(transaction, after.places, texts)
         images = reader.collect(copies, self._texts, now, nodes.reader.ids.local)
-        return images.without(map(nodes.reader.ids.local, nodes.live), _uncopied(copies, others))
+        return images.without(map(nodes.reader.ids.local, nodes.remaining), _uncopied(copies, others))
 
 
 def _uncopied(copies: tuple[RowChange, ...], others: tuple[OtherRows, ...]) -> str:

@@ -55,7 +55,7 @@ def with_texts(part: Statement, *lists: str) -> Statement | None:
 class Nodes:
     """The nodes of one transaction, and the parameters of its statements.
 
-    ``live``: those that it still changes. ``skipped``: the results of the others. ``versions``: what the change
+    ``remaining``: those that it still changes. ``skipped``: the results of the others. ``versions``: what the change
     compares. ``guarded``: nodes with a guard token instead of a version.
     """
 
@@ -64,7 +64,7 @@ class Nodes:
         self.reader = request.reader
         self.versions = dict(request.versions)  # a node that the operator waited for gets its current version
         self.guarded = {i for i, version in self.versions.items() if guard_token.is_token(version)}
-        self.live = sorted(self.versions)
+        self.remaining = sorted(self.versions)
         self.skipped: dict[str, Result] = {}
         self.owners: dict[str, Owner] = {}
         self.for_now: list[str] = []  # nodes refused because an executor is running them
@@ -79,12 +79,12 @@ class Nodes:
     def skip(self, node_id: str, outcome: Outcome, why: str, detail: str = "") -> None:
         """Skip a node, with its result."""
         self.skipped[node_id] = Result(id=node_id, outcome=outcome, why=why, detail=detail or msgspec.UNSET)
-        self.live.remove(node_id)
+        self.remaining.remove(node_id)
         self._lists = {}
 
     def skip_all(self, outcome: Outcome, why: str) -> None:
         """Skip all remaining nodes, with the same result."""
-        for node_id in list(self.live):
+        for node_id in list(self.remaining):
             self.skip(node_id, outcome, why)
 
     def expect(self, versions: Mapping[str, str]) -> None:
@@ -95,11 +95,11 @@ class Nodes:
     @contextmanager
     def only(self, ids: Iterable[str]) -> Iterator[None]:
         """Ask statements about these nodes instead of the remaining ones."""
-        live, self.live, self._lists = self.live, list(ids), {}
+        remaining, self.remaining, self._lists = self.remaining, list(ids), {}
         try:
             yield
         finally:
-            self.live, self._lists = live, {}
+            self.remaining, self._lists = remaining, {}
 
     def full(self, local: str) -> str:
         """Return the id of a node with the label of its engine."""
@@ -110,11 +110,11 @@ class Nodes:
 
         ``shape`` names the columns that they must have. ``more``: parameters of this statement alone.
         """
-        if not self.live or not part.needs <= self.reader.detected.met_needs:
+        if not self.remaining or not part.needs <= self.reader.detected.met_needs:
             return Question([], lambda _: [])
         self._lists = self._lists or {
-            "ids": [self.reader.ids.local(i) for i in self.live],
-            "versions": [self.versions[i] for i in self.live],
+            "ids": [self.reader.ids.local(i) for i in self.remaining],
+            "versions": [self.versions[i] for i in self.remaining],
         }
         question = self._ask(part, {**self.parameters, **more}, self._lists)
 

@@ -151,7 +151,9 @@ class ActionScript:
         """
         nodes = self.nodes
         seen = None if self._request.seen is None else self._request.seen.row_digests
-        digests = row_copies.digests([i for i in nodes.live if seen is None or i in seen], before.rows, nodes.guarded)
+        digests = row_copies.digests(
+            [i for i in nodes.remaining if seen is None or i in seen], before.rows, nodes.guarded
+        )
         if self.action.guard == "rows" and seen is not None:
             for node_id in [i for i, digest in digests.items() if seen[i] != digest]:
                 nodes.skip(node_id, Outcome.STALE, "rows that this changes were modified since the dry run")

@@ -85,7 +85,7 @@ class ServerCopies:
 
     async def before(self, transaction: Transaction, rows: Rows) -> dict[str, str]:
         """Keep the rows, without their digests. Raises IrregularError."""
-        if self._nodes.live:
+        if self._nodes.remaining:
             if not rows:
                 raise IrregularError("No table has images.")
             self._before = rows[0]["rows"]

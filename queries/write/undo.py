@@ -190,7 +190,7 @@ class UndoScript:
         for place, row in self._kept.items():
             if place in states and (verdict := _verdict(row, states[place])):
                 changed |= {i: verdict for i in row.ids if i not in changed}
-        reasons = await self._reasons(transaction, {i: v for i, v in changed.items() if i in self.nodes.live})
+        reasons = await self._reasons(transaction, {i: v for i, v in changed.items() if i in self.nodes.remaining})
         for node_id, (outcome, why, detail) in reasons.items():
             self.nodes.skip(node_id, outcome, why, detail)
         await self._skip_refused(transaction)
@@ -199,7 +199,7 @@ class UndoScript:
 
     def digests(self, before: Copy) -> dict[str, str]:
         """Return the entry for each node: the rows were compared with its images."""
-        return dict.fromkeys(self.nodes.live, self._entry)
+        return dict.fromkeys(self.nodes.remaining, self._entry)
 
     def _skip_unrestorable(self) -> None:
         """Skip nodes without complete images, or with other columns by now."""
@@ -210,7 +210,7 @@ class UndoScript:
             for t in self._images.tables
             if t.table not in self._parts or not _same_columns(t, layouts[t.table])
         }
-        for node_id in list(self.nodes.live):
+        for node_id in list(self.nodes.remaining):
             local = self.reader.ids.local(node_id)
             tables = sorted({r.table for r in self._kept.values() if node_id in r.ids} & altered.keys())
             if local in self._images.incomplete:
@@ -226,25 +226,25 @@ class UndoScript:
             rows = [r for r in self._kept.values() if r.table == table and self._concerned(r.place)]
             for part in self.reader.engine.actions[f"undo/{table}"].get("refused", ()) if rows else ():
                 for row in await transaction.rows(part, self._compensated(rows)):
-                    if self.nodes.full(row["id"]) in self.nodes.live:
+                    if self.nodes.full(row["id"]) in self.nodes.remaining:
                         self.nodes.skip(self.nodes.full(row["id"]), Outcome.REFUSED, row["why"])
 
     def _skip_sharing(self) -> None:
         """Skip nodes that share a changed row with a node that is not undone."""
         while True:
-            live = set(self.nodes.live)
-            split = [row for row in self._kept.values() if not live.issuperset(row.ids)]
-            shared = {i: row for row in split for i in row.ids if i in live}
+            remaining = set(self.nodes.remaining)
+            split = [row for row in self._kept.values() if not remaining.issuperset(row.ids)]
+            shared = {i: row for row in split for i in row.ids if i in remaining}
             if not shared:
                 return
             for node_id, row in shared.items():
-                other = next(i for i in row.ids if i not in live)
+                other = next(i for i in row.ids if i not in remaining)
                 why = f"the action changed a row of {row.table} for it and for {other}, which is not undone"
                 self.nodes.skip(node_id, Outcome.REFUSED, why)
 
     def _concerned(self, place: RowKey) -> bool:
         row = self._kept.get(place) or self._added.get(place)
-        return row is not None and any(i in self.nodes.live for i in row.ids)
+        return row is not None and any(i in self.nodes.remaining for i in row.ids)
 
     def _finding(self, rows: Sequence[KeptRow], *, lock: bool) -> Question[dict[RowKey, RowState]]:
         """Ask for rows, as they are now."""
@@ -316,7 +316,7 @@ class UndoScript:
         for table in children_first:
             if table in self._append_only:
                 await self._compensate(transaction, [r for r in rows if r.table == table])
-        return set(self.nodes.live), await answered(transaction, then())
+        return set(self.nodes.remaining), await answered(transaction, then())
 
     async def _run(self, transaction: Transaction, name: str, rows: Sequence[KeptRow]) -> None:
         if not rows:
@@ -393,7 +393,7 @@ class UndoScript:
             self._note(row.ids, f"{row.table} has a new row")
         hidden = sorted({*self._hidden_from_author, *self.reader.detected.policies})
         if hidden:
-            self._note(self.nodes.live, HIDDEN.format(", ".join(hidden)))
+            self._note(self.nodes.remaining, HIDDEN.format(", ".join(hidden)))
 
     def _compare(self, row: KeptRow, text: RowText, was: RowText | None) -> str:
         """Note columns that differ from the image. Return what kept its value, or ""."""
@@ -427,7 +427,7 @@ class UndoScript:
         for place, text in texts.items():
             row = self._kept.get(place) or self._added[place]
             values = msgspec.json.encode(images.values(self._texts.layouts[row.table], text)).decode()
-            rows |= {(i, row.table, row.key): values for i in row.ids if i in self.nodes.live}
+            rows |= {(i, row.table, row.key): values for i in row.ids if i in self.nodes.remaining}
         places = {place: row.place for place, row in texts.items() if self._concerned(place)}
         return Copy(rows=rows, places=places, texts=texts)
 

@@ -174,7 +174,7 @@ async def test_the_log_and_the_images_are_those_of_the_other_way(
     assert len(compared) == 1
     (other, own), entry = compared[0], found[-1]
     assert own.commit is not None, "the server compared the rows of what was committed"
-    live = sorted(own.nodes.live)
+    live = sorted(own.nodes.remaining)
     assert live == sorted(other.nodes)
     assert len(live) > 2
     assert {r.id for r in entry.results if r.outcome is CHANGED} == set(live) <= {r.id for r in done.results}
