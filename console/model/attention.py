@@ -9,7 +9,7 @@ from queries.records.node import Node, Phase
 
 ANCESTOR_LEVELS = 10  # of ancestors that are read; nodes that are deeper in the tree stay in their pages
 RANKS = {Phase.FAILED: 1, Phase.RUNNING: 2, Phase.CANCELLED: 4, Phase.DONE: 4}
-WAITS = 3
+WAITING_RANK = 3
 
 Rank = tuple[int, int]
 NOTHING: Mapping[str, int] = {}
@@ -21,7 +21,7 @@ def rank(node: Node, worst: Mapping[str, int] = NOTHING) -> Rank:
     ``worst``: the places of nodes that need attention, or have such nodes below, the worst first.
     """
     place = worst.get(node.id)
-    return (RANKS.get(node.phase, WAITS), 0) if place is None else (0, place)
+    return (RANKS.get(node.phase, WAITING_RANK), 0) if place is None else (0, place)
 
 
 async def with_ancestors(reader: Reader, nodes: Sequence[Node], cache: Mapping[str, Node]) -> dict[str, Node]:

@@ -20,7 +20,7 @@ from queries.text.safe_text import safe_text
 
 NONE: Final = "–"
 
-SHORT: Final = 6  # longest number, in cells, that stays at the end of a cropped title
+NUMBER_CELLS: Final = 6  # of the longest number that stays at the end of a cropped title
 
 Align = Literal["left", "right"]
 
@@ -232,7 +232,7 @@ def ending(text: str, cells: int) -> str:
     Example: ``" 3/6"``.
     """
     _, space, tail = text.rpartition(" ")
-    return space + tail if tail[-1:].isdigit() and len(tail) <= SHORT and cells >= 3 * SHORT else ""
+    return space + tail if tail[-1:].isdigit() and len(tail) <= NUMBER_CELLS and cells >= 3 * NUMBER_CELLS else ""
 
 
 def fit(text: str, cells: int, align: Align = "left") -> str:

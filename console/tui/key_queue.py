@@ -22,7 +22,7 @@ from textual.message_pump import MessagePump
 from textual.screen import Screen
 
 EFFECT_SECONDS = 10.0  # seconds until the next key is delivered although the effect of the one before has not ended
-ROUNDS = 2  # at least: the key itself, then the messages that widgets post because of it
+MESSAGE_ROUNDS = 2  # of a key, at least: the key itself, then the messages that widgets post because of it
 
 Typed = Key | Paste | MouseDown | MouseUp
 
@@ -93,7 +93,7 @@ class Keyboard:
         """
         path = [] if under is None else under.ancestors_with_self
         rounds, before, now = 0, None, self._target()
-        while now is not None and (rounds < ROUNDS or now is not before or self._opening()):
+        while now is not None and (rounds < MESSAGE_ROUNDS or now is not before or self._opening()):
             for pump in dict.fromkeys([*path, *now.ancestors_with_self]):
                 await _emptied(pump)
             rounds, before, now = rounds + 1, now, self._target()
