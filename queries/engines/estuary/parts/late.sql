@@ -18,9 +18,9 @@ nodes AS (
          CASE WHEN l.taken THEN 'No cause is known. Tasks of this type seem to be taken: ' || l.upcoming || ' become due soon, but only ' || (l.waits #>> '{}') || ' wait'
               WHEN l.skipped THEN 'Tasks that became due later are polled: the executor passes this one over, or takes the newest tasks first'
               ELSE 'Tasks of this type that wait: ' || (l.waits #>> '{}') || '; polled: ' || l.polls || '. All slots of the executors are in use, or they are too slow' END AS not_taken
-    FROM (SELECT 'task:' || w.task_id AS id, w.wake_at, y.*, CASE WHEN m.more THEN to_jsonb(y.waiting || '+') ELSE to_jsonb(y.waiting) END AS waits, n.names, w.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz AS idle,
+    FROM (SELECT 'task:' || w.task_id AS id, w.wake_at, y.*, CASE WHEN (SELECT m.more FROM more m) THEN to_jsonb(y.waiting || '+') ELSE to_jsonb(y.waiting) END AS waits, (SELECT d.names FROM down d) AS names, w.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz AS idle,
                  coalesce(w.wake_at < y.latest - y.patience, false) OR y.taken AS skipped,
                  :ids IS NOT NULL OR row_number() OVER (PARTITION BY w.task_type ORDER BY w.wake_at, w.task_id) = 1 AS first_of_type,
                  :ids IS NOT NULL OR row_number() OVER (PARTITION BY w.task_type, w.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz ORDER BY w.wake_at, w.task_id) = 1 AS first_idle
-            FROM waiting w JOIN types y ON y.task_type = w.task_type LEFT JOIN down n ON true CROSS JOIN more m) AS l
+            FROM waiting w JOIN types y ON y.task_type = w.task_type) AS l
 )
