@@ -125,8 +125,12 @@ async def take_samples(workspace: Workspace, readers: Sequence[Reader]) -> dict[
 
     Raises an error of NO_CONNECTION only.
     """
-    answers = await workspace.database.together(*(attempted(reader.samples.take()) for reader in readers))
+    answers = await workspace.database.together(*map(_sampled, readers))
     return {reader.label: why for reader, why in zip(readers, answers, strict=True) if why is not None}
+
+
+async def _sampled(reader: Reader) -> DatabaseError | None:
+    return await attempted(reader.samples.take())
 
 
 async def counted(reader: Reader, part: Part) -> Part:
