@@ -16,7 +16,7 @@ from console.model import export
 from console.model.fields.audit_entry import FIELDS
 from console.target import Target
 from console.text import formatting
-from console.text.spans import UNLIMITED_CELLS, Spans
+from console.text.spans import UNLIMITED, Spans
 from console.text.views.audit_entry import entry_lines
 from console.text.views.audit_entry import target as where
 from console.text.views.lines import stacked
@@ -194,7 +194,7 @@ def _show(target: Target, answer: Entries, node_id: str | None) -> None:
 
 
 def _entries_lines(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[Spans]:
-    return stacked(*(entry_lines(entry, cells, node_id=node_id, limit=UNLIMITED_CELLS) for entry in entries))
+    return stacked(*(entry_lines(entry, cells, node_id=node_id, limit=UNLIMITED) for entry in entries))
 
 
 async def _export(output: Output, workspace: Workspace, format: str, entries: AsyncIterator[AuditLogEntry]) -> None:

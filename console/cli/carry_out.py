@@ -18,7 +18,7 @@ from console.cli.exit_codes import FAILED, INTERRUPTED, SKIPPED, UNKNOWN
 from console.cli.output import output_for, say
 from console.interrupts import signals_call
 from console.target import Target
-from console.text.spans import UNLIMITED_CELLS, Make, Spans
+from console.text.spans import UNLIMITED, Make, Spans
 from console.text.views.action import STANDBY_WAIT, dry_run_lines
 from queries.actions import signals
 from queries.contract.spec import Action
@@ -111,7 +111,7 @@ def printed(target: Target, report: Report) -> int:
 
 def dry_run_text(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
     """Return the lines of a dry run, with all of its rows and nodes."""
-    return dry_run_lines(dry_run, variants, gone, cells, limit=UNLIMITED_CELLS, skipped_limit=UNLIMITED_CELLS)
+    return dry_run_lines(dry_run, variants, gone, cells, limit=UNLIMITED, skipped_limit=UNLIMITED)
 
 
 def _instead(target: Target, results: Sequence[Result]) -> Iterator[str]:

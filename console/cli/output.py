@@ -68,9 +68,9 @@ class Output:
 
     def _text(self, make: Make, stream: TextIO) -> Iterator[str]:
         """Return the lines of ``make``, whole if stdout is not a terminal."""
-        from console.text.spans import UNLIMITED_CELLS
+        from console.text.spans import UNLIMITED
 
-        return self._drawn(make(self.width or UNLIMITED_CELLS), stream, None)
+        return self._drawn(make(self.width or UNLIMITED), stream, None)
 
     def lines(self, text: Iterable[str]) -> None:
         """Write lines to stdout at their full width."""

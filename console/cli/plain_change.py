@@ -12,7 +12,7 @@ from console.cli.carry_out import Course, Report, carry_out, dry_run_text
 from console.cli.consent import Consent
 from console.cli.output import say
 from console.target import Target
-from console.text.spans import UNLIMITED_CELLS
+from console.text.spans import UNLIMITED
 from console.text.views.action import certain, result_lines
 from queries.actions import perform
 from queries.actions.plan import Plan, count_nodes
@@ -118,7 +118,7 @@ def outcomes_of(outcomes: Outcomes) -> Report:
     """Return the outcomes of all nodes as a report."""
     return Report(
         record=outcomes,
-        lines=lambda cells: result_lines(outcomes.results, cells, limit=UNLIMITED_CELLS),
+        lines=lambda cells: result_lines(outcomes.results, cells, limit=UNLIMITED),
         results=outcomes.results,
     )
 

@@ -17,7 +17,7 @@ from console.cli.selected import EmptyError, Source, dead_matching, members_of
 from console.cli.target import opened
 from console.cli.tree import parsed
 from console.target import Target
-from console.text.spans import UNLIMITED_CELLS
+from console.text.spans import UNLIMITED
 from console.text.views import redrive as views
 from queries.actions.plan import count_nodes
 from queries.contract.spec import Action
@@ -149,7 +149,7 @@ def report_of(target: Target, run: Run | None, runner: Runner, given_up: bool = 
     state = _state(run, runner)
     report = Report(
         record=state,
-        lines=lambda cells: views.report_lines(state, cells, limit=UNLIMITED_CELLS),
+        lines=lambda cells: views.report_lines(state, cells, limit=UNLIMITED),
         results=state.skipped,
         code=STOPPED if state.state in (Reason.BUDGET, Reason.STOPPED) else None,
     )

@@ -16,7 +16,7 @@ from console.cli.plain_change import change, outcomes_of
 from console.cli.target import opened
 from console.model.fields.run import FIELDS
 from console.target import Target
-from console.text.spans import UNLIMITED_CELLS, Spans
+from console.text.spans import UNLIMITED, Spans
 from console.text.views.action import result_lines
 from console.text.views.lines import BLANK, plain, wrapped
 from console.text.views.redrive import report_lines
@@ -75,7 +75,7 @@ def _lines(target: Target, detail: RunDetail, cells: int) -> Iterator[Spans]:
     yield from wrapped(f"Reason: {run.reason}", cells, indent=0)
     yield BLANK
     if report is not None:
-        yield from report_lines(report, cells, limit=UNLIMITED_CELLS)
+        yield from report_lines(report, cells, limit=UNLIMITED)
         if detail.unread:
             yield plain(f"What the nodes do now could not be read: {detail.unread}", "$warning", 0)
     else:

@@ -15,14 +15,14 @@ from console.model.filter import ANY, NONE, Filter, Term, Value, allows
 from queries.contract import rows
 from queries.records.node import Node
 
-COMPARED = {field.name: field for field in FIELDS if field.json in rows.COMPARED}
+COMPARED_FIELDS = {field.name: field for field in FIELDS if field.json in rows.COMPARED}
 CLOCK_SLACK_SECONDS = 1.0  # between the clock of the statement and that of the comparison
 
 
 def conditions(selection: Filter) -> Mapping[str, Sequence[str]]:
     """Return the conditions of a filter by column, for `PageReader.matching`."""
     by_column = {}
-    for name, field in COMPARED.items():
+    for name, field in COMPARED_FIELDS.items():
         if terms := [term for term in selection.terms if term.field == name and _is_compared(term)]:
             by_column[field.json] = _condition(field, terms)
     return by_column
@@ -35,7 +35,7 @@ def compares_more(filter: Filter) -> bool:
 
 def _is_compared(term: Term) -> bool:
     """Return True if the server can compare a term."""
-    how = rows.COMPARED[COMPARED[term.field].json] if term.field in COMPARED else ""
+    how = rows.COMPARED[COMPARED_FIELDS[term.field].json] if term.field in COMPARED_FIELDS else ""
     return how == "one_of" or (how != "" and not term.negated and (how != "text" or _pattern(term) != ""))
 
 
@@ -70,7 +70,7 @@ def _alternatives(term: Term) -> Iterator[str | None]:
             yield "."
         else:
             escaped = re.sub(r"([^A-Za-z0-9_])", r"\\\1", text)
-            part = COMPARED[term.field].form is Form.PART and not value.op
+            part = COMPARED_FIELDS[term.field].form is Form.PART and not value.op
             yield f"{'' if part else '^'}{escaped}{'$' if value.op else ''}"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from console.model.fields.dead_letter import GroupedDeadLetter
-from console.model.page_window import UNREAD
+from console.model.page_window import UNREAD, PageWindow
 from queries.db.errors import attempted
 from queries.read import dead_letters
 from queries.read.reader import Reader
@@ -84,7 +84,7 @@ class EngineDeadLetters:
 
     def again(self) -> None:
         """Start a new pass soon."""
-        self._pass, self.due = UNREAD, True
+        self._pass, self.due = PageWindow(), True  # another one: a page under way belongs to the pass before
 
     def go_on(self) -> None:
         """Raise the cap, and read up to it soon, from where the last pass has ended.

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from console.model.conditions import COMPARED, compares_more, conditions
+from console.model.conditions import COMPARED_FIELDS, compares_more, conditions
 from console.model.fields.field import Context
 from console.model.fields.payload import documents_of, is_whole
 from console.model.filter import ANY, NODES, Filter, Term, Value, allows, uses_payloads
@@ -97,7 +97,7 @@ async def select(
 def _around(filter: Filter, by_conditions: bool) -> str:
     """Return the way around the limit of compared nodes."""
     if by_conditions and compares_more(filter):
-        names = ", ".join(f"{name}:" for name in COMPARED)
+        names = ", ".join(f"{name}:" for name in COMPARED_FIELDS)
         return f"a term such as {names} is compared by the server, without that limit"
     return "a filter that names a finding reads its nodes alone, and `do --incident` acts on those of one cause"
 

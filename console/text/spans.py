@@ -46,7 +46,7 @@ def _drawn(target: Link, chosen: str | None) -> str:
     return "bold reverse" if target == chosen else LINKED
 
 
-UNLIMITED_CELLS = 1_000_000  # a width for output that is neither wrapped nor cropped
+UNLIMITED = 1_000_000  # cells, or lines, of output that is neither wrapped nor cut
 
 
 def text(spans: Sequence[tuple[str, str]]) -> str:

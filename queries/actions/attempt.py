@@ -116,7 +116,8 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
         trust = await _change(workspace, transaction, attempt)
         if trust is None:
             return
-        mark = await transaction_mark.read_mark(transaction)
+        asked = workspace.audit_log.trust_of_entry(trust, images=attempt.effect.images is not None)
+        mark, trust = await together(transaction_mark.MARK, asked).answer(transaction)
         entry = _entry(attempt, mark.xid)
         entry_id = await _write_entry(workspace, transaction, attempt, entry, mark, trust)
         proof = workspace.audit_log.destination.proof(entry, RowProof(attempt.script, attempt.effect))
@@ -163,20 +164,19 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     if run is not None:
         await run.guard(transaction)
     await script.load(transaction, workspace.audit_log.destination)
-    commits = request.seen is not None
-    trusted = workspace.untrusted_code.check(request.reader, script.action, commits=commits, again=run is not None)
+    trusted = workspace.untrusted_code.check(request.reader, script.action, again=run is not None)
     written = gate.written(detected.schema, detected.relations)
     images = attempt.copies.images
     question = together(trusted, written, NOW, *([] if images is None else [images.learning()]))
     with table_locks():
-        verdict, before, attempt.at, *_ = await question.answer(transaction)
-    if verdict.why:
-        attempt.nodes.skip_all(Outcome.REFUSED, verdict.why)
+        clearance, before, attempt.at, *_ = await question.answer(transaction)
+    if clearance.why:
+        attempt.nodes.skip_all(Outcome.REFUSED, clearance.why)
         return None
-    transaction.settings.search(detected.action_schema, verdict.path)
+    transaction.settings.search(detected.action_schema, clearance.path)
     measurement = Measurement(request.reader) if request.measures else None
     attempt.effect = await change(transaction, script, attempt.copies, before, measurement)
-    return verdict.trust if commits and attempt.nodes.remaining else None
+    return clearance.trust if request.seen is not None and attempt.nodes.remaining else None
 
 
 async def _write_entry(

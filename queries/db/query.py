@@ -21,7 +21,8 @@ class Query(Record, kw_only=False):
     ``in_order``, ``seconds``: None for those of the transaction; see `Database.reading`. ``custom``: a plan for these
     values is better than one for any, because a part of the statement depends on which values are given. ``apart``: see
     `Transaction.apart`; after it come only others that are apart. ``parsed``: the statement is only parsed, which locks
-    the tables that it changes as running it would. It then needs no values and no privileges. Its answer has no rows.
+    the tables that it changes as running it would. It needs no values then, and no privileges on the tables. Its
+    answer has no rows.
     """
 
     statement: Statement

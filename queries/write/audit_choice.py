@@ -11,6 +11,7 @@ from pathlib import Path
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError, MissingError, UnknownIdError, attempted
+from queries.read.question import Question
 from queries.read.reader import Reader
 from queries.records.audit import AuditLogEntry, Origin
 from queries.write import audit_log
@@ -105,6 +106,14 @@ class AuditLog:
     def trigger_makers(self, trust: Trust) -> tuple[str, ...]:
         """Return untrusted roles that can create triggers on the tables of entries."""
         return trust.trigger_makers("unstick", audit_log.TABLES) if self.in_table else ()
+
+    def trust_of_entry(self, trust: Trust, *, images: bool) -> Question[Trust]:
+        """Ask again whose code an entry would run, if that may have changed.
+
+        It may if an untrusted role can create triggers on the tables of entries, which are locked then. ``trust``: as
+        the change has read it. ``images``: the entry has images.
+        """
+        return self.destination.trust(images=images) if self.trigger_makers(trust) else Question([], lambda _: trust)
 
     @property
     def in_table(self) -> bool:

@@ -228,11 +228,16 @@ def doubt(trust: Trust) -> str:
     )
 
 
+def refuse_doubt(trust: Trust) -> None:
+    """Raise DatabaseError if an entry could run code of an untrusted role."""
+    if why := doubt(trust):
+        raise DatabaseError(NOT_USED.format(doubt=why), "Nothing was changed.")
+
+
 class Table:
     """The audit log table. ``readable`` False: it is written only.
 
-    ``trusted``: roles whose objects may run code. ``lock``: keeps others from creating triggers until the transaction
-    ends. LOCK TABLE needs privileges on the whole table, and operators have those on some columns.
+    ``trusted``: roles whose objects may run code.
     """
 
     place = TABLE
@@ -240,8 +245,6 @@ class Table:
     def __init__(self, database: Database, state: TableState, trusted: tuple[str, ...], *, readable: bool) -> None:
         self.database = database
         self._state, self._trusted, self._readable = state, trusted, readable
-        append = "audit_images_append" if state.images else "audit_log_append"
-        self.lock = (Query(statement(append), parsed=True),)
 
     async def entries(
         self,
@@ -301,9 +304,15 @@ class Table:
         sequence = await self._sequence()  # before the entries: later ones only add to them
         return await audit_chain.verify(self.place, self._links(), heads, sequence)
 
-    def trust(self) -> Question[Trust]:
-        """Lock the table, and ask whose code an entry would run."""
-        return Question([*self.lock, trust_query([], self._trusted)], lambda answers: Trust(answers[-1]))
+    def trust(self, *, images: bool = False) -> Question[Trust]:
+        """Lock the tables of an entry, and ask whose code it would run.
+
+        Others create no triggers then until the transaction ends. LOCK TABLE needs privileges on the whole table, and
+        operators have those on some columns; so the statement that writes the entry is parsed. ``images``: the entry
+        has images, or begins a run.
+        """
+        append = Query(statement("audit_images_append" if images else "audit_log_append"), parsed=True)
+        return Question([append, trust_query([], self._trusted)], lambda answers: Trust(answers[-1]))
 
     async def write(
         self,
@@ -315,12 +324,11 @@ class Table:
     ) -> str:
         """Write an entry and the images of its rows before COMMIT.
 
-        ``trust``: as this transaction has read it after the lock. ``mark``: of the transaction. The entry that begins a
-        run has the list of its nodes instead of images. Return the id of the entry, or "" without images. Raises
-        DatabaseError; the caller must then change nothing.
+        ``trust``: as `trust` or `AuditLog.trust_of_entry` returns it. ``mark``: of the transaction. The entry that
+        begins a run has the list of its nodes instead of images. Return the id of the entry, or "" without images.
+        Raises DatabaseError; the caller must then change nothing.
         """
-        if why := doubt(trust):
-            raise DatabaseError(NOT_USED.format(doubt=why), "Nothing was changed.")
+        refuse_doubt(trust)
         values = {"args": fields(entry), "changes": msgspec.json.encode(entry.changes).decode()}
         if images is None:
             await transaction.rows(statement("audit_log_append"), values)
@@ -434,8 +442,6 @@ class File:
     crash in between leaves the first.
     """
 
-    lock: tuple[Query, ...] = ()
-
     def __init__(self, path: Path | None, origin: Callable[[], Origin]) -> None:
         """``origin`` returns the open database.
 
@@ -518,7 +524,7 @@ class File:
         """Verify the hash chain. Raises DatabaseError."""
         return await audit_chain.verify(self.place, self.links(), heads)
 
-    def trust(self) -> Question[Trust]:
+    def trust(self, *, images: bool = False) -> Question[Trust]:
         """Ask nothing: a line runs no code."""
         return Question([], lambda _: Trust())
 

@@ -214,7 +214,7 @@ async def begin(
     """
     nodes = listed_members(members)
     entry = naming(entry, {**beginning(event, nodes), "process": process})
-    async with _writing(table, f"of {entry.schema}") as (transaction, trust):
+    async with _writing(table, f"of {entry.schema}", images=True) as (transaction, trust):
         for other in (
             await _listed(transaction, entry.schema, OPEN_RUNS, event["kind"], open_only=True)
             if event["groups"]
@@ -317,11 +317,17 @@ async def locked(database: Database, name: str, how: str = ALONE) -> AsyncIterat
 
 
 @asynccontextmanager
-async def _writing(table: audit_log.Table, name: str, how: str = ALONE) -> AsyncIterator[tuple[Transaction, Trust]]:
-    """Open a transaction that holds a lock, with the trust for its entry."""
+async def _writing(
+    table: audit_log.Table, name: str, how: str = ALONE, *, images: bool = False
+) -> AsyncIterator[tuple[Transaction, Trust]]:
+    """Open a transaction that holds a lock, with the trust for its entry.
+
+    ``images``: see `Table.trust`. Raises DatabaseError if the entry could run code of an untrusted role.
+    """
     database = table.database
     async with database.writing(waits=LOCK_SECONDS) as transaction:
-        (trust,) = await _lock(transaction, name, how, LOCK_SECONDS * database.patience, table.trust())
+        (trust,) = await _lock(transaction, name, how, LOCK_SECONDS * database.patience, table.trust(images=images))
+        audit_log.refuse_doubt(trust)  # before the table is read
         yield transaction, trust
 
 

@@ -20,55 +20,57 @@ from queries.write.audit_choice import AuditLog
 TRUST_KEPT_SECONDS = 0.5
 
 
-class Verdict(Record):
+class Clearance(Record):
     """Answer to the check of an action.
 
     ``why``: it could run code of an untrusted role, or "". ``path``: schemas in which triggers of its tables may find
-    names. ``trust``: for the entry of the change.
+    names. ``trust``: for the entry of the change; None if there is a reason.
     """
 
     why: str
     path: tuple[str, ...] = ()
-    trust: Trust = Trust()
+    trust: Trust | None = None
 
 
 class UntrustedCode:
-    """Check of actions, of which the last verdict without a reason is kept."""
+    """Check of actions, of which the last answer without a reason is kept."""
 
     def __init__(self, audit_log: AuditLog, trusted: Sequence[str]) -> None:
         self._audit_log, self._trusted = audit_log, trusted
-        # Monotonic time of the last verdict without a reason.
-        self._kept: dict[tuple[Reader, str, tuple[str, ...]], tuple[float, Verdict]] = {}
+        # Monotonic time of the last answer without a reason.
+        self._kept: dict[tuple[Reader, str, tuple[str, ...]], tuple[float, Clearance]] = {}
 
-    def check(self, reader: Reader, action: Action, *, commits: bool, again: bool = False) -> Question[Verdict]:
+    def check(self, reader: Reader, action: Action, *, again: bool = False) -> Question[Clearance]:
         """Lock the tables of an action, and ask if it could run untrusted code now.
 
-        So no trigger is created on them between this answer and the change. ``commits``: the audit log is locked too,
-        for the entry. ``again``: an earlier part of the same run asked; its answer counts for TRUST_KEPT_SECONDS if
-        only trusted roles can create triggers on these tables and those of the audit log.
+        So no trigger is created on them between this answer and the change. ``again``: an earlier part of the same run
+        asked; its answer counts for TRUST_KEPT_SECONDS if only trusted roles can create triggers on these tables and
+        those of the audit log.
         """
         if no_entries := self._audit_log.no_entries:
-            return Question([], lambda _: Verdict(why=no_entries))
-        locks = [*reader.detected.locks(action.privileges), *(self._audit_log.destination.lock if commits else ())]
+            return Question([], lambda _: Clearance(why=no_entries))
+        locks = reader.detected.locks(action.privileges)
         asked_for = (reader, action.name, action.privileges)
-        at, kept = self._kept.get(asked_for, (-math.inf, Verdict(why="")))
+        at, kept = self._kept.get(asked_for, (-math.inf, Clearance(why="")))
         if again and at > time.monotonic() - TRUST_KEPT_SECONDS:
             return Question(locks, lambda _: kept)
 
-        def checked(answers: Sequence[Rows]) -> Verdict:
-            verdict, keeps = self._verdict(reader, action, Trust(answers[-1]))
-            self._kept = {asked_for: (time.monotonic(), verdict)} if keeps else {}
-            return verdict
+        def checked(answers: Sequence[Rows]) -> Clearance:
+            clearance, keeps = self._cleared(reader, action, Trust(answers[-1]))
+            self._kept = {asked_for: (time.monotonic(), clearance)} if keeps else {}
+            return clearance
 
         return Question([*locks, trust_query([reader.engine], self._trusted)], checked)
 
-    def _verdict(self, reader: Reader, action: Action, trust: Trust) -> tuple[Verdict, bool]:
-        """Return the verdict, and True if it may be kept."""
+    def _cleared(self, reader: Reader, action: Action, trust: Trust) -> tuple[Clearance, bool]:
+        """Return the answer, and True if it may be kept."""
         if why := self._audit_log.doubt(trust):
-            return Verdict(why=why), False
+            return Clearance(why=why), False
         schema = reader.detected.schema
         refused = unsafe(reader.engine, schema, reader.detected.relations, trust)
         why = msgspec.structs.replace(reader.detected, unsafe=refused).why_unsafe(action.privileges)
         tables = [privilege.partition(" ")[2] for privilege in action.privileges]
         makers = trust.trigger_makers(schema, tables) or self._audit_log.trigger_makers(trust)
-        return Verdict(why=why, path=trust.trigger_path(schema), trust=trust), not (why or makers)
+        if why:
+            return Clearance(why=why), False
+        return Clearance(why="", path=trust.trigger_path(schema), trust=trust), not makers

@@ -17,6 +17,7 @@ from queries.check.prove import Loaded
 from queries.check.report import Check
 from queries.check.scripts import script
 from queries.contract.builtin import builtin_folder
+from queries.contract.loader import load
 from queries.text.psql_text import array
 from tests.outside import HOMEMADE, MORE, change, copied
 from tests.proof import most_in_proof, proof
@@ -253,3 +254,23 @@ async def test_a_table_that_an_engine_may_lack_is_noted(server: PostgresServer, 
             assert check.name != prove.COLUMNS or any("oban_producers is not there" in note for note in check.notes)
     finally:
         await lab.close()
+
+
+async def test_an_event_without_a_time_is_no_event_of_a_regular_finding(folder: Path, eternaltwin: str) -> None:
+    change(folder, TOML, 'from = ["doing"]\nwhere = "taken_at < now() - :stale"', 'among = "rows"\nregular = ":stale"')
+    change(folder, TOML, 'since = "taken_at"', 'since = "last"')
+    change(folder, TOML, 'evidence = { worker = "taken_by" }', 'evidence = { worker = "key", age = "seen" }')
+    found = {}
+    for timed in (3, 7):
+        rows = (
+            "SELECT 'mail', 'item:' || i, CASE WHEN i <= {n} THEN now() - make_interval(hours => 1, mins => i) END"
+            " FROM generate_series(1, 20) AS i"
+        )
+        (folder / "parts").mkdir(exist_ok=True)
+        (folder / "parts" / "rows.sql").write_text(f"-- Made up.\nevents(key, id, at) AS ({rows.format(n=timed)})\n")
+        (statement,) = load(folder).statements["findings/taken_too_long"]
+        values = {"ids": None, "limit": 10, "settings": '{"stale": 60}'}
+        connection = await asyncpg.connect(eternaltwin)
+        found[timed] = [r["id"] for r in await connection.fetch(statement.text, *map(values.get, statement.parameters))]
+        await connection.close()
+    assert found == {3: [], 7: ["item:1"]}

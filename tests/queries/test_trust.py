@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from queries.actions import perform, signals
+from queries.actions import attempt, perform, signals
 from queries.actions.undo import plan_entry
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome, Result
@@ -412,6 +412,42 @@ async def audited(
     assert workspace.audit_log.place == audit_log.TABLE
     yield workspace, ids
     await workspace.close()
+
+
+@pytest.mark.parametrize("may", [True, False], ids=["asked_again", "not_asked_again"])
+async def test_others_may_write_the_audit_log_while_a_change_changes_its_rows(
+    audited: tuple[Workspace, list[str]],
+    eternaltwin_db: EternaltwinDb,
+    role: str,
+    monkeypatch: pytest.MonkeyPatch,
+    may: bool,
+) -> None:
+    """A waiting CREATE INDEX would stop the entries of all others."""
+    workspace, ids = audited
+    if not may:
+        await eternaltwin_db.sql(f"REVOKE TRIGGER ON unstick.audit_log, unstick.audit_images FROM {role}")
+    real = attempt.change
+
+    async def changing(*arguments: Any) -> Any:
+        effect = await real(*arguments)
+        await eternaltwin_db.sql(
+            "BEGIN; LOCK TABLE unstick.audit_log, unstick.audit_images IN SHARE MODE NOWAIT; COMMIT"
+        )
+        return effect
+
+    act = await _change(workspace, ids)
+    monkeypatch.setattr(attempt, "change", changing)
+    assert set(outcomes_of(await act()).values()) == {Outcome.CHANGED}
+    assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == 1
+
+
+async def test_an_entry_without_images_needs_no_table_of_images(
+    audited: tuple[Workspace, list[str]], eternaltwin_db: EternaltwinDb
+) -> None:
+    workspace, ids = audited
+    act = await _event(workspace, ids)
+    await eternaltwin_db.sql("ALTER TABLE unstick.audit_images RENAME TO elsewhere")
+    await act()
 
 
 CASES = [

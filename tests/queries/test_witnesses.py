@@ -12,7 +12,7 @@ from uuid import uuid4
 import msgspec
 import pytest
 
-from console.text.spans import UNLIMITED_CELLS, Spans
+from console.text.spans import UNLIMITED, Spans
 from console.text.views.action import dry_run_lines
 from console.text.views.audit_entry import entry_lines
 from queries.check.nodes import known_nodes
@@ -65,7 +65,7 @@ def shown(dry_run: DryRun, workspace: Workspace) -> str:
     kind = next(iter(dry_run.versions)).partition("/")[2].partition(":")[0]
     action = reader.engine.action(dry_run.action, kind)
     assert action is not None
-    return said(dry_run_lines(dry_run, [action], (), UNLIMITED_CELLS))
+    return said(dry_run_lines(dry_run, [action], (), UNLIMITED))
 
 
 @pytest.fixture
@@ -150,7 +150,7 @@ async def test_estuary_dead(estuary_db: EstuaryDb, estuary_workspace: Workspace)
     assert "it has not moved in the" in detail(committed, "second read of the heartbeat")
     (entry,), _ = await estuary_workspace.audit_log.page()
     assert entry.results[0].owner == committed
-    assert "owner is dead: 2 of 5" in said(entry_lines(entry, UNLIMITED_CELLS))
+    assert "owner is dead: 2 of 5" in said(entry_lines(entry, UNLIMITED))
     stored = json.loads(await estuary_db.value("SELECT results::text FROM unstick.audit_log"))
     assert stored[0]["owner"]["verdict"] == "dead"
     assert {w["name"]: w["verdict"] for w in stored[0]["owner"]["witnesses"]}["heartbeat"] == "dead"

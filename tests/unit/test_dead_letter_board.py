@@ -120,3 +120,23 @@ async def test_a_pass_that_is_started_again_during_a_read_begins_with_its_first_
     while part.due:
         await part.step(reader)
     assert len(part.dead_letters) == len(engine.keys), "none was taken for resolved"
+
+
+async def test_a_pass_that_is_started_again_during_its_first_page_is_not_over() -> None:
+    engine = Shrinking([1, 2, 3])
+    reader = cast(Reader, engine)
+    part = EngineDeadLetters(DEAD_LETTERS_READ)
+    read = engine.dead
+
+    async def acted_meanwhile(cursor: str | None, limit: int) -> DeadLetters:
+        page = await read(cursor, limit)
+        engine.keys = [3]
+        part.again()
+        return page
+
+    engine.dead = acted_meanwhile  # type: ignore[method-assign]
+    await part.step(reader)
+    engine.dead = read  # type: ignore[method-assign]
+    while part.due:
+        await part.step(reader)
+    assert len(part.dead_letters) == len(engine.keys)

@@ -10,7 +10,7 @@ import msgspec
 import pytest
 
 from console.cli import schema, tables
-from console.model.conditions import COMPARED
+from console.model.conditions import COMPARED_FIELDS
 from console.model.fields import audit_entry, change, dead_letter, hit, incident, node, run
 from console.model.fields.field import Context, Field, Form, RecordType, by, within
 from console.model.filter import Fields, parse
@@ -139,4 +139,4 @@ def test_the_server_compares_what_the_fields_say() -> None:
         for part in parts
     }
     compared = {name for text in statements for name in re.findall(r"::jsonb -> '(\w+)'", text)}
-    assert compared == {field.json for field in COMPARED.values()}
+    assert compared == {field.json for field in COMPARED_FIELDS.values()}

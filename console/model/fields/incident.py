@@ -10,7 +10,7 @@ from console.model.fields.field import Bundle, Context, Field, Form, Grouping, R
 from console.text import formatting
 from console.text.severity import band, named, sign
 from console.text.spans import Spans
-from console.text.views.incidents import NODES_SHOWN, size
+from console.text.views.incidents import ITEMS_SHOWN, size
 from queries.actions.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.records.finding import Finding, Incident
@@ -120,7 +120,7 @@ def _number(row: Bundle[IncidentFinding], context: Context) -> Spans:
         return [(count_nodes(len({item.finding.node_id for item in row.records}), ()), "bold")]
     whole = len(incident.findings) + len(incident.explained)
     shown = f"{len(row.records)} of " if len(row.records) < whole else ""
-    titles = [named_node.title for id_ in incident.node_ids[:NODES_SHOWN] if (named_node := context.node(id_))]
+    titles = [named_node.title for id_ in incident.node_ids[:ITEMS_SHOWN] if (named_node := context.node(id_))]
     more = ", …" if len(set(titles)) > 1 else ""
     return [
         (shown + size(incident), "bold"),

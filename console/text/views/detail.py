@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from console.text import formatting, graph, payload, timeline
 from console.text.not_checked import by_reason
 from console.text.severity import band
-from console.text.spans import UNLIMITED_CELLS, Link, Spans, wrap
+from console.text.spans import UNLIMITED, Link, Spans, wrap
 from console.text.views.audit_entry import summary
 from console.text.views.findings import findings
 from console.text.views.lines import heading, pairs, plain, safe, section, stacked, table, wrapped
@@ -147,7 +147,7 @@ def _graph(section: Section) -> bool:
 def _section(section: Section, cells: int, now: float, more: str) -> list[Spans]:
     if section.scan_required is not None:
         return [heading(section.title), *scan_required(section.scan_required, cells)]
-    room = cells if cells < UNLIMITED_CELLS else VALUE_CELLS
+    room = cells if cells < UNLIMITED else VALUE_CELLS
     if section.payload is not None:
         stored, room = section.payload, max(room - 2, 8)
         body = payload.render(stored, room)

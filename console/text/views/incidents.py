@@ -11,7 +11,7 @@ from queries.records.finding import Finding, Incident, ManySchemas
 from queries.text.counted import plural
 from queries.text.safe_text import safe_text
 
-NODES_SHOWN = 5  # nodes of an incident that are listed
+ITEMS_SHOWN = 5  # nodes or schemas of an incident that are listed
 
 
 def incidents(
@@ -74,17 +74,17 @@ def _incident(incident: Incident, cells: int, now: float, command: Callable[[Inc
     elif incident.action is not None:
         lines.append(suggestion(command(incident), 2))
     nodes = incident.node_ids
-    lines += [[(f"  {safe_text(node)}", "$faint")] for node in nodes[:NODES_SHOWN]]
-    if len(nodes) > NODES_SHOWN:
-        lines.append([(f"  and {len(nodes) - NODES_SHOWN}{'+' * incident.capped} more", "$faint")])
+    lines += [[(f"  {safe_text(node)}", "$faint")] for node in nodes[:ITEMS_SHOWN]]
+    if len(nodes) > ITEMS_SHOWN:
+        lines.append([(f"  and {len(nodes) - ITEMS_SHOWN}{'+' * incident.capped} more", "$faint")])
     return lines
 
 
 def _schemas(incident: ManySchemas, cells: int) -> list[Spans]:
     """Return the schemas of an incident, and how to act on one of them."""
     labels = [safe_text(label) for label in incident.labels]
-    more = f" and {len(labels) - NODES_SHOWN} more" if len(labels) > NODES_SHOWN else ""
-    lines = wrapped(f"schemas: {', '.join(labels[:NODES_SHOWN])}{more}", cells, "$faint", 2)
+    more = f" and {len(labels) - ITEMS_SHOWN} more" if len(labels) > ITEMS_SHOWN else ""
+    lines = wrapped(f"schemas: {', '.join(labels[:ITEMS_SHOWN])}{more}", cells, "$faint", 2)
     if incident.action is not None:
         text = f"To do: {incident.action}, in one schema at a time: unstick stuck {labels[0]}"
         lines += wrapped(text, cells, "bold", 2)

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
 from console.text import formatting
-from console.text.spans import UNLIMITED_CELLS, Spans, between, crop, width
+from console.text.spans import UNLIMITED, Spans, between, crop, width
 from console.text.views import document_diff
 from console.text.views.change_summary import head, titles
 from console.text.views.document_diff import MISSING, document
@@ -48,7 +48,7 @@ ROWS_SHOWN = 200  # most rows shown of one action; the audit log keeps all of th
 
 def differences(
     changes: Sequence[RowChange],
-    cells: int = UNLIMITED_CELLS,
+    cells: int = UNLIMITED,
     *,
     limit: int = ROWS_SHOWN,
     titles: Mapping[str, str] = {},

@@ -336,13 +336,13 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         if len(ids) < 2:
             return []
         lines: list[Spans] = []
-        for node_id in ids[: views.NODES_SHOWN]:
+        for node_id in ids[: views.ITEMS_SHOWN]:
             node = self._node_of.get(node_id)
             title = safe_text(node.title) if node else ""
             lines.append(crop([(f"  {title}  " if title else "  ", ""), (safe_text(node_id), "$faint")], width))
-        if len(ids) > views.NODES_SHOWN:
+        if len(ids) > views.ITEMS_SHOWN:
             lines.append(
-                plain(f"and {len(ids) - views.NODES_SHOWN}{'+' * incident.capped} more: → shows them", "$faint", 2)
+                plain(f"and {len(ids) - views.ITEMS_SHOWN}{'+' * incident.capped} more: → shows them", "$faint", 2)
             )
         return lines
 

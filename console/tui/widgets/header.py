@@ -15,7 +15,7 @@ WIDE_CELLS = 90  # cells from which numbers have more words
 TIGHT_CELLS = 72  # cells below which a lost connection takes the place of the number of critical incidents
 NARROW_CELLS = 60  # cells below which the age of fresh data is omitted
 FRESH_SECONDS = 5.0  # of age that is not counted while the data is live, so that the header changes seldom
-COARSE_S, STEP_S = 10.0, 5.0  # age from which on it is counted in steps
+COARSE_SECONDS, STEP_SECONDS = 10.0, 5.0  # age from which on it is counted in steps
 
 
 class Header(Record):
@@ -64,7 +64,7 @@ def old(age: float | None, *, exact: bool) -> str:
         return ""
     if age < FRESH_SECONDS and not exact:
         return f"<{FRESH_SECONDS:g}s old"
-    return f"{formatting.age(age if age < COARSE_S else age // STEP_S * STEP_S, 1)} old"
+    return f"{formatting.age(age if age < COARSE_SECONDS else age // STEP_SECONDS * STEP_SECONDS, 1)} old"
 
 
 def unchanged_for(age: float | None, interval: float, *, live: bool) -> float:
@@ -75,7 +75,7 @@ def unchanged_for(age: float | None, interval: float, *, live: bool) -> float:
     if age is None or not live:
         return 1.0
     late_in = _late_age(interval) - age
-    step = 1.0 if age < COARSE_S else STEP_S
+    step = 1.0 if age < COARSE_SECONDS else STEP_SECONDS
     grown_in = FRESH_SECONDS - age if age < FRESH_SECONDS and late_in > 0 else step - age % step
     return min(grown_in, late_in) if late_in > 0 else grown_in
 

@@ -3,8 +3,8 @@
 , gaps AS MATERIALIZED (
   SELECT e.*, extract(epoch FROM e.at - lag(e.at) OVER (PARTITION BY e.key ORDER BY e.at))::float8 AS gap
     FROM events e
-   WHERE e.key IN (SELECT l.key FROM events l GROUP BY l.key
-                    HAVING count(*) > 6 AND now() - max(l.at) > greatest((max(l.at) - min(l.at)) / count(*), :least))
+   WHERE e.at IS NOT NULL AND e.key IN (SELECT l.key FROM events l GROUP BY l.key
+                    HAVING count(l.at) > 6 AND now() - max(l.at) > greatest((max(l.at) - min(l.at)) / count(l.at), :least))
 ),
 periods AS MATERIALIZED (
   SELECT g.key, (array_agg(g.id ORDER BY g.at DESC))[1] AS id, count(g.gap) AS n, max(g.at) AS last, max(g.gap) AS longest,
