@@ -18,6 +18,7 @@ import asyncpg
 from asyncpg.protocol import protocol
 
 CHECKED = "0.32"
+GATHER_SECONDS = 0.005  # for which more answers are waited for
 HEAD_BYTES = 5  # bytes of a message before its content: type and length
 READY_TYPE = ord("Z")  # type of ReadyForQuery, the end of each answer
 BYTES = "unstick_bytes"  # name of the codec for databases in SQL_ASCII
@@ -83,15 +84,23 @@ class Wire:
         """Send or keep several parts."""
         self.write(b"".join(parts))
 
+    def rest(self, seconds: float) -> None:
+        """Read nothing for this time: the program sleeps while more comes."""
+        self._transport.pause_reading()
+        asyncio.get_running_loop().call_later(seconds, self._transport.resume_reading)
+
     def __getattr__(self, name: str) -> Any:
         return getattr(self._transport, name)
 
 
 class Expected:
-    """Answers that are expected from the server, as they come."""
+    """Answers that are expected from the server, as they come.
 
-    def __init__(self, number: int) -> None:
-        self.remaining = number
+    ``gathered``: several at a time, a few milliseconds later.
+    """
+
+    def __init__(self, number: int, *, gathered: bool) -> None:
+        self.remaining, self.gathered = number, gathered
         self._answers: deque[bytes] = deque()
         self._error: BaseException | None = None
         self._changed = asyncio.Event()
@@ -111,6 +120,11 @@ class Expected:
         """Let `next` raise this error after the answers that have come."""
         self._error = error
         self._changed.set()
+
+    @property
+    def is_there(self) -> bool:
+        """True if the next answer has come."""
+        return bool(self._answers)
 
     async def next(self) -> bytes:
         """Return the next answer.
@@ -170,12 +184,17 @@ class DriverProtocol(asyncpg.protocol.Protocol):  # type: ignore[misc]
         """Let the driver read an answer."""
         super().data_received(answer)
 
-    def expect(self, number: int) -> Expected:
+    def expect(self, number: int, *, gathered: bool = False) -> Expected:
         """Keep the next answers from the driver: each ends with ReadyForQuery."""
-        expected = Expected(number)
+        expected = Expected(number, gathered=gathered)
         self._expected.append(expected)
-        self.data_received = self._collect
+        self.data_received = self._received
         return expected
+
+    def _received(self, data: bytes) -> None:
+        self._collect(data)
+        if self._expected and self._expected[0].gathered:
+            self.wire.rest(GATHER_SECONDS)
 
     def _collect(self, data: bytes) -> None:
         kept = self._data

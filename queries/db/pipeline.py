@@ -12,6 +12,7 @@ import asyncio
 import re
 import secrets
 import struct
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Hashable, Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -36,6 +37,8 @@ TYPES = {  # of a parameter, as the statement casts it -> its object id, the sam
     "jsonb": 3802,
 }
 _PARAMETER = re.compile(r"\$(\d+)(?:::([a-z0-9]+(?:\[\])?))?")
+START_SECONDS = 3.0  # of a connection, in which each answer is read when it comes
+MANY_COMMANDS = 8  # reads that are more than a key asks for: their answers are gathered
 _ERROR, _DESCRIPTION, _NO_DESCRIPTION = ord("E"), ord("T"), ord("n")
 
 State = Any  # the driver's record of a prepared statement
@@ -114,6 +117,7 @@ class Pipeline:
         self._protocol: DriverProtocol = connection._protocol
         self._states: dict[tuple[Hashable, str], State] = {}
         self._made = 0  # names are used once
+        self._since = time.monotonic()
         self._leftover: Expected | None = None  # answers that no run waits for any more
         self._cancelled: asyncio.Future[None] | None = None  # ends when the server has the request to cancel
 
@@ -127,6 +131,11 @@ class Pipeline:
         if not self.keeps:
             self.send_last(f"DEALLOCATE {name}")
             self.forget()
+
+    @property
+    def _has_begun(self) -> bool:
+        """True if the first list is there, or is late anyway."""
+        return time.monotonic() - self._since > START_SECONDS
 
     @property
     def may_be_in_transaction(self) -> bool:
@@ -173,7 +182,7 @@ class Pipeline:
                 if ends:
                     break
             reading = True
-            async for command, answer in self._sent(commands, seconds):
+            async for command, answer in self._sent(commands, seconds, gathered=reads and self._has_begun):
                 result = command.read(answer) if reading else None
                 if isinstance(result, _Unread):
                     await self._introspect(result)
@@ -353,16 +362,18 @@ class Pipeline:
             self._protocol.wire.kept = None
         raise asyncpg.InternalClientError("the answer to a command did not end it")
 
-    async def _sent(self, commands: Sequence[_Command], seconds: float) -> AsyncIterator[tuple[_Command, bytes]]:
+    async def _sent(
+        self, commands: Sequence[_Command], seconds: float, *, gathered: bool = False
+    ) -> AsyncIterator[tuple[_Command, bytes]]:
         """Send commands, and yield each with its answer when that comes."""
         await self._settle(seconds)
         if self.connection.is_closed():
             raise asyncpg.InterfaceError("connection is closed")
-        expected = self._protocol.expect(len(commands))
+        expected = self._protocol.expect(len(commands), gathered=gathered and len(commands) >= MANY_COMMANDS)
         self._protocol.wire.write(b"".join(command.sent for command in commands))
         for command in commands:
             try:
-                async with asyncio.timeout(seconds):
+                async with asyncio.timeout(None if expected.is_there else seconds):
                     answer = await expected.next()
             except (asyncio.CancelledError, TimeoutError):
                 self._leftover, self._cancelled = expected, asyncio.get_running_loop().create_future()

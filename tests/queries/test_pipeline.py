@@ -9,6 +9,7 @@ import asyncpg
 import pytest
 
 from queries.db import pipeline as module
+from queries.db.asyncpg_compat import Wire
 from queries.db.database import Database
 from queries.db.errors import ConflictError, DatabaseError, LostError, OutdatedError, SlowError
 from queries.db.pipeline import Execute, Fetch, Parse, Pipeline, RepeatError
@@ -24,6 +25,15 @@ NAMES = "SELECT count(*) FROM pg_prepared_statements WHERE name LIKE 'unstick%'"
 
 def asked(text: str, *parameters: str, **values: object) -> Query:
     return Query(Statement(text=text, source="", parameters=parameters), values)
+
+
+@pytest.fixture(autouse=True, params=[False, True], ids=["at once", "gathered"])
+def gathers(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Run each test with answers of reads that are gathered, too."""
+    if request.param:
+        monkeypatch.setattr(module, "START_SECONDS", -1.0)
+        monkeypatch.setattr(module, "MANY_COMMANDS", 1)
+    return bool(request.param)
 
 
 @pytest.fixture
@@ -93,6 +103,27 @@ async def test_a_statement_on_a_lost_connection_has_an_error_of_the_driver(pipel
     pipeline.connection.terminate()
     with pytest.raises((asyncpg.InterfaceError, asyncpg.InternalClientError)):
         await pipeline.run([Fetch(text, (1,))], SILENT_SECONDS, reads=True)
+
+
+async def test_answers_of_many_reads_are_gathered(
+    pipeline: Pipeline, gathers: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    real, rests = Wire.rest, []
+
+    def rest(wire: Wire, seconds: float) -> None:
+        rests.append(seconds)
+        real(wire, seconds)
+
+    monkeypatch.setattr(Wire, "rest", rest)
+    steps = [Fetch(f"SELECT {n} AS n, pg_sleep(0.002)") for n in range(40)]
+    for _ in range(2):  # new ones are prepared one by one
+        rests.clear()
+        answers = await pipeline.run(steps, SILENT_SECONDS, reads=True)
+        assert [rows[0]["n"] for rows in answers] == list(range(40))
+    assert (0 < len(rests) < 30) if gathers else not rests
+    text = "SELECT string_agg(md5(i::text), '') AS long FROM generate_series(1, 100000) AS i"
+    ((row,),) = await pipeline.run([Fetch(text)], SILENT_SECONDS, reads=True)
+    assert len(row["long"]) == 3_200_000
 
 
 async def test_an_error_is_the_last_answer(pipeline: Pipeline) -> None:
