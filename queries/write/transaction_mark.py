@@ -44,8 +44,3 @@ class TransactionMark(Record):
 
 MARK = Question([Query(statement("xact_id"))], lambda answers: TransactionMark(**answers[0][0]))
 """The mark of a running transaction."""
-
-
-async def read_mark(transaction: Transaction) -> TransactionMark:
-    """Return the mark of a running transaction. Raises DatabaseError."""
-    return await MARK.answer(transaction)

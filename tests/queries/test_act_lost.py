@@ -18,6 +18,7 @@ import pytest
 from queries.db import database
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
+from queries.read.question import Question
 from queries.records.action import Outcome
 from queries.runs import launch
 from queries.workspace import Workspace
@@ -289,18 +290,16 @@ async def test_an_id_that_was_given_twice_settles_nothing(
     theirs = await eternaltwin_db.value(
         "INSERT INTO users VALUES (gen_random_uuid(), now()) RETURNING pg_current_xact_id()::text"
     )
-    marked = transaction_mark.read_mark
-
-    async def stale(transaction: database.Transaction) -> transaction_mark.TransactionMark:
-        await marked(transaction)
-        return transaction_mark.TransactionMark(xid=str(theirs), life="before the crash", history="", at=0)
+    stale = transaction_mark.TransactionMark(xid=str(theirs), life="before the crash", history="", at=0)
 
     async def lost(transaction: database.Transaction) -> None:
         await transaction.control("ROLLBACK")
 
-    monkeypatch.setattr(transaction_mark, "read_mark", stale)
+    monkeypatch.setattr(transaction_mark, "MARK", Question(transaction_mark.MARK.queries, lambda _: stale))
     monkeypatch.setattr(commit_status, "send_commit", lost)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
+    entries, _ = await audit_log.page(workspace.audit_log.file, None, 1)
+    assert entries[0].xid == theirs
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
     assert (await eternaltwin_db.row(task))["status"] == "Available"
 

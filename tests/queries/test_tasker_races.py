@@ -17,7 +17,7 @@ from queries.read.question import Questions, answered
 from queries.records.action import Outcome
 from queries.runs import launch
 from queries.runs.runner import Decisions
-from queries.write import transaction_mark
+from queries.write import commit_status
 from queries.write.script import ActionScript
 from tests.db.tasker import TaskerDb
 from tests.proof import one_in, repeated
@@ -193,16 +193,16 @@ def _followed(change: Any, changes: Any) -> None:
 
 @pytest.fixture
 def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[None]]], None]:
-    """Run a callback after the action's last statement and before its COMMIT."""
+    """Run a callback after the last statement of an action and before its COMMIT."""
 
     def hold(during: Callable[[], Awaitable[None]]) -> None:
-        mark = transaction_mark.read_mark
+        send = commit_status.send_commit
 
         async def slow(transaction: Any) -> Any:
             await during()
-            return await mark(transaction)
+            return await send(transaction)
 
-        monkeypatch.setattr(transaction_mark, "read_mark", slow)
+        monkeypatch.setattr(commit_status, "send_commit", slow)
 
     return hold
 
