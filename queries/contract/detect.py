@@ -171,11 +171,10 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
     names |= {name.rpartition(".")[2] for s in engines for name in sequences(s)}
     names |= {n for s in engines for d in s.spec.declines for n in (*d.relations, *d.columns)}
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.partition("(")[0] for f in r.functions))}
-    called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
     args = {"like": roles.like(engines)}
     return [
         Query(statement("catalog"), {"query": sorted(names), "args": args}),
-        Query(statement("types"), {"query": sorted(types | called), "args": args}),
+        Query(statement("types"), {"query": sorted(types | _functions(engines)), "args": args}),
         trust_query(engines, trusted),
     ]
 
@@ -189,11 +188,15 @@ def _lock(table: Relation) -> Query:
 
 def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> Query:
     """Return the query for `Trust` about the tables and functions of ``engines``."""
-    called = {name.rpartition(".")[2] for s in engines for name in _called(s)}
-    values = {"functions": sorted(called), "like": roles.like(engines), "trusted": list(trusted)}
+    values = {"functions": sorted(_functions(engines)), "like": roles.like(engines), "trusted": list(trusted)}
     # Actions also write audit entries.
     names = {"audit_log", "audit_images", *(n for s in engines for n in _relations(s))}
     return Query(statement("code"), {"query": sorted(names), "args": values})
+
+
+def _functions(engines: Iterable[Engine]) -> set[str]:
+    """Return the names, without schema, of functions that engines' statements call."""
+    return {name.rpartition(".")[2] for engine in engines for name in _called(engine)}
 
 
 def _relations(engine: Engine) -> set[str]:
@@ -207,7 +210,7 @@ def sequences(engine: Engine) -> set[str]:
 
     Those of another schema are qualified.
     """
-    return _named((p for v in engine.spec.actions for p in v.privileges), "USAGE")
+    return _named(engine.spec.privileges, "USAGE")
 
 
 def _named(privileges: Iterable[str], *words: str) -> set[str]:
@@ -220,8 +223,9 @@ def _called(engine: Engine) -> set[str]:
 
     Functions of another schema are qualified.
     """
-    executed = _named((p for v in engine.spec.actions for p in v.privileges), "EXECUTE")
-    return executed | {name for need in engine.spec.needs.values() for name in need.functions}
+    return _named(engine.spec.privileges, "EXECUTE") | {
+        name for need in engine.spec.needs.values() for name in need.functions
+    }
 
 
 def detect(

@@ -516,6 +516,11 @@ class EngineSpec(Record, forbid_unknown_fields=True):
             force_setattr(self, "actions", tuple(map(self._completed, self.actions)))
 
     @property
+    def privileges(self) -> frozenset[str]:
+        """Privileges that the actions need."""
+        return frozenset(privilege for action in self.actions for privilege in action.privileges)
+
+    @property
     def threshold_field(self) -> str:
         """Field of a sample with its kind: the column in ``thresholds_by``."""
         return self.thresholds_by.removeprefix("t.").partition("::")[0]

@@ -155,6 +155,17 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
     await workspace.close()
 
 
+async def with_operator(dsn: str, server: PostgresServer, folder: Path) -> tuple[str, str]:
+    """Create an operator as `unstick grants` says. Return the role and a DSN."""
+    operator = server.unique("operator")
+    server.sql(f"CREATE ROLE {operator} LOGIN PASSWORD 'x'")
+    workspace = await opened(dsn, folder)
+    printed = await grants(workspace.database, reader(workspace), [], [operator])
+    await workspace.close()
+    server.sql("; ".join([*printed, audit_log.grants(operator)]), dsn)
+    return operator, server.dsn(urlsplit(dsn).path.strip("/"), user=operator, password="x")
+
+
 COLUMNS = """
 DO $$ BEGIN
   EXECUTE (SELECT 'REVOKE INSERT, UPDATE, DELETE ON task FROM {operator}; GRANT INSERT (' || string_agg(attname, ', ')
@@ -192,13 +203,8 @@ async def test_a_trigger_whose_creation_is_not_committed_yet_does_not_run(
     server.sql(audit_log.ddl(), eternaltwin)
     dsn = eternaltwin
     if columns:
-        operator = server.unique("operator")
-        server.sql(f"CREATE ROLE {operator} LOGIN PASSWORD 'x'")
-        workspace = await opened(eternaltwin, tmp_path)
-        printed = await grants(workspace.database, reader(workspace), [], [operator])
-        await workspace.close()
-        server.sql("; ".join([*printed, audit_log.grants(operator), COLUMNS.format(operator=operator)]), eternaltwin)
-        dsn = server.dsn(urlsplit(eternaltwin).path.strip("/"), user=operator, password="x")
+        operator, dsn = await with_operator(eternaltwin, server, tmp_path)
+        server.sql(COLUMNS.format(operator=operator), eternaltwin)
     workspace = await opened(dsn, tmp_path)
     assert reader(workspace).detected.relations["task"].lockable is not columns
     if undoes:
@@ -396,19 +402,14 @@ async def audited(
     A stranger may create triggers on the audit log.
     """
     monkeypatch.setattr("queries.actions.parts.PART_NODES", 2)
-    operator = server.unique("operator")
-    server.sql(f"CREATE ROLE {operator} LOGIN PASSWORD 'x'")
     server.sql(audit_log.ddl(), eternaltwin)
-    workspace = await opened(eternaltwin, tmp_path)
-    printed = await grants(workspace.database, reader(workspace), [], [operator])
-    await workspace.close()
-    server.sql("; ".join([*printed, audit_log.grants(operator)]), eternaltwin)
+    _, dsn = await with_operator(eternaltwin, server, tmp_path)
     await eternaltwin_db.sql(
         f"{NOTING} ALTER FUNCTION theirs() OWNER TO {role}; GRANT USAGE ON SCHEMA unstick TO {role};"
         f"GRANT TRIGGER ON unstick.audit_log, unstick.audit_images TO {role}"
     )
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(6)]
-    workspace = await opened(server.dsn(urlsplit(eternaltwin).path.strip("/"), user=operator, password="x"), tmp_path)
+    workspace = await opened(dsn, tmp_path)
     assert workspace.audit_log.place == audit_log.TABLE
     yield workspace, ids
     await workspace.close()

@@ -9,8 +9,8 @@ from console.tui.widgets.text_bar import Part, spread
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
-STALE_INTERVALS = 2.0  # intervals after which the data counts as old
-LEAST_STALE_SECONDS = 2.0  # of age; with short intervals the header would change several times a second
+LATE_INTERVALS = 2.0  # age from which on data is late
+LEAST_LATE_SECONDS = 2.0  # the least such age: with short intervals the header would change several times a second
 WIDE_CELLS = 90  # cells from which numbers have more words
 TIGHT_CELLS = 72  # cells below which a lost connection takes the place of the number of critical incidents
 NARROW_CELLS = 60  # cells below which the age of fresh data is omitted
@@ -52,7 +52,7 @@ def is_late(age: float | None, interval: float) -> bool:
 
 def _late_age(interval: float) -> float:
     """Return the age from which on data is late, in seconds."""
-    return max(STALE_INTERVALS * interval, LEAST_STALE_SECONDS)
+    return max(LATE_INTERVALS * interval, LEAST_LATE_SECONDS)
 
 
 def old(age: float | None, *, exact: bool) -> str:
