@@ -64,14 +64,23 @@ class ClosedGuard(GuardBase[R]):
     Textual takes a screen off its stack at once, but removes its widgets later, one after another. Meanwhile the screen
     handles what is in its queue: a second click, an answer, its own ``Mount`` if the app ends first. Such a handler
     does not find its widgets, or closes the screen below.
+
+    A screen that is on no stack yet is not closed: from Python 3.12 on Textual runs tasks eagerly, so ``Compose`` and
+    ``Mount`` are handled inside ``push_screen``, before the screen is put on a stack.
     """
 
     focused = Reactive(None, repaint=False)  # the widgets paint their focus themselves, the screen has none
+    _taken_off = False  # off its stack
 
     @property
     def closed(self) -> bool:
-        """True if the screen is on no stack, or the app is ending."""
-        return not self.is_attached or not any(self in stack for stack in self.app._screen_stacks.values())
+        """True if the screen was taken off its stack, or the app is ending."""
+        return self._taken_off or self._pruning or not self.is_attached
+
+    def _pop_result_callback(self) -> None:
+        """Note that the screen is being taken off its stack. Textual calls it for nothing else."""
+        super()._pop_result_callback()
+        self._taken_off = True
 
     def dismiss(self, result: R | None = None) -> AwaitComplete:
         """Close the screen if it is in front.

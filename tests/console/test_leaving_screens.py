@@ -27,6 +27,7 @@ from queries.actions.plan import ActionInput, Plan, plan_selection
 from queries.records.node import Node
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.eager import EACH_WAY
 from tests.proof import most_in_proof, one_in
 from tests.queries.proxy import Proxy
 
@@ -90,13 +91,28 @@ async def test_a_screen_is_closed_while_it_reads(
     assert tui.app.fault is None
 
 
+@pytest.mark.parametrize("name", one_in(4, [*SCREENS, *MODES]))
+async def test_a_screen_opens_whose_tasks_begin_at_once(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, name: str
+) -> None:
+    await eternaltwin_db.task()
+    async with run_tui(eternaltwin, tmp_path, eager=True) as tui:
+        await tui.wait_for("0/1")
+        first = tui.app.screen
+        opened = tui.app.push_screen(SCREENS[name](tui)) if name in SCREENS else tui.app.switch_mode(name)
+        await opened
+        assert tui.app.screen is not first
+        await tui.wait_for(lambda: tui.app.screen.is_mounted and len(tui.app.screen.query("*")) > 1)
+
+
+@pytest.mark.parametrize("eager", EACH_WAY)
 @pytest.mark.parametrize("turns", most_in_proof(range(TURNS)))
 @pytest.mark.parametrize("name", one_in(4, [*SCREENS, *MODES]))
 async def test_the_console_ends_while_a_screen_opens(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, name: str, turns: int
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, name: str, turns: int, eager: bool
 ) -> None:
     await eternaltwin_db.task()
-    async with run_tui(eternaltwin, tmp_path) as tui:
+    async with run_tui(eternaltwin, tmp_path, eager=eager) as tui:
         await tui.wait_for("0/1")
         if name in SCREENS:
             tui.app.push_screen(SCREENS[name](tui))
@@ -108,12 +124,13 @@ async def test_the_console_ends_while_a_screen_opens(
     assert tui.app.fault is None
 
 
+@pytest.mark.parametrize("eager", EACH_WAY)
 @pytest.mark.parametrize("turns", most_in_proof(range(TURNS)))
 async def test_a_screen_is_closed_and_resized_while_it_opens(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, turns: int
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, turns: int, eager: bool
 ) -> None:
     await eternaltwin_db.task()
-    async with run_tui(eternaltwin, tmp_path) as tui:
+    async with run_tui(eternaltwin, tmp_path, eager=eager) as tui:
         await tui.wait_for("0/1")
         size = Size(90, 20)
         for make in SCREENS.values():

@@ -23,6 +23,7 @@ from console.tui.textual_compat import text_of
 from queries.contract.outside import NONE, OutsideEngines
 from queries.db.server_load import ServerLoad
 from queries.workspace import Workspace
+from tests.eager import AS_PROGRAM, begin_tasks
 
 # Seconds until a missing text or state is a failure. After a statement of more than a second the next poll may come a
 # minute later.
@@ -201,10 +202,11 @@ async def run_tui(
     outside: OutsideEngines = NONE,
     guide: Guide | None = None,
     begun: bool = False,
+    eager: bool = AS_PROGRAM,
 ) -> AsyncIterator[TuiDriver]:
     """Run the console on ``dsn``; its audit log file is in ``folder``.
 
-    ``begun``: the session begins before there is an app, as in the program.
+    ``begun``: the session begins before there is an app, as in the program. ``eager``: tasks begin at once.
     """
 
     async def open_() -> Workspace:
@@ -221,6 +223,7 @@ async def run_tui(
     if begun:
         session.begin()
     app = kind(session, target, guide=guide, now=now)
+    begin_tasks(eager=eager)
     async with app.run_test(size=size) as pilot:
         try:
             yield TuiDriver(app, pilot)
