@@ -94,6 +94,8 @@ def test_an_alert_is_triggered_and_resolved(incident: dict[str, Any], tmp_path: 
     same = ("summary", "source", "component", "severity")
     assert [triggered["payload"][name] for name in same] == [shown["payload"][name] for name in same]
     assert shown["dedup_key"] == triggered["dedup_key"]
+    sentences = [each["payload"]["custom_details"]["sentence"] for each in (triggered, shown)]
+    assert len({re.sub(r"^\d+|\S+T\S+Z", "0", each).partition(". ")[0] for each in sentences}) == 1, sentences
 
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="the scripts need jq")

@@ -136,6 +136,12 @@ def test_the_names_are_those_of_the_folders() -> None:
     is_as_made(ROOT / "README.md", "names", f"{', '.join(names)} and {last}.\n")
 
 
+def test_the_engines_whose_input_can_be_edited_are_those_of_the_folders() -> None:
+    (said,) = re.findall(r"`J` edits it .*? \(([\w, ]+)\)", (ROOT / "docs/on-call.md").read_text())
+    edited = [each.name for each in builtin() if any(a.name == "edit" and a.writes for a in each.spec.actions)]
+    assert said.split(", ") == edited
+
+
 @pytest.mark.parametrize(
     ("page", "part"),
     [
