@@ -1,4 +1,4 @@
-"""English of the docs: few clauses with "what" as a noun, and pages that address the reader.
+"""English of the docs: few clauses with "what" as a noun, many a "you".
 
 Only text that a person wrote for the page counts. Code does not count (fenced, indented, between backticks),
 nor do comments and the blocks ``<!-- name -->`` to ``<!-- end -->`` that other tests make from the code. A
@@ -43,7 +43,7 @@ class English(NamedTuple):
 
 
 def sentences(page: str) -> list[str]:
-    """Return the sentences, headings and cells of a page in Markdown, each code in them as one word."""
+    """Return sentences, headings and cells of a page; each code is one word."""
     text = re.sub(r"\]\([^)]*\)", "]", re.sub(r"`[^`]*`", "CODE", NOT_COUNTED.sub("\n\n", page)))
     return [" ".join(each.strip("|-*# \n").split()) for each in ENDS.split(text) if each.strip("|-*# \n")]
 
@@ -60,7 +60,7 @@ def english(page: str) -> English:
         "It lists what is stuck.",
         "# What it does",
         "| read | what you see |",
-        "Whoever holds the lock ends it.",
+        "Whatever holds the lock has to end.",
         "It ends, also if a row is\ngone.",
         "What is stuck? It says what.",
         "- two nodes, which of them is first",
@@ -76,7 +76,7 @@ def test_a_clause_counts(clause: str) -> None:
     [
         "## What is stuck?",
         'You ask: "What else starts?" It says so.',
-        "| what | psql |\n|---|---|\n| whoever | the server |",
+        "| what | psql |\n|---|---|\n| whatever | the server |",
         "Press `what` or [this](what.md).\n\n    unstick what is typed\n    and what follows",
         "```sh\n# what it runs\n```\nIt also reads it if you ask. <!-- what a comment says -->",
         "<!-- made -->\n| also if | what it is |\n<!-- end -->\nSomewhat whatsoever.",
