@@ -17,7 +17,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: demo check test proof drills lint format bench radius screenshots docs man zipapp dist audit clean
+.PHONY: demo check test proof pythons drills lint format bench radius screenshots docs man zipapp dist audit clean
 
 demo: .venv/.demo ## run the console on a demo server
 	@$(BIN)/unstick demo $(DEMO_ARGS)
@@ -26,12 +26,15 @@ check: lint ## lint and the fast tests, in under a minute
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m fast --hypothesis-profile=check
 
 test: .venv/.dev ## every capability, on real servers, in 8 minutes on 2 cores
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not proof"
+	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not proof and not pythons"
 
 proof: .venv/.dev ## what is random, long or repeated (ROUNDS=10 for more of it; PART=10 SEED=1 for a tenth)
 	@echo "one test in $(PART), chosen by SEED=$(SEED), ROUNDS=$(ROUNDS)"
 	ROUNDS=$(ROUNDS) $(BIN)/python -m pytest $(PYTEST_ARGS) -m "proof or random" --hypothesis-profile=proof \
 		--part=$(PART) --seed=$(SEED)
+
+pythons: .venv/.dev ## the built wheel's first repair by keys, and the fast tests, on each Python of this machine
+	WORKERS=$(WORKERS) $(BIN)/python -m tests.pythons
 
 drills: .venv/.dev ## set up incidents on a real server; print what the console says about each (DRILLS=estuary for some)
 	@$(BIN)/python -m tests.drills $(DRILLS)

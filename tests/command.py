@@ -24,10 +24,9 @@ from unittest.mock import patch
 import asyncpg
 
 from console.cli.main import main
+from tests.homes import HOMES, folders
 
 ROOT = Path(__file__).parents[1]
-HOMES = tempfile.TemporaryDirectory(prefix="unstick-homes-")  # gone when the process ends
-
 # Characters that Unicode marks Default_Ignorable, apart from those of category Cf.
 IGNORABLE = {0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x3164, 0xFFA0, *range(0x180B, 0x1810), *range(0xFE00, 0xFE10)}
 IGNORABLE |= {*range(0xFFF0, 0xFFF9), *range(0xE0000, 0xE1000)}
@@ -98,11 +97,8 @@ def unstick(
 
 
 def environment(home: Path, more: Mapping[str, str] = {}) -> dict[str, str]:
-    """Return the environment without the developer's own settings."""
-    kept = {n: v for n, v in os.environ.items() if not n.startswith(("PG", "UNSTICK_", "XDG_"))}
-    places = {f"XDG_{name}_HOME": str(home / name.lower()) for name in ("CONFIG", "STATE", "CACHE")}
-    shared = {"XDG_CACHE_HOME": HOMES.name}
-    return {**kept, **places, **shared, "HOME": str(home), "PYTHONPATH": str(ROOT), **more}
+    """Return the environment of a program whose user has this home."""
+    return {**os.environ, **folders(home), "PYTHONPATH": str(ROOT), **more}
 
 
 def started(home: Path, *words: str) -> subprocess.Popen[str]:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import is_hypothesis_test
 
 from queries.write import blast_radius
-from tests import profiles  # noqa: F401 - Hypothesis takes its settings from it
+from tests import homes, profiles  # noqa: F401 - Hypothesis takes its settings from profiles
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
@@ -26,6 +26,8 @@ from tests.servers import PostgresServer, Servers, all_engines_database
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
+
+homes.leave()
 
 # Nothing can be copied on such a terminal.
 if os.environ.get("TERM") == "dumb":
@@ -69,6 +71,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         chosen = set(random.Random(config.getoption("seed")).sample(range(len(items)), -(-len(items) // part)))
         config.hook.pytest_deselected(items=[item for at, item in enumerate(items) if at not in chosen])
         items[:] = [item for at, item in enumerate(items) if at in chosen]
+
+
+@pytest.fixture(autouse=True)
+def _own_home() -> None:
+    homes.enter()
 
 
 @pytest.fixture(scope="session")

@@ -1,4 +1,4 @@
-"""Tasks that begin at once, as Textual runs them in the program from Python 3.12 on.
+"""Tasks that begin at once, as in the program from Python 3.12 on.
 
 ``App.run_async`` sets ``asyncio.eager_task_factory`` where Python has it, ``App.run_test`` does not. So a test says for
 itself how tasks begin: ``run_tui`` does as the program, and ``eager=True`` begins them at once on Python 3.11, too.
@@ -7,6 +7,7 @@ itself how tasks begin: ``run_tui`` does as the program, and ``eager=True`` begi
 from __future__ import annotations
 
 import asyncio
+from asyncio.tasks import _enter_task, _leave_task
 from collections.abc import Callable
 from contextvars import Context
 from typing import Any
@@ -17,7 +18,7 @@ EACH_WAY = sorted({AS_PROGRAM, True})
 
 
 def _begin_at_once(loop: asyncio.AbstractEventLoop, coroutine: Any, context: Context | None = None) -> Any:
-    """Return a task that has run until it waits for the first time: eager tasks for Python 3.11."""
+    """Return a task that has run until its first wait, on Python 3.11."""
     if not loop.is_running():
         return asyncio.Task(coroutine, loop=loop, context=context)
     steps: list[tuple[Callable[..., None], tuple[Any, ...], Context | None]] = []
@@ -33,13 +34,13 @@ def _begin_at_once(loop: asyncio.AbstractEventLoop, coroutine: Any, context: Con
     ((step, arguments, of_step),) = steps
     running = asyncio.current_task(loop)
     if running is not None:
-        asyncio.tasks._leave_task(loop, running)
+        _leave_task(loop, running)
     try:
         assert of_step is not None
         of_step.run(step, *arguments)
     finally:
         if running is not None:
-            asyncio.tasks._enter_task(loop, running)
+            _enter_task(loop, running)
     return task
 
 

@@ -78,7 +78,7 @@ class ClosedGuard(GuardBase[R]):
         return self._taken_off or self._pruning or not self.is_attached
 
     def _pop_result_callback(self) -> None:
-        """Note that the screen is being taken off its stack. Textual calls it for nothing else."""
+        """Mark the screen as closed. Textual calls this to take it off its stack."""
         super()._pop_result_callback()
         self._taken_off = True
 

@@ -15,9 +15,10 @@ import pytest
 from textual.widgets import Button, Input
 
 from queries.db.redaction import without_passwords
-from tests.command import HOMES, environment
+from tests.command import environment
 from tests.console.tui_driver import run_tui
 from tests.db.estuary import ZERO, EstuaryDb, digest
+from tests.homes import HOMES
 from tests.servers import PostgresServer
 
 GOOD = f'["{ZERO}", {{"type": "shard_failed"}}]'

@@ -15,12 +15,8 @@ UV = str(Path(sys.executable).with_name("uv"))
 
 
 def clean() -> dict[str, str]:
-    """Return the environment without the variables that change what is run."""
-    return {
-        name: value
-        for name, value in os.environ.items()
-        if not name.startswith(("PYTHON", "PG", "UNSTICK_", "VIRTUAL_ENV"))
-    }
+    """Return the environment without the variables that choose a Python."""
+    return {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
 
 
 def run(*command: str, cwd: Path = ROOT, seconds: float = 120) -> str:
@@ -65,7 +61,7 @@ class Environment:
         return subprocess.run(
             [self.unstick, *words],
             cwd=self.folder,
-            env={**clean(), "XDG_STATE_HOME": str(self.folder / "state"), **variables},
+            env={**clean(), **variables},
             capture_output=True,
             text=True,
             timeout=120,

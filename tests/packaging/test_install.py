@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -18,8 +19,8 @@ from tests.terminal.driver import Terminal
 SECONDS = 300.0  # for an installation; a first one downloads PostgreSQL
 
 
-def with_uv(folder: Path, wheel: Path) -> tuple[str, ...]:
-    run(UV, "venv", "--quiet", "--python", sys.executable, str(folder))
+def with_uv(folder: Path, wheel: Path, python: str) -> tuple[str, ...]:
+    run(UV, "venv", "--quiet", "--python", python, str(folder))
     run(UV, "pip", "install", "--quiet", "--python", str(folder), f"{wheel}[demo]", seconds=SECONDS)
     return Environment(folder).unstick, "demo"
 
@@ -47,14 +48,25 @@ def registry() -> None:
         pytest.skip("the package index cannot be reached")
 
 
+@pytest.mark.pythons
+@pytest.mark.usefixtures("registry")
+@pytest.mark.parametrize("python", os.environ.get("PYTHONS", sys.executable).split(os.pathsep))
+def test_the_wheel_repairs_by_keys_on_each_python(python: str, wheel: Path, tmp_path: Path) -> None:
+    first_repair(with_uv(tmp_path / "venv", wheel, python), tmp_path)
+
+
 @pytest.mark.proof
 @pytest.mark.usefixtures("registry")
-@pytest.mark.parametrize("install", [with_uv, with_pip, with_the_readme])
+@pytest.mark.parametrize("install", [with_pip, with_the_readme])
 def test_the_demo_runs_and_its_first_incident_is_fixed_by_keys(
     install: Callable[[Path, Path], tuple[str, ...]], wheel: Path, tmp_path: Path
 ) -> None:
-    command = install(tmp_path / "venv", wheel)
-    with Terminal(home=tmp_path, command=command, start="stuck", PYTHONPATH="") as terminal:
+    first_repair(install(tmp_path / "venv", wheel), tmp_path)
+
+
+def first_repair(command: tuple[str, ...], home: Path) -> None:
+    """Follow the guide of the demo until the repair is committed."""
+    with Terminal(home=home, command=command, start="stuck", PYTHONPATH="") as terminal:
         terminal.wait_for("First repair, 1 of 4: press /, type lost wakeup, and press enter", lambda: terminal.at > 0)
         terminal.type("/lost wakeup").press("enter").wait_for("First repair, 2 of 4: press W ")
         terminal.press("W").wait_for("First repair, 3 of 4")
