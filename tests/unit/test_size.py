@@ -1,7 +1,7 @@
 """Size is a design limit: caps of lines for each room, and for three totals.
 
-Remove something to make room, or add a row to docs/decisions/0014-size.md: how many lines a room has more, and why. A line
-of more than 120 characters counts as the lines that it fills.
+Remove something to make room, or add a row to docs/decisions/0014-size.md: the room, its lines, the reason. A line of
+more than 120 characters counts as the lines that it fills.
 """
 
 from __future__ import annotations
