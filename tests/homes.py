@@ -17,8 +17,8 @@ FOREIGN = ("PG", "UNSTICK_", "XDG_", "TEXTUAL", "SUDO_")
 FOREIGN_NAMES = {"COLORTERM", "COLUMNS", "EDITOR", "LINES", "NO_COLOR", "FORCE_COLOR", "PAGER", "STY", "TERM_PROGRAM"}
 FOREIGN_NAMES |= {"TMUX", "VISUAL"}
 KEPT = {"UNSTICK_TEST_SERVER"}
-# Downloads of the tools that install what tests need; not of unstick.
-DOWNLOADS = {"UV_CACHE_DIR": "uv", "PIP_CACHE_DIR": "pip", "NPM_CONFIG_CACHE": "npm"}
+# Folders of the tools that install what tests need; not of unstick.
+TOOLS = {"UV_CACHE_DIR": ".cache/uv", "PIP_CACHE_DIR": ".cache/pip", "NPM_CONFIG_CACHE": ".npm", "PYENV_ROOT": ".pyenv"}
 
 
 def folders(home: Path) -> dict[str, str]:
@@ -32,9 +32,8 @@ def folders(home: Path) -> dict[str, str]:
 
 def leave() -> None:
     """Leave the developer's folders and settings, in this process."""
-    downloads = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    for name, folder in DOWNLOADS.items():
-        os.environ.setdefault(name, str(downloads / folder))
+    for name, folder in TOOLS.items():
+        os.environ.setdefault(name, str(Path.home() / folder))
     for name in list(os.environ):
         if name not in KEPT and (name in FOREIGN_NAMES or name.startswith(FOREIGN)):
             del os.environ[name]

@@ -37,7 +37,7 @@ def found() -> dict[str, str]:
 
 
 def _places(version: str) -> Iterator[str]:
-    name, pyenv = f"python{version}", Path(os.environ.get("PYENV_ROOT") or "~/.pyenv").expanduser()
+    name, pyenv = f"python{version}", Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
     yield sys.executable
     yield from map(str, pyenv.glob(f"versions/{version}.*/bin/{name}"))
     yield from (str(Path(folder, name)) for folder in os.get_exec_path())

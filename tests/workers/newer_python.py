@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.pythons import found
 from tests.workers import install
 
 PIP = ("-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--retries=1", "--timeout=20")
@@ -33,13 +31,9 @@ def environment(version: tuple[int, int], name: str, *packages: str) -> str:
 
 def newer(version: tuple[int, int]) -> str | None:
     """Return the command of a Python of this version or newer, or None."""
-    names = [f"python3.{minor}" for minor in range(version[1], version[1] + 8)]
-    versions = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")) / "versions"
-    found = [sys.executable, *filter(None, map(shutil.which, names))]
-    found += [str(versions / each.name / "bin" / "python3") for each in sorted(versions.glob("3.*"))]
     test = f"import sys, venv, ensurepip; sys.exit(sys.version_info < {version})"
-    for command in found:
-        answer = subprocess.run([command, "-c", test], capture_output=True, timeout=install.SECONDS, check=False)
+    for python in found().values():
+        answer = subprocess.run([python, "-c", test], capture_output=True, timeout=install.SECONDS, check=False)
         if answer.returncode == 0:
-            return command
+            return python
     return None
