@@ -27,7 +27,7 @@ def age_of(terminal: Terminal) -> int:
 def picture(terminal: Terminal) -> list[list[object]]:
     """Return the cells below the header; blanks have no colour of text.
 
-    A line with ages is left out.
+    A line with ages is skipped.
     """
     screen = terminal.screen
     shown = [y for y in range(1, screen.lines) if " new (n): " not in screen.display[y]]
