@@ -164,6 +164,11 @@ class PostgresServer(Server):
         self._free_port()
         if first:  # initdb has stored the password in the default way
             self.sql(f"ALTER ROLE {self.user} PASSWORD '{self.password}'")
+            if self.version < 15:  # newer servers begin so; an engine is not trusted where every role may CREATE
+                self.sql("ALTER DATABASE template0 ALLOW_CONNECTIONS true")
+                for name in ("template0", "postgres"):
+                    self.sql("REVOKE CREATE ON SCHEMA public FROM PUBLIC", self.dsn(name))
+                self.sql("ALTER DATABASE template0 ALLOW_CONNECTIONS false")
 
     def _keep_port(self) -> None:
         """Let no other process be given the port while the server is halted."""

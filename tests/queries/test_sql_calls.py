@@ -15,6 +15,7 @@ HARMLESS = {
     "pg_relation_size",
     "pg_table_size",
     "pg_total_relation_size",
+    "timezone",  # of a time without a date, before PostgreSQL 15
 }
 NEWER = {"regexp_count", "regexp_instr", "regexp_like", "regexp_substr"}  # than some servers
 GRAMMAR = {"coalesce", "nullif", "greatest", "least"}
