@@ -13,12 +13,17 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 PACKAGES = ("console", "queries")
-OWN_ENVIRONMENT = "Install unstick into an environment of its own: uv tool install unstick (or: pipx install unstick)"
+OWN_ENVIRONMENT = "Install its wheel into an environment of its own: uv tool install WHEEL (or: pipx install WHEEL)"
+NOT_POSIX = "unstick: it runs on Linux and macOS, not on this system ({}). On Windows, use WSL"
 NO_PYTHONPATH = "Run it without that folder: env -u PYTHONPATH unstick"
 
 
 def main() -> int | str:
     """Run the program. Return its exit code, or a line that says why it cannot run."""
+    try:
+        import fcntl  # noqa: F401 - one of the modules that Windows lacks
+    except ImportError:
+        return NOT_POSIX.format(sys.platform)
     if fault := foreign():
         return fault
     try:

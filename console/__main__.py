@@ -2,6 +2,6 @@
 
 import sys
 
-from console.cli.main import main
+from unstick import main
 
 sys.exit(main())

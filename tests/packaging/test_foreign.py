@@ -11,7 +11,7 @@ from tests.packaging.installed import Environment, make_wheel
 NAMES = ["console", "queries"]
 # A package of the other distribution that has the name of a module of unstick hides it.
 HIDING = {"console": "console/config/__init__.py", "queries": "queries/workspace/__init__.py"}
-HELP = "uv tool install unstick (or: pipx install unstick)"
+HELP = "uv tool install WHEEL (or: pipx install WHEEL)"
 
 
 @pytest.fixture(params=NAMES)

