@@ -44,6 +44,7 @@ lint: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
+	$(BIN)/python -m tests.promises
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
@@ -69,10 +70,12 @@ zipapp: .venv/.dev ## build/unstick.pyz, one file for this platform and Python
 	@mkdir -p build
 	$(BIN)/pex . --resolver-version pip-2020-resolver --venv prepend --sh-boot --console-script unstick --output-file build/unstick.pyz
 
-dist: .venv/.dev ## dist/: the wheel, the sdist, their parts (CycloneDX) and checksums
+dist: .venv/.dev ## dist/: the wheel, the sdist, their parts (CycloneDX), locked requirements, recipes and checksums
 	rm -rf dist
 	$(BIN)/python -m build
 	$(BIN)/uv export --quiet --locked --no-dev --extra demo --format cyclonedx1.5 --output-file dist/unstick.cdx.json
+	$(BIN)/uv export --quiet --locked --no-dev --extra demo --no-emit-project --output-file dist/requirements.txt
+	$(BIN)/python packaging/release.py recipes
 	cd dist && sha256sum * > SHA256SUMS
 
 audit: .venv/.dev ## look for known vulnerabilities in the locked dependencies

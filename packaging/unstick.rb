@@ -1,16 +1,16 @@
-# Test: brew install --build-from-source ./packaging/unstick.rb && brew test unstick
-# Before a release: set url and sha256 from dist/SHA256SUMS, then brew update-python-resources packaging/unstick.rb
+# A template: `make dist` writes dist/unstick.rb. Test: brew install --build-from-source ./dist/unstick.rb && brew test unstick
 class Unstick < Formula
   include Language::Python::Virtualenv
 
   desc "Find, explain and repair stuck tasks in PostgreSQL task engines"
-  homepage "https://pypi.org/project/unstick/"
-  url "https://files.pythonhosted.org/packages/source/u/unstick/unstick-0.2.0.tar.gz"
-  sha256 "0000000000000000000000000000000000000000000000000000000000000000"
+  homepage "@ADDRESS@"
+  url "@FILES@/unstick-@VERSION@.tar.gz"
+  sha256 "@SHA256_SDIST@"
   license "MIT"
 
   depends_on "python@3.13"
 
+@RESOURCES@
   def install
     virtualenv_install_with_resources
     man1.install libexec/"share/man/man1/unstick.1"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import sysconfig
 from pathlib import Path
 
 import pytest
 
-from tests.packaging.installed import UV, Environment, run
+from tests.packaging.installed import UV, Environment, clean, run
 
 
 @pytest.fixture(scope="session")
@@ -36,3 +37,12 @@ def environment(tmp_path: Path) -> Environment:
     made = Environment(tmp_path / "venv")
     (made.packages / "borrowed.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return made
+
+
+@pytest.fixture(scope="session")
+def registry() -> None:
+    """Skip where the package index cannot be reached."""
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--dest"]
+    asked = subprocess.run([*command, "/dev/null/no", "iniconfig"], env=clean(), capture_output=True, text=True)
+    if "No matching distribution" in asked.stderr or "Could not find a version" in asked.stderr:
+        pytest.skip("the package index cannot be reached")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import subprocess
+import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from tests.command import ROOT
-from tests.packaging.installed import UV, Environment, clean, run
+from tests.packaging.installed import UV, Environment, run
+from tests.promises import promises
 from tests.terminal.driver import Terminal
 
 SECONDS = 300.0  # for an installation; a first one downloads PostgreSQL
@@ -31,21 +31,23 @@ def with_pip(folder: Path, wheel: Path) -> tuple[str, ...]:
     return Environment(folder).unstick, "demo"
 
 
-def with_the_readme(folder: Path, wheel: Path) -> tuple[str, ...]:
-    """Return the README's first command, which finds the wheel in a folder."""
-    line = next(line for line in (ROOT / "README.md").read_text().splitlines() if line.startswith("    "))
-    command, *words = shlex.split(line, comments=True)
-    assert command == "uvx"
-    return UV + "x", "--find-links", str(wheel.parent), "--cache-dir", str(folder), *words
+def in_a_clone(line: str) -> Callable[[Path, Path], tuple[str, ...]]:
+    """Return a way to run a line of README.md in a copy of the repository."""
+
+    def copied(folder: Path, _: Path) -> tuple[str, ...]:
+        for name in run("git", "ls-files", "--cached", "--others", "--exclude-standard").splitlines():
+            if (ROOT / name).is_file():
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / name, folder / name)
+        places = {"UV_TOOL_DIR": "tools", "UV_TOOL_BIN_DIR": "bin", "PIPX_HOME": "pipx", "PIPX_BIN_DIR": "bin"}
+        exports = " ".join(f"{name}={folder}/{place}" for name, place in places.items())
+        command = re.sub("^pipx", "uvx pipx", line) + (" && bin/unstick demo" if " install " in line else "")
+        return "sh", "-c", f"cd {folder} && export PATH={Path(UV).parent}:$PATH {exports} && {command}"
+
+    return copied
 
 
-@pytest.fixture(scope="module")
-def registry() -> None:
-    """Skip where the package index cannot be reached."""
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--no-cache-dir", "--dest"]
-    asked = subprocess.run([*command, "/dev/null/no", "iniconfig"], env=clean(), capture_output=True, text=True)
-    if "No matching distribution" in asked.stderr or "Could not find a version" in asked.stderr:
-        pytest.skip("the package index cannot be reached")
+CLONED = {each["name"]: in_a_clone(each["command"].strip("`")) for each in promises()["promises"]["way"][:5]}
 
 
 @pytest.mark.pythons
@@ -57,7 +59,7 @@ def test_the_wheel_repairs_by_keys_on_each_python(python: str, wheel: Path, tmp_
 
 @pytest.mark.proof
 @pytest.mark.usefixtures("registry")
-@pytest.mark.parametrize("install", [with_pip, with_the_readme])
+@pytest.mark.parametrize("install", [with_pip, *CLONED.values()], ids=["pip", *CLONED])
 def test_the_demo_runs_and_its_first_incident_is_fixed_by_keys(
     install: Callable[[Path, Path], tuple[str, ...]], wheel: Path, tmp_path: Path
 ) -> None:
@@ -67,7 +69,8 @@ def test_the_demo_runs_and_its_first_incident_is_fixed_by_keys(
 def first_repair(command: tuple[str, ...], home: Path) -> None:
     """Follow the guide of the demo until the repair is committed."""
     with Terminal(home=home, command=command, start="stuck", PYTHONPATH="") as terminal:
-        terminal.wait_for("First repair, 1 of 4: press /, type lost wakeup, and press enter", lambda: terminal.at > 0)
+        began = "First repair, 1 of 4: press /, type lost wakeup, and press enter"
+        terminal.wait_for(began, lambda: terminal.at > 0, seconds=SECONDS)
         terminal.type("/lost wakeup").press("enter").wait_for("First repair, 2 of 4: press W ")
         terminal.press("W").wait_for("First repair, 3 of 4")
         terminal.type("tried the demo").press("enter").wait_for("First repair, 4 of 4", "apply to")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import tarfile
@@ -54,6 +55,21 @@ def test_the_sdist_has_what_builds_the_wheel(sdist: Path) -> None:
     with tarfile.open(sdist) as file:
         packed = {name.partition("/")[2] for name in file.getnames()}
     assert packed == source_files() | BESIDE
+
+
+def test_the_metadata_can_be_read_on_the_package_index(wheel: Path, sdist: Path) -> None:
+    with zipfile.ZipFile(wheel) as file:
+        (name,) = [name for name in file.namelist() if name.endswith("/METADATA")]
+        text = file.read(name).decode()
+    with tarfile.open(sdist) as packed:
+        (name,) = [name for name in packed.getnames() if name.endswith("/PKG-INFO")]
+        assert (information := packed.extractfile(name)) is not None
+        assert information.read().decode() == text
+    fields, _, readme = text.partition("\n\n")
+    assert "Description-Content-Type: text/markdown" in fields
+    assert re.findall("(?m)^Provides-Extra: (.*)", fields) == ["demo", "docs"]
+    assert readme.startswith("# unstick\n")
+    assert [target for target in re.findall(r"\]\(([^)]*)\)", readme) if not target.startswith("https://")] == []
 
 
 def test_the_shared_files_are_a_manual_page_and_completions(environment: Environment, wheel: Path) -> None:
