@@ -642,11 +642,10 @@ async def deadlocks(n: int, dsn: str, db: EternaltwinDb, session: Session) -> No
         await one.execute("ROLLBACK")
         await waits
         await other.execute("ROLLBACK")
-    flush = "SELECT pg_stat_force_next_flush()" if one.get_server_version().major >= 15 else "SELECT"
+    flush = "SELECT pg_sleep(0.1)" + ", pg_stat_force_next_flush()" * (one.get_server_version().major >= 15)
     async with asyncio.timeout(60):
         while await db.value("SELECT deadlocks FROM pg_stat_database WHERE datname = current_database()") < n:
             await one.execute(flush)  # PostgreSQL 14 sends counts at the end of a statement, at most twice a second
-            await asyncio.sleep(0.1)
 
 
 @both_versions
