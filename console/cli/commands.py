@@ -728,12 +728,13 @@ def engine(options: CliOptions, /, task: str, what: tuple[str, ...], to: Path | 
 @unstick.command()
 @click.option("--headless", is_flag=True, help="Print the connection string and serve until interrupted.")
 @click.option("--seed", type=int, default=1, show_default=True, help="The same seed makes the same data.")
+@click.option("--all", "full", is_flag=True, help="Ten engines with every kind of incident, not five with a few.")
 @click.pass_obj
-def demo(options: CliOptions, /, headless: bool, seed: int) -> int:
+def demo(options: CliOptions, /, headless: bool, seed: int, full: bool) -> int:
     """Open the console on an embedded PostgreSQL server with running and stuck work."""
     from console.cli import screen
 
-    return screen.demo(options, headless=headless, seed=seed)
+    return screen.demo(options, headless=headless, seed=seed, full=full)
 
 
 @unstick.command()

@@ -33,7 +33,7 @@ def open_console(options: CliOptions) -> int:
     return _run(resolve(options))
 
 
-def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
+def demo(options: CliOptions, *, headless: bool, seed: int, full: bool) -> int:
     """Serve the demo and open the console on it, unless ``headless``.
 
     Return the exit code.
@@ -47,10 +47,10 @@ def demo(options: CliOptions, *, headless: bool, seed: int) -> int:
     from console.tui.guide import Guide
 
     if headless:
-        return run.headless(seed)
+        return run.headless(seed, full=full)
     target = resolve(options)
     _leave_cleanly()
-    with _served(seed) as dsn:
+    with _served(seed, full=full) as dsn:
         context = msgspec.structs.replace(target.context, name="demo", dsn=dsn, engine=run.FIRST)
         return _run(msgspec.structs.replace(target, context=context), Guide(on=True))
 
@@ -71,7 +71,7 @@ def _leave_cleanly() -> None:
 
 
 @contextlib.contextmanager
-def _served(seed: int) -> Iterator[str]:
+def _served(seed: int, *, full: bool) -> Iterator[str]:
     """Run the demo in its own thread inside the context. Yields its DSN."""
     from console.demo.run import demo as running
 
@@ -79,7 +79,7 @@ def _served(seed: int) -> Iterator[str]:
     loop = asyncio.new_event_loop()
 
     async def serve() -> None:
-        async with running(seed) as dsn:
+        async with running(seed, full=full) as dsn:
             ready.set_result(dsn)
             await asyncio.Event().wait()
 

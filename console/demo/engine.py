@@ -6,7 +6,8 @@ what it has taken. So all engines have one worker. What it does is true to the e
 can see it; the races of tests need more (``tests/simulators``).
 
 A further fixture, such as ``fixture.mirror.sql``, makes a schema of its name, ``mirror``. Names in these files are
-unqualified: the ``search_path`` names the schema. Apart from ``queries.db``, only this package uses asyncpg. A worker
+unqualified: the ``search_path`` names the schema. A line of a fixture that ends in ``--all`` is left out of the small
+demo, which has the engines of SMALL. Apart from ``queries.db``, only this package uses asyncpg. A worker
 plays the engine, so it must not use the console's own way to the database.
 """
 
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 Connection: TypeAlias = "asyncpg.Connection[asyncpg.Record]"
 
+SMALL: Final = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker")
 TICK_SECONDS: Final = 0.5
 CONNECTION_ERRORS: Final = (OSError, asyncpg.PostgresError, asyncpg.InterfaceError, TimeoutError)
 OPTIONS: Final = r"(?: every \d+ ticks)?,?(?: at most \d+ times)?"  # of a section of ``worker.sql``
@@ -111,12 +113,13 @@ SQL: Final = Statements(files("console.demo").joinpath("setup.sql"))
 class FolderEngine:
     """An engine whose rows and worker are files of its folder.
 
-    ``fixture`` names the file of the rows; that of a second schema is not ``fixture.sql``.
+    ``fixture`` names the file of the rows; that of a second schema is not ``fixture.sql``. ``small``: without the rows
+    of the lines that end in ``--all``.
     """
 
-    def __init__(self, folder: str, fixture: str = FIXTURE) -> None:
+    def __init__(self, folder: str, fixture: str = FIXTURE, *, small: bool = False) -> None:
         self._folder = files("queries").joinpath("engines", folder)
-        self._fixture = fixture
+        self._fixture, self._small = fixture, small
         self.engine = folder
         self.name = fixture.removeprefix("fixture.").removesuffix("sql").rstrip(".") or folder
 
@@ -132,7 +135,8 @@ class FolderEngine:
     async def fill(self, connection: Connection, seed: int) -> None:
         await connection.execute(SQL["seed"], seed % 1000 / 1000)
         async with connection.transaction():  # all ages count from the same now()
-            await connection.execute(self.file(self._fixture))
+            text = self.file(self._fixture)
+            await connection.execute(re.sub(r"(?m)^.*--all\n", "", text) if self._small else text)
 
     def worker(self, connection: Connection, seed: int) -> FolderWorker:
         return FolderWorker(connection, turns(self.file("worker.sql")) if self.name == self.engine else [])

@@ -10,7 +10,7 @@ from typing import Final, Self
 
 import asyncpg
 
-from console.demo.engine import SQL, Engine, connect, folder_engines, run_worker
+from console.demo.engine import SMALL, SQL, Engine, FolderEngine, connect, folder_engines, run_worker
 from console.demo.server import Server
 from console.interrupts import signals_call
 from queries.write import audit_log
@@ -87,12 +87,12 @@ class Demo:
 
 
 @contextlib.asynccontextmanager
-async def demo(seed: int = 1) -> AsyncIterator[str]:
+async def demo(seed: int = 1, *, full: bool = False) -> AsyncIterator[str]:
     """Run a demo during the context; yield its DSN. The progress goes to stderr.
 
-    Raises DemoUnavailable if the server cannot run here.
+    It has few rows of a few engines, or everything if ``full``. Raises DemoUnavailable if the server cannot run here.
     """
-    running = Demo(seed)
+    running = Demo(seed, engines=None if full else [FolderEngine(name, small=True) for name in SMALL])
     with _one_line() as report:
         await running.start(report)
     try:
@@ -101,18 +101,18 @@ async def demo(seed: int = 1) -> AsyncIterator[str]:
         await running.stop()
 
 
-def headless(seed: int = 1) -> int:
+def headless(seed: int = 1, *, full: bool = False) -> int:
     """Serve the demo until SIGINT, SIGTERM or SIGHUP; return an exit code.
 
     Prints the DSN as the first line on stdout. Raises DemoUnavailable if the server cannot run here.
     """
-    return asyncio.run(_headless(seed))
+    return asyncio.run(_headless(seed, full=full))
 
 
-async def _headless(seed: int) -> int:
+async def _headless(seed: int, *, full: bool) -> int:
     stopped = asyncio.Event()
     with signals_call(stopped.set):
-        async with demo(seed) as dsn:
+        async with demo(seed, full=full) as dsn:
             with contextlib.suppress(BrokenPipeError):
                 print(dsn, flush=True)  # noqa: T201
             await stopped.wait()

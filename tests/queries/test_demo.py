@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from console.demo.engine import Connection, FolderEngine, FolderWorker, connect, folder_engines, turns
+from console.demo.engine import SMALL, Connection, FolderEngine, FolderWorker, connect, folder_engines, turns
 from console.demo.run import Demo
+from console.demo.run import demo as served
+from console.tui import guide
 from queries.contract.builtin import builtin
+from queries.snapshot import snapshot
 from queries.workspace import Workspace
 from tests.queries.builders import opened, reader
 from tests.servers import PostgresServer
@@ -19,6 +22,10 @@ NAMES = [engine.name for engine in builtin()]
 # Findings that the demo shows: the others need samples, a fault of the server, or an older version of the engine.
 LEAST = {"agent_jobs": 6, "eternaltwin": 10, "estuary": 12, "tasker": 18, "uni2work": 9}
 TICKS = 30
+INCIDENTS = 30  # at most, in the small demo
+DUE = {"deadline", "execute_after", "expires_at", "next_run", "run_at", "scheduled_at", "vt", "wake_at"}
+EVENT = {"at"}  # of procrastinate, whose event "scheduled" has the time for which the job is scheduled
+ALIVE = {"heartbeat", "last_heartbeat"}  # in the future for a worker that lives in a fixture without one
 
 
 @pytest.fixture
@@ -45,6 +52,36 @@ def test_each_engine_has_rows_and_a_worker() -> None:
 async def test_all_engines_are_found_in_the_demo(workspace: Workspace) -> None:
     assert {label.partition("@")[0] for label in workspace.engines} == set(NAMES)
     assert workspace.declined == ()
+
+
+async def test_the_small_demo_has_a_few_incidents_of_each_engine(tmp_path: Path) -> None:
+    """One of them is that of the first repair."""
+    async with served(7) as dsn:
+        workspace = await opened(dsn, tmp_path)
+        now = await snapshot(workspace, list(workspace.engines.values()))
+        await workspace.close()
+    assert set(workspace.engines) == set(SMALL)
+    assert set(SMALL) <= {incident.engine for incident in now.incidents}
+    assert len(now.incidents) <= INCIDENTS
+    (first,) = [incident for incident in now.incidents if incident.title == guide.FIRST]
+    assert first.n == 2
+
+
+async def test_nothing_has_happened_in_the_future(demo: Demo) -> None:
+    connection = await connect(demo.dsn, "public")
+    columns = await connection.fetch(
+        "SELECT format('%I.%I', table_schema, table_name), column_name FROM information_schema.columns "
+        "WHERE data_type LIKE 'timestamp%' AND table_schema NOT IN ('pg_catalog', 'information_schema')"
+    )
+    late = {
+        f"{table}.{column}"
+        for table, column in columns
+        if column not in DUE | EVENT | ALIVE
+        and await connection.fetchval(f'SELECT count(*) FROM {table} WHERE "{column}" > clock_timestamp()')
+    }
+    await connection.close()
+    assert len(columns) > 100
+    assert late == set()
 
 
 @pytest.mark.parametrize("name", NAMES)

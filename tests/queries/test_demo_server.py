@@ -18,7 +18,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from console.demo.engine import folder_engines
+from console.demo.engine import SMALL
 from console.demo.server import DemoUnavailable, Server, wheel_binaries
 from tests.proof import most_in_proof
 from tests.servers import PostgresServer, both_versions
@@ -207,7 +207,7 @@ async def test_the_headless_demo_serves_and_leaves_nothing_however_it_ends(headl
     out, err = headless.process.communicate(timeout=60)
     assert headless.process.returncode == (-number if number == signal.SIGKILL else 0)
     assert out == ""
-    filled = "".join(f"filling {engine.name} ... " for engine in folder_engines())
+    filled = "".join(f"filling {name} ... " for name in SMALL)
     assert err == f"demo: starting PostgreSQL ... {filled}ready\n"
     wait_for(lambda: not folder.exists())
     assert not answers(port)

@@ -173,7 +173,7 @@ def demo(size: tuple[int, int], **variables: str) -> Iterator[Camera]:
     """Start the demo without its guide, at the list of incidents."""
     with (
         tempfile.TemporaryDirectory() as home,
-        Terminal("demo", home=Path(home), size=size, start="stuck", **variables) as terminal,
+        Terminal("demo", "--all", home=Path(home), size=size, start="stuck", **variables) as terminal,
     ):
         camera = Camera(terminal)
         terminal.wait_for("First repair")

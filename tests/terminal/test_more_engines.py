@@ -46,7 +46,7 @@ def test_a_job_is_repaired_and_the_server_stops(
 
 def test_the_demo_shows_all_engines(place: Path) -> None:
     """They are one after the other in the bar, which has no room for all at once."""
-    with Terminal("demo", home=place, TMPDIR=str(place), start="stuck", size=(150, 60)) as terminal:
+    with Terminal("demo", "--all", home=place, TMPDIR=str(place), start="stuck", size=(150, 60)) as terminal:
         terminal.wait_for("● live").press("1").settled()
         left = {*FINDINGS, "eternaltwin", "tasker", "estuary", "uni2work", "agent_jobs"}
         for _ in range(2 * len(left)):

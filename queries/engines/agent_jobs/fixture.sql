@@ -1,5 +1,6 @@
 -- Jobs in a table that an executor polls: in each status, and stuck ones.
 -- All objects are in the first schema of the search_path. Parameters: none.
+-- A line that ends in "--all" is not in the small demo.
 ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey; -- the set-up of agents ran twice: it drops the foreign key, and does not make it again
 
 INSERT INTO agents (id, user_id, profile)
@@ -24,9 +25,10 @@ SELECT md5('job ' || j.number)::uuid, (3000 + j.number)::text, md5('agent ' || j
                (403, 3, 'pending', NULL, interval '9 seconds', interval '9 seconds'), (404, 4, 'active', NULL, interval '40 seconds', interval '2 seconds'),
                (405, 5, 'active', NULL, interval '3 hours', interval '2 hours'), (406, 5, 'active', NULL, interval '5 hours', interval '5 hours' - interval '1 minute'), -- their executor died
                (407, 2, 'delayed', NULL, interval '3 hours', interval '1 hour'), (408, 2, 'delayed', NULL, interval '4 days', interval '3 days'), -- the time is lost
-               (409, 6, 'paused', NULL, interval '2 hours', interval '1 hour'), (410, 6, 'paused', NULL, interval '16 days', interval '15 days'),
+               (409, 6, 'paused', NULL, interval '2 hours', interval '1 hour'),
+               (410, 6, 'paused', NULL, interval '16 days', interval '15 days'), --all
                (411, 1, 'failed', NULL, interval '2 hours', interval '119 minutes'), -- without a reason
-               (412, 3, 'completed', 'Agent rag storage limit exceeded', interval '3 hours', interval '179 minutes'), -- with an error
+               (412, 3, 'completed', 'Agent rag storage limit exceeded', interval '3 hours', interval '179 minutes'), -- with an error --all
                (413, 99, 'completed', NULL, interval '40 days', interval '40 days' - interval '1 minute') -- of an agent that is gone
        ) AS j (number, agent, status, error, age, lasts);
 INSERT INTO jobs (job_id, agent_id, user_id, status, error, created_at, started_at, completed_at, updated_at) -- one reason for all, in half an hour

@@ -1,6 +1,7 @@
 -- Jobs that run and that have ended, and what is stuck: lost wake-ups, overdue timers, starved and outdated tasks, tasks that are
 -- polled without progress, and one that computes.
 -- All objects are in the first schema of the search_path. Parameters: none.
+-- A line that ends in "--all" is not in the small demo.
 INSERT INTO users (user_id, created_at)
 SELECT md5('user ' || n)::uuid, now() - n * interval '90 days' FROM generate_series(1, 5) AS n;
 
@@ -23,13 +24,13 @@ SELECT md5('job ' || j.number)::uuid AS id, md5('task ' || j.number || ' 0')::uu
                (33, interval '4 hours', 'ArchiveDinoparcUser', 2, 'Blocked', 'Store', interval '3 hours', interval '-3 hours', 4),
                (34, interval '2 hours', 'ArchivePopotamoUser', 1, 'Available', 'FetchItems', NULL, NULL, 0), -- a kind that no runner knows
                (35, interval '26 hours', 'ArchivePopotamoUser', 1, 'Available', 'FetchItems', NULL, NULL, 0),
-               (36, interval '3 days', 'RefreshForumThread', 2, 'Available', 'AwaitToken', interval '0.4 seconds', interval '2 hours', 412903), -- polled without end
+               (36, interval '3 days', 'RefreshForumThread', 2, 'Available', 'AwaitToken', interval '0.4 seconds', interval '2 hours', 412903), -- polled without end --all
                (37, interval '1 day', 'ArchiveTwinoidUser', 1, 'Available', 'Render', interval '0.4 seconds', NULL, 5391), -- computes
                (38, interval '20 days', 'ArchiveDinoparcUser', 1, 'Available', 'Fetch', interval '19 days', NULL, 12), -- written by older code
                (39, interval '21 days', 'ArchiveDinoparcUser', 1, 'Available', 'Fetch', interval '20 days', NULL, 9),
                (40, interval '41 days', 'ArchiveDinoparcUser', 1, 'Available', 'Fetch', interval '40 days', NULL, 17),
-               (41, interval '2 hours', 'ArchiveHammerfestUser', 3, 'Complete', 'Store', interval '1 hour', NULL, 5), -- a child still waits
-               (42, interval '5 hours', 'SendEmail', 2, 'Complete', 'Deliver', interval '4 hours', interval '8 hours', 2), -- a timer is left over
+               (41, interval '2 hours', 'ArchiveHammerfestUser', 3, 'Complete', 'Store', interval '1 hour', NULL, 5), -- a child still waits --all
+               (42, interval '5 hours', 'SendEmail', 2, 'Complete', 'Deliver', interval '4 hours', interval '8 hours', 2), -- a timer is left over --all
                (43, interval '3 hours', 'ArchiveTwinoidUser', 1, 'Blocked', 'AwaitChildren', interval '2 hours', NULL, 3) -- waits for a child that waits for it
        ) AS j (number, age, kind, kind_version, status, phase, polled, due, revision)
 UNION ALL
@@ -45,15 +46,16 @@ INSERT INTO job (job_id, created_at, created_by, initial_state)
 SELECT id, now() - age, CASE WHEN number % 3 > 0 THEN md5('user ' || 1 + number % 5)::uuid END,
        convert_to(format('{"user":{"server":"hammerfest.fr","id":"%s"},"phase":"%s","retries":0}', 1000 + number * 37, phase), 'UTF8')
   FROM new_job;
-INSERT INTO job (job_id, created_at, initial_state)
-SELECT md5('job ' || n)::uuid, now() - n * interval '11 minutes', '{"phase":"FetchProfile"}' FROM generate_series(1, 2) AS n; -- without a task
+INSERT INTO job (job_id, created_at, initial_state) --all
+SELECT md5('job ' || n)::uuid, now() - n * interval '11 minutes', '{"phase":"FetchProfile"}' FROM generate_series(1, 2) AS n; -- without a task --all
 
 -- Children: the numbers of those that have ended and that wait, of each family.
 CREATE TEMP TABLE new_child ON COMMIT DROP AS
 SELECT f.number, c.n, md5('task ' || f.number || ' ' || c.n)::uuid AS id, c.n <= f.ended AS ended, f.due, f.kind
   FROM (VALUES (10, 3, 1, interval '20 seconds', 'RefreshForumThread'), (11, 4, 1, interval '30 seconds', 'RefreshForumThread'), (12, 2, 0, interval '15 seconds', 'RefreshForumThread'),
                (13, 60, 45, interval '40 seconds', 'RefreshForumThread'), (30, 3, 3, NULL, 'RefreshForumThread'), (31, 5, 5, NULL, 'RefreshForumThread'),
-               (41, 1, 0, interval '2 days', 'RefreshForumThread'), (43, 1, 0, NULL, 'ArchiveTwinoidUser')) AS f (number, children, ended, due, kind)
+               (41, 1, 0, interval '2 days', 'RefreshForumThread'), --all
+               (43, 1, 0, NULL, 'ArchiveTwinoidUser')) AS f (number, children, ended, due, kind)
  CROSS JOIN LATERAL generate_series(1, f.children) AS c (n);
 
 INSERT INTO task (task_id, job_id, kind, kind_version, created_at, polled_at, revision, status, cpu_duration, poll_duration, state, output)
@@ -77,8 +79,8 @@ SELECT now() + due, root FROM new_job WHERE due IS NOT NULL
 UNION ALL
 SELECT now() + due + n * interval '7 seconds', id FROM new_child WHERE NOT ended AND due IS NOT NULL;
 
--- A task whose delay has overflowed; the others of its kind are due soon.
-INSERT INTO job (job_id, created_at, initial_state) VALUES (md5('job 50')::uuid, now() - interval '6 hours', '{"phase":"Awake"}');
-INSERT INTO task (task_id, job_id, kind, kind_version, created_at, polled_at, revision, status, cpu_duration, poll_duration, state)
-VALUES (md5('task 50 0')::uuid, md5('job 50')::uuid, 'Sleep', 1, now() - interval '6 hours', row(now() - interval '5 hours', 1)::job_tick, 1, 'Blocked', '0.004 s', '0.2 s', '{"phase":"Awake"}');
-INSERT INTO task_timer (deadline, task_id) VALUES (now() + interval '90 years', md5('task 50 0')::uuid);
+-- A task whose delay has overflowed; the others of its kind are due soon. --all
+INSERT INTO job (job_id, created_at, initial_state) VALUES (md5('job 50')::uuid, now() - interval '6 hours', '{"phase":"Awake"}'); --all
+INSERT INTO task (task_id, job_id, kind, kind_version, created_at, polled_at, revision, status, cpu_duration, poll_duration, state) --all
+VALUES (md5('task 50 0')::uuid, md5('job 50')::uuid, 'Sleep', 1, now() - interval '6 hours', row(now() - interval '5 hours', 1)::job_tick, 1, 'Blocked', '0.004 s', '0.2 s', '{"phase":"Awake"}'); --all
+INSERT INTO task_timer (deadline, task_id) VALUES (now() + interval '90 years', md5('task 50 0')::uuid); --all

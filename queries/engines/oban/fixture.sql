@@ -10,7 +10,7 @@ INSERT INTO oban_jobs (state, queue, worker, attempt, max_attempts, args, errors
 SELECT j.state::oban_job_state, j.queue, j.worker, j.attempt, 5, jsonb_build_object('id', n),
        CASE WHEN j.error IS NULL THEN '[]' ELSE jsonb_build_array(jsonb_build_object('attempt', 1, 'error', j.error || ' ' || n, 'at', '2026-01-01T00:00:00Z')) END,
        CASE WHEN j.node IS NULL THEN '{}' ELSE ARRAY['app.' || j.node, '6f1c9d70-0000-4000-8000-00000000000' || j.node] END,
-       timezone('UTC', now()) - j.age - interval '1 minute', timezone('UTC', now()) - j.age, CASE WHEN j.attempt > 0 THEN timezone('UTC', now()) - j.age END,
+       timezone('UTC', now()) - greatest(j.age, '0') - interval '1 minute', timezone('UTC', now()) - j.age, CASE WHEN j.attempt > 0 THEN timezone('UTC', now()) - greatest(j.age, '0') END,
        CASE j.state WHEN 'completed' THEN timezone('UTC', now()) - j.age END, CASE j.state WHEN 'discarded' THEN timezone('UTC', now()) - j.age END,
        CASE j.state WHEN 'cancelled' THEN timezone('UTC', now()) - j.age END
   FROM (VALUES ('completed', 'default', 'App.Import', 1, NULL, 1, interval '2 hours', 5), ('available', 'default', 'App.Import', 0, NULL, NULL, interval '20 minutes', 3),

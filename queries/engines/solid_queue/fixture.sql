@@ -11,7 +11,7 @@ SELECT p.kind, g.now - p.silent, p.pid, 'app-1', p.metadata, g.now - interval '1
 
 INSERT INTO solid_queue_jobs (queue_name, class_name, arguments, priority, active_job_id, scheduled_at, finished_at, concurrency_key, created_at, updated_at)
 SELECT j.queue, j.class, '{"job_class":"' || j.class || '","arguments":[' || n || '],"executions":' || j.runs || ',"exception_executions":{}}',
-       0, md5(j.class || n), g.now - j.age, CASE WHEN j.finished THEN g.now - j.age + interval '1 minute' END, j.key, g.now - j.age - interval '1 second', g.now - j.age
+       0, md5(j.class || n), g.now - j.age, CASE WHEN j.finished THEN g.now - j.age + interval '1 minute' END, j.key, g.now - greatest(j.age, '0') - interval '1 second', g.now - greatest(j.age, '0')
   FROM given g, (VALUES ('default', 'ImportJob', interval '2 hours', true, NULL, 1, 5), ('default', 'ImportJob', interval '5 seconds', false, NULL, 0, 3),
                         ('reports', 'ReportJob', interval '50 minutes', false, NULL, 0, 2), ('mailers', 'WelcomeJob', interval '35 minutes', false, NULL, 0, 2),
                         ('mail_slow', 'DigestJob', interval '30 minutes', false, NULL, 0, 2), ('default', 'SyncJob', interval '45 minutes', false, NULL, 1, 2),

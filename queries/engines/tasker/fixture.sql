@@ -1,5 +1,6 @@
 -- Tasks of four namespaces: ended, running, and stuck in each way; dead letters; messages in the queues.
 -- All objects are in the first schema of the search_path, the queues in pgmq. Parameters: none. Ages are in minutes.
+-- A line that ends in "--all" is not in the small demo.
 SET LOCAL TimeZone = 'UTC';
 
 CREATE FUNCTION pg_temp.id(age float8) RETURNS uuid LANGUAGE sql VOLATILE AS $$
@@ -126,31 +127,34 @@ SELECT count(pg_temp.task('newsletter', 'waiting_for_retry', 0.5, '{"select_read
 -- Failed permanently, one with an error that cannot be retried, and one whose reset gave it no attempt.
 SELECT count(pg_temp.task('fulfil_order', 'blocked_by_failures', m, format('{"validate_cart":["complete",%s],"reserve_stock":["complete",%s],"charge_card":["failed",%s,"charge_card: 503 from http://10.0.%s.9:8080/v1 after %s ms"]}',
                                        m + 3, m + 2, m + 0.1, m % 256, 900 + m)::jsonb)) FROM unnest(ARRAY[18, 120, 540, 1860]) AS m;
-SELECT pg_temp.task('refund', 'blocked_by_failures', 45, '{"check_return":["complete",60],"refund_card":["refused",50,"card was closed by its owner"]}'),
-       pg_temp.task('nightly_report', 'blocked_by_failures', 174, '{"open_books":["complete",240],"sum_region_north":["complete",210],"sum_region_east":["failed",180,"region east: no rows, 1200 expected"],"sum_region_west":["failed",180,"region west: no rows, 1300 expected"]}'),
-       pg_temp.task('fulfil_order', 'waiting_for_dependencies', 25, '{"validate_cart":["complete",60],"reserve_stock":["complete",60],"charge_card":["reset",25]}');
+SELECT pg_temp.task('refund', 'blocked_by_failures', 45, '{"check_return":["complete",60],"refund_card":["refused",50,"card was closed by its owner"]}');
+SELECT pg_temp.task('nightly_report', 'blocked_by_failures', 174, '{"open_books":["complete",240],"sum_region_north":["complete",210],"sum_region_east":["failed",180,"region east: no rows, 1200 expected"],"sum_region_west":["failed",180,"region west: no rows, 1300 expected"]}'), --all
+       pg_temp.task('fulfil_order', 'waiting_for_dependencies', 25, '{"validate_cart":["complete",60],"reserve_stock":["complete",60],"charge_card":["reset",25]}'); --all
 
 -- Claims of a worker that is gone, lost messages, a queue that no worker reads, messages of an ended task.
 SELECT count(pg_temp.task('nightly_report', 'steps_in_process', m, format('{"open_books":["complete",%s],"sum_region_north":["claimed",%s],"sum_region_east":["complete",%s],"sum_region_west":["complete",%s]}', m + 2, m, m + 1, m + 1)::jsonb))
   FROM unnest(ARRAY[90, 1200]) AS m;
 SELECT pg_temp.task('newsletter', 'steps_in_process', 55, '{"select_readers":["complete",120],"render":["complete",60],"deliver_batch":["claimed",55]}'),
-       pg_temp.task('fulfil_order', 'steps_in_process', 14, '{"validate_cart":["enqueued",14]}'), pg_temp.task('refund', 'steps_in_process', 11, '{"check_return":["handed_in",11]}');
+       pg_temp.task('refund', 'steps_in_process', 11, '{"check_return":["handed_in",11]}'), --all
+       pg_temp.task('fulfil_order', 'steps_in_process', 14, '{"validate_cart":["enqueued",14]}');
 SELECT count(pg_temp.message('worker_legacy_queue', t.id, 'pull_erp', t.m)) FROM (SELECT m, pg_temp.task('sync_erp', 'steps_in_process', m, format('{"pull_erp":["enqueued",%s]}', m)::jsonb) AS id FROM unnest(ARRAY[40, 25, 12]) AS m) AS t;
-SELECT pg_temp.message('worker_shop_queue', t.id, 'charge_card', 180, 360) FROM (SELECT pg_temp.task('fulfil_order', 'cancelled', 180, rest => 'cancelled') AS id) AS t;
+SELECT pg_temp.message('worker_shop_queue', t.id, 'charge_card', 180, 360) FROM (SELECT pg_temp.task('fulfil_order', 'cancelled', 180, rest => 'cancelled') AS id) AS t; --all
 
 -- In states that no poller reads; a flag that is set; a step that is cancelled though others need it.
-SELECT pg_temp.task('refund', 'waiting_for_dependencies', 70, '{"check_return":["complete",120],"refund_card":["pending",120]}'), pg_temp.task('newsletter', 'waiting_for_dependencies', 20, rest => 'complete'),
-       pg_temp.task('refund', 'initializing', 120), pg_temp.task('fulfil_order', 'enqueuing_steps', 50, '{"validate_cart":["complete",60]}'), pg_temp.task('newsletter', 'evaluating_results', 16, '{"select_readers":["complete",18]}'),
-       pg_temp.task('fulfil_order', 'steps_in_process', 22, '{"validate_cart":["complete",30],"reserve_stock":["complete",25]}'),
-       pg_temp.task('refund', 'waiting_for_dependencies', 8, '{"check_return":["flagged",8]}'), pg_temp.task('newsletter', 'waiting_for_dependencies', 10, '{"select_readers":["complete",60],"render":["cancelled",30]}'),
-       pg_temp.task('nightly_report', 'waiting_for_dependencies', 216, '{"open_books":["complete",240],"sum_region_east":["complete",222],"sum_region_west":["complete",222],"sum_region_north":["waiting",216,"connection reset",86400]}');
+SELECT pg_temp.task('refund', 'waiting_for_dependencies', 70, '{"check_return":["complete",120],"refund_card":["pending",120]}'), pg_temp.task('newsletter', 'waiting_for_dependencies', 20, rest => 'complete'); --all
+SELECT pg_temp.task('refund', 'initializing', 120), pg_temp.task('fulfil_order', 'enqueuing_steps', 50, '{"validate_cart":["complete",60]}'), pg_temp.task('newsletter', 'evaluating_results', 16, '{"select_readers":["complete",18]}');
+SELECT pg_temp.task('fulfil_order', 'steps_in_process', 22, '{"validate_cart":["complete",30],"reserve_stock":["complete",25]}'), --all
+       pg_temp.task('refund', 'waiting_for_dependencies', 8, '{"check_return":["flagged",8]}'), pg_temp.task('newsletter', 'waiting_for_dependencies', 10, '{"select_readers":["complete",60],"render":["cancelled",30]}'), --all
+       pg_temp.task('nightly_report', 'waiting_for_dependencies', 216, '{"open_books":["complete",240],"sum_region_east":["complete",222],"sum_region_west":["complete",222],"sum_region_north":["waiting",216,"connection reset",86400]}'); --all
 
 -- Dead letters: open, on a task that lives again, on one that is complete, and decided ones.
 SELECT count(pg_temp.dead_letter(pg_temp.task('fulfil_order', 'error', d.m, format('{"validate_cart":["complete",%s],"charge_card":["%s",%s]}', d.m + 120, d.story, d.m + 60)::jsonb), d.reason, d.m))
-  FROM (VALUES (300, 'staleness_timeout', 'pending'), (1560, 'staleness_timeout', 'pending'), (420, 'max_retries_exceeded', 'failed'), (720, 'worker_unavailable', 'pending'), (180, 'dependency_cycle_detected', 'pending')) AS d (m, reason, story);
-SELECT pg_temp.dead_letter(pg_temp.task('fulfil_order', 'waiting_for_dependencies', 15, '{"validate_cart":["waiting",15,"connection reset",7200]}'), 'manual_dlq', 1200),
-       pg_temp.dead_letter(pg_temp.task('refund', 'complete', 60, rest => 'complete'), 'staleness_timeout', 360),
-       pg_temp.dead_letter(pg_temp.task('refund', 'error', 4320), 'staleness_timeout', 4320, 'permanently_failed', 'order is void'),
+  FROM (VALUES
+        (420, 'max_retries_exceeded', 'failed'), (720, 'worker_unavailable', 'pending'), (180, 'dependency_cycle_detected', 'pending'), --all
+        (300, 'staleness_timeout', 'pending'), (1560, 'staleness_timeout', 'pending')) AS d (m, reason, story);
+SELECT pg_temp.dead_letter(pg_temp.task('fulfil_order', 'waiting_for_dependencies', 15, '{"validate_cart":["waiting",15,"connection reset",7200]}'), 'manual_dlq', 1200), --all
+       pg_temp.dead_letter(pg_temp.task('refund', 'complete', 60, rest => 'complete'), 'staleness_timeout', 360); --all
+SELECT pg_temp.dead_letter(pg_temp.task('refund', 'error', 4320), 'staleness_timeout', 4320, 'permanently_failed', 'order is void'),
        pg_temp.dead_letter(pg_temp.task('newsletter', 'cancelled', 5760, rest => 'cancelled'), 'staleness_timeout', 7200, 'cancelled', 'sent twice already');
 
 -- The queues have their own schema, whose use the demo's roles need.
