@@ -1,7 +1,7 @@
 """The operator's settings: contexts, thresholds, options, keys and theme.
 
 They come from one TOML file. Decoding is strict: a setting that is unknown or not of its type is an error that names
-the file, the line and the nearest valid name.
+the file, the line and the nearest valid name. docs/settings.md has the comment beside each setting as its meaning.
 """
 
 from __future__ import annotations
@@ -97,29 +97,21 @@ def _parsed(parse: Callable[[object], float], written: object, setting: str = ""
 
 
 class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    dsn: str = ""
-    color: Annotated[str, _color] = ""
-    production: bool = False
-    read_only: bool = False
-    override_read_only: bool = False
-    local_log: bool = False
-    engine: str = ""
-    schema: str = ""
-    trusted_owners: tuple[str, ...] = ()
-    images: bool = True
-    engines: tuple[str, ...] = ()
+    dsn: str = ""  # connection string or URI; the variables and files of libpq supply the rest
+    color: Annotated[str, _color] = ""  # of the context's name in the header: a word such as red, or #rrggbb
+    production: bool = False  # you type the context's name before a risky action
+    read_only: bool = False  # refuse every change
+    override_read_only: bool = False  # change rows although default_transaction_read_only is on
+    local_log: bool = False  # without the right to write the audit log table, a local file gets the entries
+    engine: str = ""  # label of the engine whose tree is shown first
+    schema: str = ""  # the schema to use if several hold the same engine; without it, all are shown
+    trusted_owners: tuple[str, ...] = ()  # roles to trust, with yours, superusers and the database's owner
+    images: bool = True  # false: the audit log has only the names of changed columns, no values, and there is no undo
+    engines: tuple[str, ...] = ()  # folders with engines of your own, relative to the settings file
 
 
 class Context(_ContextSettings, frozen=True, kw_only=True):
-    """A named database.
-
-    An empty ``dsn`` is the libpq environment. ``color`` is one of COLORS, ``#rrggbb`` or "".
-    ``engine`` is the label of the engine whose tree is shown first. ``schema`` is the schema to use if several schemas
-    hold the same engine. ``trusted_owners`` are roles whose tables are read although they may run code. ``images``: the
-    audit log keeps the values that actions overwrite, so that they can be undone; false if these values are secret.
-    ``local_log``: change rows although the role may not write the audit log table; a local file gets the entries.
-    ``engines`` are folders with engines, relative to the settings file.
-    """
+    """A named database."""
 
     name: str
 
@@ -132,26 +124,26 @@ UNNAMED = Context(name="")
 
 
 class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Settings of an engine outside of the package.
+    """Settings of an engine outside of the package."""
 
-    ``trust``: its actions need no `unstick engine check`.
-    """
-
-    trust: bool = False
+    trust: bool = False  # the actions of this engine need no `unstick engine check`
 
 
 class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     engines: dict[str, EngineSettings] = {}
-    # engine -> name -> value, or kind -> name -> value
-    thresholds: dict[str, dict[str, Annotated[float | dict[str, float], _threshold]]] = {}
-    options: dict[str, dict[str, str | dict[str, str]]] = {}  # engine -> name -> value, or a table of texts
-    keys: dict[str, str] = {}  # id of a binding -> its keys, separated by commas
-    filters: dict[str, str] = {}  # saved filters by name
-    theme: str = ""  # "": the console's own
-    start: Annotated[str, _mode] = "stuck"  # screen that is shown first
-    ascii: bool = False
-    interval: Annotated[float, _interval] = 2.0  # seconds
-    notify: Annotated[str, _notification] = ""  # how to report new incidents: one of NOTIFY; "" not at all
+    thresholds: dict[
+        str, dict[str, Annotated[float | dict[str, float], _threshold]]
+    ] = {}  # by engine, or by engine and kind of node: when a node counts as stuck
+    options: dict[str, dict[str, str | dict[str, str]]] = {}  # by engine: facts that the database does not record
+    keys: dict[str, str] = {}  # by id of a binding: other keys for it, separated by commas
+    filters: dict[str, str] = {}  # by name: a filter; `@name` in a filter stands for it
+    theme: str = ""  # name of a theme of Textual or unstick; without it, unstick's own
+    start: Annotated[str, _mode] = "stuck"  # the screen that is shown first: stuck, tree, dead or audit
+    ascii: bool = False  # draw lines and signs in ASCII, as with --ascii
+    interval: Annotated[float, _interval] = 2.0  # time between two refreshes, from 200ms to 1h, as with --interval
+    notify: Annotated[str, _notification] = (
+        ""  # how to report new incidents: bell, or osc9 for a notification of the desktop
+    )
 
 
 class _SettingsFile(_Settings, frozen=True, kw_only=True):

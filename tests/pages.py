@@ -3,18 +3,26 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from typing import Annotated, get_args, get_origin
 
 import click
+import msgspec
 
+from console import config
 from console.cli import commands, exit_codes
 from console.model.fields.field import DURATIONS, Field, Form
 from console.model.fields.node import FIELDS
 from console.tui import keymap
 from queries.contract.builtin import builtin
 from queries.records.node import Node
+from tests.command import ROOT
 
 COMPARED = {Form.BEGINNING: "word", Form.PART: "text", Form.NUMBER: "number", **dict.fromkeys(DURATIONS, "time")}
+
+FOLDERS = ROOT / "queries" / "engines"
+UNITS = {str: "text", bool: "true or false", tuple: "list of texts", float: "time"}
 
 
 def command_reference() -> str:
@@ -55,19 +63,77 @@ def _keys(keys: str) -> str:
     return " ".join(f"`{_cell(keymap.shown(key))}`" for key in keymap.split(keys))
 
 
+def setting_reference() -> str:
+    """Return the settings of the file, but those of engines, with the comment beside each."""
+    return _table("setting", "unit", "default", "meaning", rows=settings())
+
+
+def settings(struct: type[msgspec.Struct] = config._SettingsFile, table: str = "") -> Iterator[tuple[str, ...]]:
+    """Yield name, unit, default and meaning of each setting."""
+    for field in msgspec.structs.fields(struct):
+        kind = get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type
+        if inner := next((each for each in get_args(kind)[1:] if hasattr(each, "__struct_fields__")), None):
+            yield from settings(inner, f"[{field.name}.NAME] ")
+        elif get_origin(kind) is dict:
+            place = f"[{field.name}.ENGINE] NAME" if field.name in ("thresholds", "options") else f"[{field.name}] NAME"
+            yield (
+                f"`{place}`",
+                "text" if get_args(kind)[1] is str else "see below",
+                "not set",
+                meaning(struct, field.name),
+            )
+        else:
+            default = f"{field.default:g}s" if kind is float else str(field.default).lower()
+            default = f"`{default}`" if default not in ("", "()") else "not set"
+            yield f"`{table}{field.name}`", UNITS[get_origin(kind) or kind], default, meaning(struct, field.name)
+
+
+def meaning(struct: type, name: str) -> str:
+    """Return the comment beside a field, from the source of its class."""
+    owner = next(each for each in struct.__mro__ if name in vars(each).get("__annotations__", {}))
+    return comment(inspect.getsource(owner), name)
+
+
+def comment(source: str, name: str) -> str:
+    """Return the comment of a field in the source of a class, or ""."""
+    found = re.search(rf"(?ms)^    {name}: (?:(?!\n    \w).)*?  # ([^\n]+)$", source)
+    return found[1] if found else ""
+
+
 def threshold_reference() -> str:
-    """Return the thresholds and options of each engine, with their defaults."""
-    rows = [f"| **{name}** | `{setting}` | `{default}` |" for name, setting, default in _engine_settings()]
-    return "\n".join(["| engine | setting | default |", "|---|---|---|", *rows, ""])
+    """Return the thresholds and options of each engine.
+
+    The comment beside a threshold is its meaning.
+    """
+    return _table("table", "setting", "unit", "default", "meaning", rows=engine_settings())
 
 
-def _engine_settings() -> Iterator[tuple[str, str, object]]:
+def engine_settings() -> Iterator[tuple[str, ...]]:
+    """Yield table, name, unit, default and meaning of each threshold and option."""
     for engine in builtin():
-        for name, default in engine.spec.thresholds.items():
-            yield f"thresholds.{engine.name}", name, default
+        table, text = f"**thresholds.{engine.name}**", (FOLDERS / engine.name / "engine.toml").read_text("utf-8")
+        section = text.partition("\n[thresholds]\n")[2].partition("\n[")[0]
+        meanings = dict(re.findall(r"(?m)^(\w+) = .*? # (.+)$", section))
+        for name, value in engine.spec.thresholds.items():
+            kinds = value.items() if isinstance(value, dict) else ()
+            for kind, default in [(f"{name}.{each}", inner) for each, inner in kinds] or [(name, value)]:
+                about = meanings.get(kind.rpartition(".")[2], "")
+                yield (
+                    table,
+                    f"`{kind}`",
+                    "time" if isinstance(default, str) else "number",
+                    f"`{default}`",
+                    about + f", for kind {name}" * bool(kinds),
+                )
         for name, option in engine.spec.options.items():
-            if isinstance(option.default, str):
-                yield f"options.{engine.name}", name, option.default or '""'
+            texts = f"a table of {len(option.default)}" if isinstance(option.default, dict) else f"`{option.default}`"
+            unit = "table of texts" if isinstance(option.default, dict) else "text"
+            yield f"**options.{engine.name}**", f"`{name}`", unit, texts, option.title
+
+
+def _table(*titles: str, rows: Iterable[tuple[str, ...]]) -> str:
+    head = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
+    return "\n".join([*head, *(f"| {' | '.join(map(_cell, row))} |" for row in rows), ""])
 
 
 def codes() -> str:

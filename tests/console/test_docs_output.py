@@ -42,6 +42,16 @@ def test_the_pages_show_both_grants_and_init() -> None:
     assert {words[0] for words, _ in SHOWN} >= {"grants", "init"}
 
 
+def test_the_list_of_privileges_is_what_grants_prints() -> None:
+    """The example is compared above. Sentences name single privileges of it and are no second list."""
+    (grants,) = [output for words, output in SHOWN if words[0] == "grants"]
+    sentences = re.sub(r"(?ms)^```.*?^```", "", (ROOT / "docs/safety.md").read_text())
+    named = re.findall(r"\b(SELECT|INSERT|UPDATE|DELETE) on `(\w+)`", sentences)
+    assert named
+    assert [each for each in named if not re.search(rf"GRANT .*{each[0]}.* ON .*\.{each[1]}\b", grants)] == []
+    assert re.findall(r"(?:SELECT|INSERT|UPDATE|DELETE)(?:,| and) (?:SELECT|INSERT|UPDATE|DELETE) on", sentences) == []
+
+
 # PagerDuty and Slack
 
 
@@ -80,22 +90,16 @@ def script(name: str) -> str:
     return found
 
 
-def shape(value: Any) -> Any:
-    return {key: shape(each) for key, each in value.items()} if isinstance(value, dict) else type(value)
-
-
 @pytest.mark.skipif(not shutil.which("jq"), reason="the scripts need jq")
 def test_an_alert_is_triggered_and_resolved(incident: dict[str, Any], tmp_path: Path) -> None:
     (shown,) = map(json.loads, blocks("json"))
     triggered = sent(script("to-pagerduty"), tmp_path, incident, "trigger")
     resolved = sent(script("to-pagerduty"), tmp_path, incident, "resolve")
-    assert shape(triggered) == shape(shown)
     assert resolved == {**triggered, "event_action": "resolve"}
-    same = ("summary", "source", "component", "severity")
-    assert [triggered["payload"][name] for name in same] == [shown["payload"][name] for name in same]
-    assert shown["dedup_key"] == triggered["dedup_key"]
-    sentences = [each["payload"]["custom_details"]["sentence"] for each in (triggered, shown)]
-    assert len({re.sub(r"^\d+|\S+T\S+Z", "0", each).partition(". ")[0] for each in sentences}) == 1, sentences
+    for each in (triggered, shown):  # the second sentence says what the runner does now
+        details = each["payload"]["custom_details"]
+        details["sentence"] = re.sub(r"\d", "0", details["sentence"].partition(". ")[0])
+    assert triggered == shown
 
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="the scripts need jq")

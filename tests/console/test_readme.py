@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from xml.etree import ElementTree
@@ -117,7 +116,13 @@ def test_the_settings_are_settings() -> None:
     settings = config.parse(text, Path("config.toml"))
     settings.check({s.name: s.spec.thresholds for s in known}, {s.name: s.spec.options for s in known})
     settings.check_screen(keymap.ids(action for s in known for action in s.spec.actions), [settings.theme])
-    assert set(tomllib.loads(text)["contexts"]["prod"]) == set(config.Context.__struct_fields__) - {"name"}
+
+
+def test_each_setting_has_a_meaning_at_its_definition() -> None:
+    rows = [*pages.settings(), *pages.engine_settings()]
+    assert len(rows) > 140
+    assert [row for row in rows if not row[-1]] == []
+    assert pages.comment("class A:\n    a: int = 1\n    b: int = 2  # the second\n", "a") == ""
 
 
 def test_the_engines_are_those_of_the_folders() -> None:
@@ -146,6 +151,7 @@ def test_the_engines_whose_input_can_be_edited_are_those_of_the_folders() -> Non
     ("page", "part"),
     [
         ("commands", "command_reference"),
+        ("settings", "setting_reference"),
         ("settings", "key_reference"),
         ("settings", "threshold_reference"),
         ("filters", "filter_fields"),
