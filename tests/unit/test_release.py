@@ -17,7 +17,7 @@ from tests.command import ROOT
 from tests.promises import workflow
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-NOTES_LINES = 60
+NOTES_LINES, NOTES_COLUMNS = 60, 160
 NAMED = "https://github.com/named/unstick"
 
 
@@ -55,10 +55,14 @@ def test_every_locked_file_has_a_hash() -> None:
     assert [file["url"] for file in files if not file.get("hash", "").startswith("sha256:")] == []
 
 
-def test_the_notes_of_the_version_are_short() -> None:
+@pytest.mark.fast
+@pytest.mark.parametrize("version", ["Unreleased", PROJECT["version"]])
+def test_the_notes_of_a_version_are_short(version: str) -> None:
+    """A reader gets the newest behaviour, merged by topic: shorten a line before you add one."""
     text = (ROOT / "CHANGELOG.md").read_text()
-    (notes,) = re.findall(rf"(?ms)^## \[{re.escape(PROJECT['version'])}\].*?(?=^## |\Z)", text)
-    assert len(notes.splitlines()) <= NOTES_LINES, "write new lines under [Unreleased], also after a merge"
+    (notes,) = re.findall(rf"(?ms)^## \[{re.escape(version)}\].*?(?=^## |\Z)", text)
+    assert len(notes.splitlines()) <= NOTES_LINES
+    assert max(map(len, notes.splitlines())) <= NOTES_COLUMNS
 
 
 def test_the_publishing_job_runs_nothing_but_pinned_actions() -> None:
