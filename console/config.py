@@ -136,7 +136,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     ] = {}  # by engine, or by engine and kind of node: when a node counts as stuck
     options: dict[str, dict[str, str | dict[str, str]]] = {}  # by engine: facts that the database does not record
     keys: dict[str, str] = {}  # by id of a binding: other keys for it, separated by commas
-    filters: dict[str, str] = {}  # by name: a filter; `@name` in a filter stands for it
+    filters: dict[str, str] = {}  # by name: a filter; `@name` in another filter inserts it
     theme: str = ""  # name of a theme of Textual or unstick; without it, unstick's own
     start: Annotated[str, _mode] = "stuck"  # the screen that is shown first: stuck, tree, dead or audit
     ascii: bool = False  # draw lines and signs in ASCII, as with --ascii
@@ -146,7 +146,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     )
 
 
-class _SettingsFile(_Settings, frozen=True, kw_only=True):
+class SettingsFile(_Settings, frozen=True, kw_only=True):
     contexts: Annotated[dict[str, _ContextSettings], _context_names] = {}
 
 
@@ -282,7 +282,7 @@ def parse(text: str, path: Path, doubt: str = "") -> Config:
 
     source = TomlFile(shown(path), text)
     try:
-        settings = source.decode(_SettingsFile)
+        settings = source.decode(SettingsFile)
         if doubt:
             _refuse_trust(source, settings, doubt)
     except TomlError as error:
@@ -301,7 +301,7 @@ def shown(path: Path) -> str:
     return safe_text(f"~/{path.relative_to(home)}")
 
 
-def _refuse_trust(source: TomlFile, settings: _SettingsFile, doubt: str) -> None:
+def _refuse_trust(source: TomlFile, settings: SettingsFile, doubt: str) -> None:
     """Raise TomlError for the first setting that trusts roles or folders."""
     why = f"is not obeyed, because {doubt}: chown it to yourself and chmod go-w"
     for name, context in settings.contexts.items():

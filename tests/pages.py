@@ -64,11 +64,11 @@ def _keys(keys: str) -> str:
 
 
 def setting_reference() -> str:
-    """Return the settings of the file, but those of engines, with the comment beside each."""
+    """Return the settings with their comments, but those of engines."""
     return _table("setting", "unit", "default", "meaning", rows=settings())
 
 
-def settings(struct: type[msgspec.Struct] = config._SettingsFile, table: str = "") -> Iterator[tuple[str, ...]]:
+def settings(struct: type[msgspec.Struct] = config.SettingsFile, table: str = "") -> Iterator[tuple[str, ...]]:
     """Yield name, unit, default and meaning of each setting."""
     for field in msgspec.structs.fields(struct):
         kind = get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type

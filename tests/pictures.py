@@ -1,4 +1,4 @@
-"""Fail if a page of a built site shows or names a picture that the site does not have.
+"""Fail if a page of a built site refers to a picture that does not exist.
 
 ``make docs`` runs it: Zensical checks links, and no pictures. It needs the standard library only.
 """

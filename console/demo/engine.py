@@ -6,8 +6,8 @@ what it has taken. So all engines have one worker. What it does is true to the e
 can see it; the races of tests need more (``tests/simulators``).
 
 A further fixture, such as ``fixture.mirror.sql``, makes a schema of its name, ``mirror``. Names in these files are
-unqualified: the ``search_path`` names the schema. A line of a fixture that ends in ``--all`` is left out of the small
-demo, which has the engines of SMALL. Apart from ``queries.db``, only this package uses asyncpg. A worker
+unqualified: the ``search_path`` names the schema. The small demo has the engines of SMALL, without the
+lines of their fixtures that end in ``--all``. Apart from ``queries.db``, only this package uses asyncpg. A worker
 plays the engine, so it must not use the console's own way to the database.
 """
 

@@ -43,7 +43,7 @@ def test_the_pages_show_both_grants_and_init() -> None:
 
 
 def test_the_list_of_privileges_is_what_grants_prints() -> None:
-    """The example is compared above. Sentences name single privileges of it and are no second list."""
+    """Sentences name single privileges of the tested example."""
     (grants,) = [output for words, output in SHOWN if words[0] == "grants"]
     sentences = re.sub(r"(?ms)^```.*?^```", "", (ROOT / "docs/safety.md").read_text())
     named = re.findall(r"\b(SELECT|INSERT|UPDATE|DELETE) on `(\w+)`", sentences)

@@ -58,7 +58,7 @@ def test_every_locked_file_has_a_hash() -> None:
 @pytest.mark.fast
 @pytest.mark.parametrize("version", ["Unreleased", PROJECT["version"]])
 def test_the_notes_of_a_version_are_short(version: str) -> None:
-    """A reader gets the newest behaviour, merged by topic: shorten a line before you add one."""
+    """Shorten lines before you add one: a reader gets the newest behaviour by topic."""
     text = (ROOT / "CHANGELOG.md").read_text()
     (notes,) = re.findall(rf"(?ms)^## \[{re.escape(version)}\].*?(?=^## |\Z)", text)
     assert len(notes.splitlines()) <= NOTES_LINES

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.command import ROOT
+from tests.pictures import missing
 
 SETTINGS = tomllib.loads((ROOT / "zensical.toml").read_text())["project"]
 
@@ -41,8 +42,9 @@ def test_the_site_of_a_clone_has_each_page_and_picture_and_what_is_missing_is_an
     made = {str(path.relative_to(site)) for path in site.rglob("*")}
     assert {page.removesuffix(".md") + ".html" for page in pages(SETTINGS["nav"])} <= made
     assert {f"screenshots/{picture.name}" for picture in (ROOT / "screenshots").glob("*.svg")} <= made
-    (clone / "screenshots/story.svg").unlink()
-    assert "there is no screenshots/story.svg" in build(clone).stderr
+    assert "tests.pictures" in built.stdout
+    (site / "screenshots/dag.svg").unlink()
+    assert missing(site) == ["screen.html: there is no screenshots/dag.svg"]
     with (clone / "docs/index.md").open("a") as page:
         page.write("\n[nowhere](nowhere.md)\n")
     broken = build(clone)
