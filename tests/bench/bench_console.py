@@ -292,7 +292,11 @@ def idle(dsn: str, environment: Mapping[str, str]) -> list[Idle]:
         quiet.watch(1.0)
         costs.append(_idle(paused, quiet))
     demo = subprocess.Popen(
-        [*COMMAND, "demo", "--headless"], cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        [*COMMAND, "demo", "--all", "--headless"],
+        cwd=ROOT,
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
     )
     try:
         assert demo.stdout is not None
