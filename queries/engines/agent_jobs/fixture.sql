@@ -27,9 +27,9 @@ SELECT md5('job ' || j.number)::uuid, (3000 + j.number)::text, md5('agent ' || j
                (407, 2, 'delayed', NULL, interval '3 hours', interval '1 hour'), (408, 2, 'delayed', NULL, interval '4 days', interval '3 days'), -- the time is lost
                (409, 6, 'paused', NULL, interval '2 hours', interval '1 hour'),
                (410, 6, 'paused', NULL, interval '16 days', interval '15 days'), --all
-               (411, 1, 'failed', NULL, interval '2 hours', interval '119 minutes'), -- without a reason
                (412, 3, 'completed', 'Agent rag storage limit exceeded', interval '3 hours', interval '179 minutes'), -- with an error --all
-               (413, 99, 'completed', NULL, interval '40 days', interval '40 days' - interval '1 minute') -- of an agent that is gone
+               (413, 99, 'completed', NULL, interval '40 days', interval '40 days' - interval '1 minute'), -- of an agent that is gone --all
+               (411, 1, 'failed', NULL, interval '2 hours', interval '119 minutes') -- without a reason
        ) AS j (number, agent, status, error, age, lasts);
 INSERT INTO jobs (job_id, agent_id, user_id, status, error, created_at, started_at, completed_at, updated_at) -- one reason for all, in half an hour
 SELECT (3500 + n)::text, md5('agent 4')::uuid, md5('user 0')::uuid, 'failed', 'Failed to acquire mutex for user ' || md5('user 0')::uuid || ' after 50 retries', e.at - interval '31 seconds',

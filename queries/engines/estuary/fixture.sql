@@ -40,7 +40,7 @@ SELECT pg_temp.id(t.age, t.number), t.type, t.parent, t.state::json, now() + t.d
                (240, 12, interval '40 days', '00:00:00:00:00:00:00:00', '{"billing_contact":{}}', interval '-3 hours', interval '3 hours', NULL, NULL), --all
                (241, 12, interval '20 days', '00:00:00:00:00:00:00:00', '{}', interval '-4 hours', NULL, '[{"type":"payment_failed"}]', NULL), --all
                -- a parent whose child is gone, and a chain that sleeps
-               (250, 32767, interval '1 day', NULL, '{"Waiting":{"partial":8,"pending":1}}', NULL, NULL, NULL, NULL),
+               (250, 32767, interval '1 day', NULL, '{"Waiting":{"partial":8,"pending":1}}', NULL, NULL, NULL, NULL), --all
                (251, 32767, interval '2 hours', NULL, '{"Waiting":{"partial":3,"pending":1}}', NULL, NULL, NULL, NULL),
                (252, 32767, interval '119 minutes', pg_temp.id(interval '2 hours', 251), '{"SpawnOne":4}', interval '2 hours', NULL, NULL, NULL)
        ) AS t (number, type, age, parent, state, due, beat, inbox, later);
