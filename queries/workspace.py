@@ -16,6 +16,7 @@ from queries.contract.server_spec import LABEL
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import LockedError, LostError, UnknownIdError
+from queries.db.other_hosts import OtherHosts
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.read.question import NOW
@@ -45,7 +46,7 @@ class Workspace:
     ``text``: connection string that names the database.
     ``overrides``: thresholds and options by engine (``uni2work``) or by schema (``uni2work@archive``), which wins.
     ``schema``: the schema to use if several hold the same engine; "" uses all.
-    ``context``: name that the local audit file records.
+    ``context``: name that the local audit file and the file of known servers record.
     ``trusted``: roles whose objects may run code, in addition to the current role, superusers and the owner of the
     database.
     ``images``: keep images of changed rows, which an undo needs.
@@ -73,6 +74,7 @@ class Workspace:
         words: Sequence[str] = (),
     ) -> None:
         self.database = Database(text, override_read_only=override_read_only, patience=patience, words=words)
+        self.other_hosts = OtherHosts(self.database)
         self.detected = 0.0  # monotonic time of the last detection
         self.read_only = read_only
         self.engines: dict[str, Reader] = {}
@@ -94,6 +96,7 @@ class Workspace:
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
         self.server_findings = ServerFindings(self.database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
+        self._context = context
         self._overrides = overrides or {}
         self._schema = schema
         self._trusted = trusted
@@ -124,6 +127,7 @@ class Workspace:
             engines, (catalog, types, doubts, (there,)) = await self._catalog()
         except LockedError:  # a session locked a table after the statement had read the locks
             engines, (catalog, types, doubts, (there,)) = await self._catalog()
+        self.audit_log.journal.servers.note(self.server, self._context)
         labels = {reader.detected.full: label for label, reader in self.engines.items()} if renew else {}
         detection = detect(engines, catalog, types, doubts, self._schema, labels)
         self.declined, self.locked = detection.declined, detection.locked

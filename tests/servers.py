@@ -25,6 +25,7 @@ Methods of a server, for sync and async tests (each blocks for a few millisecond
     server.standby()                                 # only on `own_server`: restart it as a read-only standby
     server.keep(); server.fall_back()                # ... save its data; fail over to the saved data
     replica = server.replica()                       # a streaming standby of it; end it with replica.close()
+    server.rewind(replica)                           # ... after its promotion: swap the roles
 """
 
 from __future__ import annotations
@@ -146,6 +147,21 @@ class PostgresServer(Server):
         replica.password = self.password
         replica.start()
         return replica
+
+    def rewind(self, to: PostgresServer) -> None:
+        """Make a primary that was left behind a standby of ``to``, which was promoted."""
+        self.halt("fast")
+        to.sql("CHECKPOINT")  # else the control file has the timeline before the promotion
+        program = [
+            str(self.programs / "pg_rewind"),
+            *("-D", str(self.data), "--source-server", to.dsn(), "--write-recovery-conf"),
+        ]
+        with self.open_log() as log:
+            if self.spawn(program, stdout=log, stderr=log).wait(60) != 0:
+                raise RuntimeError(self.log_tail())
+        with (self.data / "postgresql.auto.conf").open("a") as settings:
+            settings.write(f"port = {self.port}\n")
+        self.start()
 
     def _copy(self, source: Path, target: Path) -> None:
         shutil.rmtree(target, ignore_errors=True)

@@ -15,13 +15,11 @@ from console.cli.target import opened, resolve_nodes
 from console.model import export
 from console.model.fields.audit_entry import FIELDS
 from console.target import Target
-from console.text import formatting
 from console.text.spans import UNLIMITED, Spans
 from console.text.views.audit_entry import entry_lines
-from console.text.views.audit_entry import target as where
 from console.text.views.lines import stacked
 from queries.db.errors import UnknownIdError
-from queries.records.action import Durability, Outcome
+from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.text import duration
@@ -158,28 +156,16 @@ async def _list(
 ) -> None:
     entries, cursor = await workspace.audit_log.page(after, limit, about, criteria)
     place, closed = workspace.audit_log.place, workspace.audit_log.unreadable
-    receipts = await workspace.audit_log.journal.receipts()
+    receipts = await workspace.audit_log.receipts(about, criteria)
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
     _show(target, answer, node_id)
-    say(*map(_receipt, receipts))
+    say(*(workspace.audit_log.sentence(each, about) for each in receipts))
     if not (closed or entries):
         some = criteria != Criteria(changes=criteria.changes)
         about_it = f" about {about}" if about else ""
         say(f"The audit log has no entries{about_it}{' that match' if some else ''}.")
     if cursor is not None:
         say(f"There are more: --after {cursor}")
-
-
-def _receipt(receipt: Receipt) -> str:
-    """Return what is known of a commit that a failover has lost, or may lose."""
-    entry = receipt.entry
-    what = f"{entry.action} of {where(entry)} at {formatting.instant(entry.at)} (transaction {receipt.mark.xid})"
-    if receipt.fate == Outcome.LOST:
-        return f"Lost in a failover: {what} was committed, but this server does not have it. The change is gone."
-    standbys = receipt.mark.synchronous or formatting.NONE
-    if receipt.durability is Durability.UNCONFIRMED:
-        return f"Not confirmed by a synchronous standby ({standbys}): {what}. A failover may lose it."
-    return f"Unknown: {what} was committed before a failover. This server cannot tell if it still has it."
 
 
 def _show(target: Target, answer: Entries, node_id: str | None) -> None:

@@ -131,6 +131,7 @@ def _confirmed(target: Target, workspace: Workspace, course: Course, consent: Co
         return _accepted_risk(target, course.actions, course.more, consent)
     if not target.json and course.preview is not None:
         output_for(target).show(course.preview.lines)
+    say(*filter(None, [workspace.other_hosts.warning]))
     place = f"{target.name or server.database} (as {server.role})"
     number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)
     question = f"{course.actions[0].title}: {number} of {len(dry_run.results)} nodes on {place}.{course.more}"

@@ -18,7 +18,7 @@ from console.model.polls import Polls
 from console.model.refresh_clock import RefreshClocks
 from console.model.works import Works
 from queries.db.backoff import Backoff
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import NO_CONNECTION, DatabaseError, attempted
 from queries.read.reader import Reader
 from queries.records.finding import Incident
 from queries.runs import unfinished
@@ -218,7 +218,10 @@ class Session:
         else:
             await self.workspace.detect()  # another server may answer now: a standby, or one with other privileges
         self.link, self.error_text = ConnectionState.LIVE, ""
-        self.notice = self.notice or "  ".join(await unfinished.messages(self.workspace))
+        await attempted(self.workspace.other_hosts.check())
+        notices = [*filter(None, [self.workspace.other_hosts.warning]), *await self.workspace.audit_log.news()]
+        notices += await unfinished.messages(self.workspace)
+        self.notice = self.notice or "  ".join(notices)
         self._backoff.reset()
         self.clocks.run_now()
         self.changed()

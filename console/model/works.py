@@ -6,7 +6,6 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from queries.actions.plan import count_nodes
 from queries.db.errors import LostError
 from queries.records.action import DryRun
 from queries.runs.run import Run
@@ -55,9 +54,9 @@ class Works:
 
         ``place``: where the changes are recorded.
         """
-        corrected = sum(work.correct() for work in self.all)
-        nodes = count_nodes(corrected, ())
-        return f"The server was replaced: changes of {nodes} are lost or unconfirmed. See {place}." if corrected else ""
+        lines = [f"{work.action} of {names}" for work in self.all if (names := work.correct())]
+        what = "; ".join(lines)
+        return f"The server was replaced: {what}: lost or unconfirmed. See {place}." if lines else ""
 
     async def close(self) -> None:
         """Stop runs between two parts, and wait for them."""

@@ -110,6 +110,7 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
     Raises DatabaseError if nothing was changed.
     """
     request = attempt.request
+    await workspace.other_hosts.check()
     detected = request.reader.detected
     over, waits = request.over, 0.0 if request.run is None else run_log.GUARD_SECONDS
     async with workspace.database.writing(detected.action_schema, over, seconds, waits=waits) as transaction:
@@ -144,7 +145,7 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
         mark=mark,
         proof=proof,
         entry=entry,
-        durability=Durability.UNCONFIRMED if caveat else mark.durability,
+        durability=Durability.UNCONFIRMED if caveat else workspace.audit_log.journal.durability(mark),
         sent=sent,
         answered=time.monotonic(),
         run=run,
@@ -153,7 +154,7 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
     if done.settled:
         attempt.commit = Commit(xid=mark.xid, entry=entry_id, durability=done.durability, caveat=caveat)
     if done.settled or (status == commit_status.UNKNOWN and not run):  # a run reads its own entries again
-        workspace.audit_log.journal.add(done)
+        workspace.audit_log.journal.add(done, entry_id)
     _settle(workspace, attempt, mark, entry, status)
 
 

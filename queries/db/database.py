@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from typing import Any
 
 import asyncpg
+import msgspec
 
 from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
@@ -69,7 +70,8 @@ ROLLBACK = f"ROLLBACK; {statement('advisory_unlock').text}"
 class Server(Record):
     """Facts about the server.
 
-    ``lag`` is in seconds, on a standby only. ``now`` is the server's clock when it was read.
+    ``lag`` is in seconds, on a standby only. ``now`` and ``started`` (of its process) are by the server's clock.
+    ``standbys``: number of sessions that stream the WAL. ``slots``: number of replication slots.
     ``encrypted`` and ``tls`` (its version, or "") describe the console's own connection, whose other end may be a
     pooler. ``local`` is True for a Unix socket. ``life`` differs after a crash, after a restart and on another server;
     ``timeline`` differs after a promotion. ``pid`` is the backend's.
@@ -87,6 +89,9 @@ class Server(Record):
     read_only: bool
     lag: float | None
     now: float
+    started: float
+    standbys: int
+    slots: int
     encrypted: bool
     tls: str
     local: bool
@@ -117,13 +122,21 @@ class Database:
     """Database named by a psql connection string ("" is the libpq environment).
 
     ``patience``: factor of all time limits of statements. Only checks on a server of their own raise it.
-    ``words``: words of a command line that select this database, without passwords.
+    ``words``: words of a command line that select this database, without passwords. ``host``: number of the only host
+    to connect to, of any kind.
     """
 
     def __init__(
-        self, text: str = "", *, override_read_only: bool = False, patience: float = 1.0, words: Sequence[str] = ()
+        self,
+        text: str = "",
+        *,
+        override_read_only: bool = False,
+        patience: float = 1.0,
+        words: Sequence[str] = (),
+        host: int | None = None,
     ) -> None:
         self.text = text
+        self._host = host
         self.words = tuple(words)
         self.override_read_only = override_read_only
         self.server: Server | None = None
@@ -349,7 +362,7 @@ class Database:
         if self._refused is not None and self.rests > 0:
             raise self._refused.with_traceback(None)
         try:
-            return await connect(self.text)
+            return await connect(self.text, self._host)
         except RefusedError as error:
             self._refused = error
             self._rest_until = asyncio.get_running_loop().time() + self._backoff.next(error)
@@ -400,8 +413,8 @@ def _retrieve_exception(task: asyncio.Future[Any]) -> None:
         task.exception()
 
 
-async def connect(text: str) -> asyncpg.Connection[Any]:
-    """Connect to the database that ``text`` names.
+async def connect(text: str, host: int | None = None) -> asyncpg.Connection[Any]:
+    """Connect to the database that ``text`` names; if ``host`` is given, to the host with that number, of any kind.
 
     Raises DatabaseError, also if the server is older than PostgreSQL 14.
     """
@@ -409,6 +422,9 @@ async def connect(text: str) -> asyncpg.Connection[Any]:
         target = dsn.parse(text)
     except ValueError as error:
         raise DatabaseError(str(error)) from None
+    if host is not None:
+        words = {**target.words, "target_session_attrs": "any"}
+        target = msgspec.structs.replace(target, hosts=target.hosts[host : host + 1], words=words)
     with driver_errors(connecting=text):
         connection = await connecting.connect(target)
     asyncpg_compat.ignore_abandoned_futures()

@@ -343,19 +343,17 @@ class DryRun(Record):
 class Durability(StrEnum):
     """Risk that a failover loses a committed change.
 
-    ``local``: the server has no standby. ``synchronous``: a standby confirmed it. ``asynchronous``: standbys receive it
-    after COMMIT. ``unconfirmed``: COMMIT should have waited for a standby, which did not confirm it.
+    ``local``: nothing shows that the server ever had a standby. ``synchronous``: a standby confirmed it.
+    ``asynchronous``: standbys receive it after COMMIT. ``detached``: no standby streams now, but the server has a
+    replication slot, an earlier promotion, or had a standby lately. ``unconfirmed``: COMMIT should have waited for a
+    standby, which did not confirm it.
     """
 
     LOCAL = "local"
     SYNCHRONOUS = "synchronous"
     ASYNCHRONOUS = "asynchronous"
+    DETACHED = "detached"
     UNCONFIRMED = "unconfirmed"
-
-    @property
-    def losable(self) -> bool:
-        """Return True if a failover may lose the change."""
-        return self in (Durability.ASYNCHRONOUS, Durability.UNCONFIRMED)
 
 
 def least_certain(durabilities: Iterable[Durability | None]) -> Durability | None:

@@ -90,3 +90,17 @@ class AuditLogEntry(Record):
     def target(self) -> Result | None:
         """The first node that was changed, or else the first node."""
         return next((r for r in self.results if r.outcome is Outcome.CHANGED), next(iter(self.results), None))
+
+    @property
+    def lost(self) -> bool:
+        """Return True if a failover has lost what it changed."""
+        outcomes = {result.outcome for result in self.results}
+        return Outcome.LOST in outcomes and Outcome.CHANGED not in outcomes
+
+    def named(self, node_id: str = "") -> str:
+        """Return title and id of one node; or of the first one, with the number of the others, or its run."""
+        first = next((r for r in self.results if r.id == node_id), self.target)
+        if first is None:
+            return f"run {self.run}" if self.run else ""
+        others = 0 if node_id else len(self.results) - 1
+        return f"{first.name} {first.id}".lstrip() + (f" +{others:,} more" if others else "")

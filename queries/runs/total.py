@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from queries.records.action import Durability, Outcomes, Result, RowChange, least_certain
+from queries.records.action import Durability, Outcomes, Result, RowChange, least_certain, titled, titles_of
 
 
 class Total:
@@ -40,7 +40,7 @@ class Total:
 
         Return how many results changed.
         """
-        later = {result.id: result for result in corrections}
+        later = {result.id: result for result in titled(corrections, titles_of(self.results))}
         before, self.results = self.results, [later.get(result.id, result) for result in self.results]
         return sum(one != other for one, other in zip(before, self.results, strict=True))
 

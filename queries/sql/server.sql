@@ -1,7 +1,8 @@
 -- Facts about this server and session.
 -- id: name of a prepared statement; `named` says whether this session has it.
--- `life` differs after a crash, after a restart and on another server; `timeline` after a promotion. Right after a promotion the last checkpoint is still on the old timeline, but the end of recovery is
--- on the new one. `read_only` is default_transaction_read_only of a new session. It is read from the catalog, because
+-- `started`: start of the server process. `life` differs after a crash, after a restart and on another server; `timeline`
+-- after a promotion. Right after one the last checkpoint is still on the old timeline, but the end of recovery is on the new
+-- one. `read_only` is default_transaction_read_only of a new session. It is read from the catalog, because
 -- ALTER DATABASE and ALTER ROLE do not affect existing sessions, and a SET of another client of a pooler does not count.
 -- pg_control_system() and similar functions are called through ts_stat(), which runs a statement given as text. With
 -- EXECUTE revoked the server refuses a direct call before it evaluates the CASE around it. In that case
@@ -25,8 +26,9 @@ SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_prepared_statements WHERE
          AND (SELECT reset_val::bool AND source NOT IN ('database', 'user', 'database user')
                 FROM pg_settings WHERE name = 'default_transaction_read_only')) AS read_only,
        CASE WHEN pg_is_in_recovery() THEN extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 END AS lag,
-       extract(epoch FROM now())::float8 AS now,
-       pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
+       extract(epoch FROM now())::float8 AS now, extract(epoch FROM pg_postmaster_start_time())::float8 AS started,
+\ir parts/server_standbys.sql
+     , pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
        coalesce(split_part(h.history, '/', 1), 'at ' || coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'socket'))
          AS system_identifier,
        nullif(split_part(h.history, '/', 2), '')::int AS timeline

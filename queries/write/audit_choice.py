@@ -8,16 +8,19 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 
+import msgspec
+
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError, MissingError, UnknownIdError, attempted
 from queries.read.question import Question
 from queries.read.reader import Reader
+from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry, Origin
 from queries.write import audit_log
 from queries.write.audit_chain import Verification
 from queries.write.audit_log import ALL, Criteria, Subject
-from queries.write.failover import Journal
+from queries.write.failover import Journal, Receipt
 
 NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
 NO_TABLE = "the database has no table for images: `unstick init` creates it"
@@ -156,7 +159,39 @@ class AuditLog:
         Raises an error of NO_CONNECTION only, because the rest of the node can be shown without entries.
         """
         answer = await attempted(self.page(cursor, most, node_id, conditions))
-        return ((), answer.line) if isinstance(answer, DatabaseError) else (answer[0], self.unreadable)
+        entries, why = ((), answer.line) if isinstance(answer, DatabaseError) else (answer[0], self.unreadable)
+        lost = await attempted(self.receipts(node_id))
+        lines = () if isinstance(lost, DatabaseError) else tuple(self.sentence(each, node_id) for each in lost)
+        return entries, " ".join(filter(None, (*lines, why)))
+
+    async def receipts(self, node_id: str | None = None, conditions: Criteria = ALL) -> tuple[Receipt, ...]:
+        """Return receipts of commits of this machine that a failover has lost, or may lose, newest first.
+
+        Arguments as for `page`. Raises DatabaseError, UnknownIdError.
+        """
+        subject, receipts = self._subject(node_id), []
+        for each in reversed(await self.journal.receipts()):
+            entry = each.present if subject is None else subject.named(each.present)
+            about = subject is None or (
+                entry.schema == subject.schema
+                and any(r.id in subject.ids and r.outcome in (Outcome.LOST, Outcome.CHANGED) for r in entry.results)
+            )
+            if about and conditions.matches(entry):
+                receipts.append(msgspec.structs.replace(each, entry=entry))
+        return tuple(receipts)
+
+    async def news(self) -> list[str]:
+        """Return a sentence for each commit that is known to be lost since this was last asked.
+
+        Raises an error of NO_CONNECTION only.
+        """
+        await attempted(self.journal.receipts())
+        news, self.journal.news = self.journal.news, []
+        return [self.sentence(each) for each in news]
+
+    def sentence(self, receipt: Receipt, node_id: str | None = None) -> str:
+        """Return what this server shows of a commit, which changed a node and maybe others."""
+        return receipt.sentence(self._server().history, node_id or "")
 
     async def find(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
         """Return the entry of the id ``name``, or the entries of that run, newest first.
@@ -173,8 +208,23 @@ class AuditLog:
         if not entries and self.unreadable:
             raise DatabaseError(self.unreadable)
         if not entries:
-            raise MissingError(f"The audit log has no entry {name}. `unstick audit` lists the entries.")
+            raise MissingError(f"{await self._missing(name)} `unstick audit` lists the entries.")
         return entries
+
+    async def _missing(self, name: str) -> str:
+        """Return why there is no entry of that id, as far as this machine has its receipt."""
+        known = [r for r in self.journal.own() if name in (r.entry.id, r.entry.run)]
+        asked = {r.key: r for r in await self.journal.receipts()}
+        if not known:
+            return f"The audit log has no entry {name}."
+        newest = asked.get(known[-1].key)
+        if newest is not None:
+            return self.sentence(newest)
+        entry = known[-1].entry
+        return (
+            f"The audit log has no entry {name}, although {entry.action} of {entry.named()} was committed (transaction"
+            f" {entry.xid}): the entry was removed, and the change may be there."
+        )
 
     async def verify(self, heads: Iterable[str] = ()) -> Verification:
         """Verify the hash chain of the table, or else of the local file.

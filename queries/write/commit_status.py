@@ -100,19 +100,22 @@ async def _query(
     try:
         async with database.reading_alone() as transaction:
             row = (await transaction.rows(statement("xact_status"), {"id": mark.xid}))[0]
-            standby = database.server is not None and database.server.standby
+            standby = row["standby"] and mark.later(row["history"]) <= 0  # it may lag
             reassigned = row["life"] != mark.life and not (sure and row["history"] == mark.history)
             status = row["status"]
             if status == "in progress" and (standby or row["life"] == mark.life):
                 return None
             if status in ("committed", "in progress") and reassigned:
                 committed = await proof.was_committed(transaction) if proof else None
+                if committed is False and standby:
+                    return None
                 status = {True: COMMITTED, False: ABORTED, None: UNKNOWN}[committed]
     except ASK_AGAIN_AFTER:
         raise
     except DatabaseError as error:
         if error.code != _FUTURE:
             return CommitStatus(status=UNKNOWN)
-        standby = database.server is not None and database.server.standby
-        return None if standby else CommitStatus(status=ABORTED)  # a standby may lag; a primary never assigned the id
+        server = database.server
+        lags = server is not None and server.standby and mark.later(server.history) <= 0
+        return None if lags else CommitStatus(status=ABORTED)  # a primary never assigned the id
     return CommitStatus(status=str(status or UNKNOWN), synchronous=row["synchronous"])

@@ -4,40 +4,40 @@ WAL is a sequence. If a transaction exists, all that were acknowledged before it
 lost, all whose COMMIT was sent after its acknowledgement are lost. So the newest is queried first, and one query is
 usually enough.
 
-The audit log table loses an entry together with its change, so only another place can tell. Receipts of what a failover
-may lose are in one file for all databases, JSON lines, next to the local audit log. A later line about the same
-transaction replaces an earlier one. The clocks of two processes do not tell the order of their transactions.
+The audit log table loses an entry together with its change, so only another place can tell. Receipts of all commits are
+in one file for all databases, next to the local audit log: a server without standbys may have been replaced without its
+knowledge. The clocks of two processes do not tell the order of their transactions.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import fcntl
 import math
-import os
 import time
 from collections.abc import Iterable
+from datetime import UTC, datetime
 
 import msgspec
 
-from queries.db.database import Database
+from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError
-from queries.files.state_file import open_private, write_all
-from queries.records.action import Durability, Outcome, Result
+from queries.db.known_servers import KnownServers
+from queries.files.json_lines import JsonLines
+from queries.records.action import Durability, Outcome, Result, titled
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.write import audit_log, commit_status
 from queries.write.audit_log import EntryProof
 from queries.write.commit_status import ABORTED, COMMITTED, UNKNOWN
-from queries.write.transaction_mark import Provable, TransactionMark
+from queries.write.transaction_mark import Provable, TransactionMark, timeline
 
 CHECK_SECONDS = 2.0  # for a check at the end of a run, which the next one repeats
 RECEIPTS = "commits.jsonl"
 RECEIPT_KEPT_SECONDS = 7 * 86400.0  # by the clock of this machine
 RECEIPTS_BYTES = 8 << 20  # size of the file from which it is written again without old receipts
-RECEIPT_BYTES = 1 << 20  # a receipt is not kept if it is longer
 RECEIPTS_QUERIED = 50  # newest receipts of a database whose fate is asked for at a time
+PROMOTED = "Another server was promoted"
 COMMIT_LOST = "lost in a failover: it was committed, but the present server does not have it"
 LOST = f"{COMMIT_LOST}. The change is gone"
 UNCONFIRMED = (
@@ -71,8 +71,8 @@ class Committed(msgspec.Struct, kw_only=True, eq=False):
 class Receipt(Record, omit_defaults=True):
     """A transaction whose COMMIT was answered, in the file.
 
-    ``entry`` has no rows. ``fate``: "", "committed" or "lost"; known after the server was replaced. ``at``: by the
-    clock of this machine.
+    ``entry`` has no rows, and the id of the entry in the audit log. ``fate``: "", "committed" or "lost"; known after
+    the server was replaced, and ``asked`` is the history of the server that told. ``at``: by the clock of this machine.
     """
 
     mark: TransactionMark
@@ -83,11 +83,43 @@ class Receipt(Record, omit_defaults=True):
     durability: Durability
     at: float
     fate: str = ""
+    asked: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
         """Identity of the transaction."""
         return self.system_identifier, self.mark.history, self.mark.xid
+
+    @property
+    def lost(self) -> bool:
+        """Return True if a failover has lost it."""
+        return self.fate == Outcome.LOST
+
+    @property
+    def present(self) -> AuditLogEntry:
+        """The entry with the results as they are known now."""
+        if not self.lost:
+            return self.entry
+        lost = self.committed().results(Outcome.LOST, LOST)
+        later = {r.id: r for r in titled(lost, self.entry.titles)}
+        return msgspec.structs.replace(self.entry, results=tuple(later.get(r.id, r) for r in self.entry.results))
+
+    def sentence(self, history: str, node_id: str = "") -> str:
+        """Return what a server of this ``history`` shows of the commit, which changed a node and maybe others."""
+        entry, mark = self.entry, self.mark
+        at = f"{datetime.fromtimestamp(entry.at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        what = f"{entry.action} of {entry.named(node_id)} at {at} (entry {entry.id}, transaction {mark.xid})"
+        if self.lost and mark.history == history:
+            return f"{PROMOTED} (timeline {timeline(self.asked)}): {what} was committed here, and is not there."
+        if self.lost:
+            return f"Lost in a failover: {what} was committed, but this server does not have it. The change is gone."
+        if mark.later(history) < 0:
+            return f"{PROMOTED} (timeline {timeline(mark.history)}): {what} was committed there, and is not here."
+        if mark.history == history:
+            return (
+                f"Not confirmed by a synchronous standby ({mark.synchronous or '?'}): {what}. A failover may lose it."
+            )
+        return f"Unknown: {what} was committed before a failover. This server cannot tell if it still has it."
 
     def committed(self) -> Committed:
         """Return the transaction, of whose order nothing is known."""
@@ -122,9 +154,12 @@ class Journal:
 
     def __init__(self, database: Database, file: audit_log.File) -> None:
         self.corrected: list[Result] = []
+        self.servers = KnownServers(file.path.parent)
         self._database = database
         self._file = file
-        self._receipts = file.path.parent / RECEIPTS
+        self._receipts = JsonLines(file.path.parent / RECEIPTS, Receipt, RECEIPTS_BYTES)
+        self.news: list[Receipt] = []  # lost ones that the server has just been asked for
+        self._kept: tuple[str, tuple[Receipt, ...]] | None = None  # of the server with that history
         self._all: list[Committed] = []
         self._turn = asyncio.Lock()
         self._running: set[str] = set()  # runs, which read their own entries again after a failover
@@ -134,21 +169,32 @@ class Journal:
         """Path of the file that records corrections."""
         return str(self._file.path)
 
-    def add(self, one: Committed) -> None:
-        """Add a transaction, and keep a receipt of it if a failover may lose it."""
+    def durability(self, mark: TransactionMark) -> Durability:
+        """Return the risk that a failover loses a transaction, as far as this machine knows of standbys."""
+        alone = mark.durability is Durability.LOCAL
+        if alone and self.servers.had_standby(mark.history.partition("/")[0]):
+            return Durability.DETACHED
+        return mark.durability
+
+    def add(self, one: Committed, entry_id: str = "") -> None:
+        """Add a transaction, and keep a receipt of it.
+
+        ``entry_id``: of its entry in the table, if the server returned it.
+        """
         self._all.append(one)
         server = self._database.server
-        if one.settled and one.durability.losable and server is not None:
+        if one.settled and server is not None:
             receipt = Receipt(
                 mark=one.mark,
-                entry=msgspec.structs.replace(one.entry, changes=()),
+                entry=msgspec.structs.replace(one.entry, id=entry_id or one.entry.id, changes=()),
                 database=server.database,
                 system_identifier=server.system_identifier,
                 table=isinstance(one.proof, EntryProof),
                 durability=one.durability,
                 at=time.time(),
             )
-            self._append(receipt)
+            self._receipts.append(receipt)
+            self._kept = None
 
     def begin(self, run: str) -> None:
         """Record no corrections for the transactions of a run until its end."""
@@ -182,9 +228,11 @@ class Journal:
                 return
             await self._database.renew()
             server = self._database.server
-            if server is None or server.standby:  # a standby may lag
+            if server is None:
                 return
-            checked = [c for c in self._all if c.mark.life != server.life or not c.settled]
+            checked = [
+                c for c in self._all if (c.mark.life != server.life or not c.settled) and _can_tell(server, c.mark)
+            ]
             for one, fate in await fates(self._database, checked):
                 self._apply(one, fate)
             for one in checked:
@@ -219,48 +267,40 @@ class Journal:
         server = self._database.server
         if server is None:
             return ()
-        here = (server.system_identifier, server.database)
-        own = [r for r in self._read() if (r.system_identifier, r.database) == here][-RECEIPTS_QUERIED:]
-        receipts, replaced = {r.key: r for r in own}, [r for r in own if r.mark.history != server.history]
-        asked = {r.committed(): r for r in replaced if not (r.fate or server.standby)}  # a standby may lag
+        if self._kept is None or self._kept[0] != server.history:
+            self._kept = server.history, await self._asked(server)
+        return self._kept[1]
+
+    async def _asked(self, server: Server) -> tuple[Receipt, ...]:
+        own, here = self.own()[-RECEIPTS_QUERIED:], server.history
+        receipts, replaced = {r.key: r for r in own}, [r for r in own if here not in (r.mark.history, r.asked)]
+        asked = {r.committed(): r for r in replaced if not r.lost and _can_tell(server, r.mark)}
         for one, fate in await fates(self._database, asked):
             if fate != UNKNOWN:
-                receipt = msgspec.structs.replace(asked[one], fate=Outcome.LOST if fate == ABORTED else fate)
+                fate = Outcome.LOST if fate == ABORTED else fate
+                receipt = msgspec.structs.replace(asked[one], fate=fate, asked=here)
                 receipts[receipt.key] = receipt
-                self._append(receipt)
+                self._receipts.append(receipt)
+                self.news += [receipt] if receipt.lost else []
         return tuple(
             r
             for r in receipts.values()
-            if r.fate == Outcome.LOST or (not r.fate and (r in replaced or r.durability is Durability.UNCONFIRMED))
+            if r.lost or (r.asked != here and (r in replaced or r.durability is Durability.UNCONFIRMED))
         )
 
-    def _append(self, receipt: Receipt) -> None:
-        """Append a receipt to the file.
+    def own(self) -> list[Receipt]:
+        """Return the receipts of this database, oldest first, unless they are too old."""
+        server = self._database.server
+        if server is None:
+            return []
+        here, since = (server.system_identifier, server.database), time.time() - RECEIPT_KEPT_SECONDS
+        return [r for r in self._receipts.read() if (r.system_identifier, r.database) == here and r.at > since]
 
-        A disk error only costs the answer after a failover.
-        """
-        line = b"\n" + msgspec.json.encode(receipt) + b"\n"  # the line before may be incomplete
-        if len(line) > RECEIPT_BYTES:
-            return
-        with contextlib.suppress(OSError):
-            file = open_private(self._receipts, os.O_CREAT | os.O_APPEND | os.O_RDWR)
-            try:
-                fcntl.flock(file, fcntl.LOCK_EX)
-                if os.fstat(file).st_size > RECEIPTS_BYTES:
-                    receipts = [r for r in self._read() if not r.fate]
-                    os.ftruncate(file, 0)
-                    for each in receipts[len(receipts) // 2 :]:
-                        write_all(file, msgspec.json.encode(each) + b"\n")
-                write_all(file, line)
-            finally:
-                os.close(file)
 
-    def _read(self) -> list[Receipt]:
-        """Return the receipts of all databases, oldest first, unless they are too old."""
-        receipts: dict[tuple[str, str, str], Receipt] = {}
-        with contextlib.suppress(OSError), open(self._receipts, "rb", opener=open_private) as file:
-            while line := file.readline(RECEIPT_BYTES):
-                with contextlib.suppress(msgspec.MsgspecError):
-                    receipt = msgspec.json.decode(line, type=Receipt)
-                    receipts[receipt.key] = receipt
-        return [r for r in receipts.values() if r.at > time.time() - RECEIPT_KEPT_SECONDS]
+def _can_tell(server: Server, mark: TransactionMark) -> bool:
+    """Return True if a server that has no such transaction has lost it.
+
+    A standby may lag until it follows a later timeline. A server of an earlier timeline was replaced itself.
+    """
+    later = mark.later(server.history)
+    return later > 0 or (later == 0 and not server.standby)

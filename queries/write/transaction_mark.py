@@ -23,8 +23,9 @@ class TransactionMark(Record):
     """Transaction id and the identity of the server that assigned it.
 
     ``life`` changes with a crash, a restart or another server. ``history`` changes with a failover (new timeline).
-    ``synchronous``: the setting that names the standbys which COMMIT waits for, "" if it waits for none. ``standbys``:
-    number of sessions that stream the WAL.
+    ``lsn``: place in the WAL, after which its COMMIT is. ``synchronous``: the setting that names the standbys which
+    COMMIT waits for, "" if it waits for none. ``standbys``: number of sessions that stream the WAL. ``slots``: number
+    of replication slots.
     """
 
     xid: str
@@ -33,13 +34,29 @@ class TransactionMark(Record):
     at: float  # start of the transaction, by the server's clock
     synchronous: str = ""
     standbys: int = 0
+    slots: int = 0
+    lsn: str = ""
 
     @property
     def durability(self) -> Durability:
         """Risk that a failover loses it after COMMIT has returned."""
         if self.synchronous:
             return Durability.SYNCHRONOUS
-        return Durability.ASYNCHRONOUS if self.standbys else Durability.LOCAL
+        if self.standbys:
+            return Durability.ASYNCHRONOUS
+        return Durability.DETACHED if self.slots or timeline(self.history) != 1 else Durability.LOCAL
+
+    def later(self, history: str) -> int:
+        """Return by how many timelines a server of this ``history`` is later; 0 if unknown."""
+        mine, other = timeline(self.history), timeline(history)
+        same = self.history.partition("/")[0] == history.partition("/")[0]
+        return other - mine if same and mine is not None and other is not None else 0
+
+
+def timeline(history: str) -> int | None:
+    """Return the timeline of a server; None if the role may not read it."""
+    number = history.partition("/")[2]
+    return int(number) if number.isdecimal() else None
 
 
 MARK = Question([Query(statement("xact_id"))], lambda answers: TransactionMark(**answers[0][0]))

@@ -81,8 +81,124 @@ def test_a_change_that_a_failover_has_lost_is_said_by_audit(
         answer = unstick("audit", "--json", dsn=dsn, home=tmp_path)
         fates = {r["entry"]["results"][0]["id"]: r.get("fate", "") for r in answer.json["receipts"]}
         assert fates.pop(lost) == "lost"
-        assert fates == ({} if place == "table" else {kept: ""}), "without the table nothing proves the other"
+        others = {} if place == "table" else {before: "", kept: ""}
+        assert fates == others, "without the table nothing proves the others"
         assert f"Lost in a failover: wake of SendEmail v1 {lost}" in " ".join(answer.err.split())
+
+
+@pytest.fixture
+def pair() -> Iterator[tuple[PostgresServer, PostgresServer]]:
+    """A primary and its streaming standby."""
+    primary = PostgresServer()
+    primary.start()
+    try:
+        replica = primary.replica()
+        yield primary, replica
+        replica.close()
+    finally:
+        primary.close()
+
+
+def left_behind(primary: PostgresServer, replica: PostgresServer) -> None:
+    """Promote the standby beside the living primary."""
+    end = fetch(primary.dsn(), "SELECT pg_current_wal_lsn()::text")[0][0]
+    while fetch(replica.dsn(), f"SELECT pg_last_wal_replay_lsn() >= '{end}'") != [(True,)]:
+        pass
+    replica.sql("SELECT pg_promote()")
+    while fetch(primary.dsn(), "SELECT count(*) FROM pg_stat_replication") != [(0,)]:
+        pass
+
+
+def said(answer: Answer) -> str:
+    return " ".join((answer.out + answer.err).split())
+
+
+def test_a_change_on_a_primary_that_was_left_behind_is_lost_and_said(
+    pair: tuple[PostgresServer, PostgresServer], tmp_path: Path
+) -> None:
+    primary, replica = pair
+    old = primary.fresh("eternaltwin")
+    new = old.replace(f":{primary.port}/", f":{replica.port}/")
+    primary.sql(audit_log.ddl(), old)
+    before, lost, other = tasks(old, 3)
+    assert wake(old, before, tmp_path).json["durability"] == "asynchronous"
+    left_behind(primary, replica)
+
+    answer = wake(old, lost, tmp_path)
+    assert answer.json["durability"] == "detached"
+    assert "ertain" not in answer.err
+    (entry,) = answer.json["entries"]
+    sentence = f"Lost in a failover: wake of SendEmail v1 {lost} at "
+
+    both = old.replace(f":{primary.port}/", f":{primary.port},127.0.0.1:{replica.port}/")
+    refused = unstick("do", "wake", other, "--reason", "test", "--yes", dsn=both, home=tmp_path)
+    assert (refused.code, "Two primaries of the same data" in said(refused)) == (1, True)
+    assert fetch(old, f"SELECT status FROM task WHERE task_id = '{other[17:]}'") == [("Blocked",)]
+
+    def ask(*words: str, dsn: str = new) -> str:
+        return said(unstick(*words, dsn=dsn, home=tmp_path))
+
+    assert ask("show", lost, dsn=old).count("Another server") == 0, "nobody knows yet"
+    for _ in range(2):
+        assert sentence in ask("audit")
+        for words in (("audit", entry), ("audit", lost), ("undo", entry, "--reason", "x"), ("show", lost)):
+            assert sentence in ask(*words), words
+        for words in (("audit", before), ("audit", other), ("show", before), ("show", other)):
+            assert "failover" not in ask(*words), words
+    assert unstick("audit", "--json", "--outcome", "lost", dsn=new, home=tmp_path).json["receipts"][0]["fate"] == "lost"
+    assert "Another server was promoted (timeline 2): wake of SendEmail" in ask("audit", lost, dsn=old)
+
+    wake(new, other, tmp_path)
+    assert "timeline 2" in ask("audit", dsn=old), "the change on the new primary is not lost"
+    assert "failover" not in ask("audit", other, dsn=old)
+
+    primary.rewind(replica)
+    assert fetch(old, "SELECT pg_is_in_recovery()") == [(True,)]
+    assert sentence in ask("show", lost, dsn=old)
+    assert "failover" not in ask("show", before, dsn=old)
+
+
+def test_a_standby_that_follows_the_new_timeline_tells_what_is_lost(
+    pair: tuple[PostgresServer, PostgresServer], tmp_path: Path
+) -> None:
+    """Only the old address is asked, where the server is a standby now."""
+    primary, replica = pair
+    old = primary.fresh("eternaltwin")
+    primary.sql(audit_log.ddl(), old)
+    kept, lost = tasks(old, 2)
+    wake(old, kept, tmp_path)
+    left_behind(primary, replica)
+    wake(old, lost, tmp_path)
+    primary.rewind(replica)
+    answer = unstick("audit", "--json", dsn=old, home=tmp_path)
+    fates = {r["entry"]["results"][0]["id"]: r["fate"] for r in answer.json["receipts"]}
+    assert fates == {lost: "lost"}
+
+
+def test_certain_is_said_only_of_a_server_that_was_always_alone(own_server: PostgresServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    own_server.sql(audit_log.ddl(), dsn)
+    nodes = iter(tasks(dsn, 8))
+
+    def durability(home: Path = tmp_path) -> str:
+        answer = wake(dsn, next(nodes), home)
+        assert ("Certain" in answer.err) == (answer.json["durability"] == "local")
+        return str(answer.json["durability"])
+
+    assert durability() == "local"
+    own_server.sql("SELECT pg_create_physical_replication_slot('berlin')")
+    assert durability() == "detached"
+    own_server.sql("SELECT pg_drop_replication_slot('berlin')")
+    assert durability() == "local"
+    with standby(dsn):
+        unstick("info", dsn=dsn, home=tmp_path)
+    while fetch(dsn, "SELECT count(*) FROM pg_stat_replication") != [(0,)]:
+        pass
+    assert durability() == "detached", "a standby was seen by an earlier command"
+    assert durability(tmp_path / "elsewhere") == "local"
+    own_server.standby()
+    own_server.sql("SELECT pg_promote()")
+    assert durability(tmp_path / "elsewhere") == "detached", "it was promoted itself"
 
 
 def test_a_receipt_is_kept_of_a_commit_that_no_standby_confirmed(

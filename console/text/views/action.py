@@ -171,9 +171,11 @@ def _audit_log(dry_run: DryRun, actions: Sequence[Action], cells: int) -> list[S
 
 _CERTAIN = {
     Durability.LOCAL: "Certain on this server, which has no standby",
-    Durability.SYNCHRONOUS: "Certain: a synchronous standby has confirmed the change",
-    Durability.ASYNCHRONOUS: "Certain on this server. Standbys receive the change after COMMIT: a failover before that"
-    " loses it. `unstick audit` on this machine then says so",
+    Durability.SYNCHRONOUS: "Committed, and confirmed by a synchronous standby",
+    Durability.ASYNCHRONOUS: "Committed on this server. Standbys receive the change after COMMIT: a failover before"
+    " that loses it. `unstick audit` on this machine then says so",
+    Durability.DETACHED: "Committed on this server, which has or had standbys, but none receives the change now. If"
+    " another server was promoted, the change is lost. `unstick audit` on this machine then says so",
     Durability.UNCONFIRMED: "Committed on this server, but no synchronous standby has confirmed it: a failover may lose"
     " it. `unstick audit` on this machine then says so",
 }

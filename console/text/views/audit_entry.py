@@ -82,12 +82,7 @@ def outcome(entry: AuditLogEntry) -> Spans:
 
 def target(entry: AuditLogEntry) -> str:
     """Return the title and id of the first node, and the number of the others."""
-    first = entry.target
-    if first is None:
-        return f"run {entry.run}" if entry.run else formatting.NONE
-    title = f"{first.title} " if isinstance(first.title, str) else ""
-    others = len(entry.results) - 1
-    return f"{title}{first.id}" + (f" +{others:,} more" if others else "")
+    return entry.named() or formatting.NONE
 
 
 def who(entry: AuditLogEntry) -> str:

@@ -47,6 +47,7 @@ def detail(
     if node_detail.node.phase is Phase.BLOCKED:
         none = "No problem of its own was detected. It waits for another node, which may be stuck."
     done = (line for entry in entries for line in wrap(summary(entry, node_detail.node.id), cells - 2))
+    unread = wrapped(why_unread, cells, "$warning") if why_unread else []
     unchanged = "" if entries else "no changes made with unstick"
     graphs = (_section(each, cells, now, more) for each in node_detail.sections if _graph(each))
     tables = (_section(each, cells, now, more) for each in node_detail.sections if not _graph(each))
@@ -59,7 +60,7 @@ def detail(
         [] if node_detail.children is None else _children(node_detail.children, cells),
         *tables,
         section("Actions", pairs(actions, cells)),
-        [heading("Audit log", why_unread or unchanged), *([("  ", ""), *line] for line in done)],
+        [heading("Audit log", "" if why_unread else unchanged), *unread, *([("  ", ""), *line] for line in done)],
     )
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from console.model.fields.audit_entry import ENTRIES
 from console.text.views.action import audit_log_place
 from console.tui import keymap
-from console.tui.screens.audit_entry import AuditEntryScreen
+from console.tui.screens.audit_entry import LOST_ENTRY, AuditEntryScreen
 from console.tui.screens.log_screen import LogScreen
 from queries.records.audit import AuditLogEntry
 from queries.workspace import Workspace
@@ -28,6 +28,10 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
     RECORDS = ENTRIES
     SEARCHES = False
 
+    def __init__(self) -> None:
+        super().__init__()
+        self._lost: list[AuditLogEntry] = []
+
     def _place(self) -> str:
         workspace = self.session.workspace
         return "" if workspace is None else f"It is kept in {audit_log_place(workspace.audit_log.place)}."
@@ -44,6 +48,16 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
         workspace = self.session.workspace
         if workspace is not None:
             self.newest.refresh(*await workspace.audit_log.page(conditions=WITHOUT_ROWS))
+            self._lost = [each.present for each in await workspace.audit_log.receipts() if each.lost]
+
+    def records(self) -> Sequence[AuditLogEntry]:
+        """Return the entries, and those of this machine that a failover has lost, which the table no longer has."""
+        entries = self.newest.records
+        since = entries[-1].at if entries and self.more() else 0.0
+        lost = {(entry.id, entry.xid): entry for entry in self._lost if entry.at >= since}
+        others = [entry for entry in entries if (entry.id, entry.xid) not in lost]
+        shown = {entry.id: entry for entry in (*lost.values(), *others)}  # an id may have been given again
+        return sorted(shown.values(), key=lambda entry: -entry.at)
 
     def nothing(self) -> tuple[str, str]:
         workspace = self.session.workspace
@@ -63,6 +77,9 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
         from console.tui.screens.action import undo
 
         entries = self.list.chosen()
+        if any(entry.lost for entry in entries):
+            self.host.refuse(LOST_ENTRY)
+            return
         runs = {entry.run for entry in entries}
         if len(runs) == 1 and (run := runs.pop()):
             self.host.act(undo(self, run))

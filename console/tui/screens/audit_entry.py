@@ -14,6 +14,8 @@ from console.tui.screens.text_screen import TextScreen
 from queries.db.errors import UnknownIdError
 from queries.records.audit import AuditLogEntry
 
+LOST_ENTRY = "A failover has lost this change: there is nothing to undo."
+
 
 class AuditEntryScreen(TextScreen):
     """Shows one entry. Entries never change, so only its rows are read, once.
@@ -32,9 +34,10 @@ class AuditEntryScreen(TextScreen):
         workspace = self.session.workspace
         if self._whole or workspace is None:
             return
-        with contextlib.suppress(UnknownIdError):  # it was removed since
+        with contextlib.suppress(UnknownIdError):  # it was removed since, or lost in a failover
             entries = await workspace.audit_log.find(self._entry.id, changes=True)  # all of a run if it begins one
-            self._entry = next(entry for entry in entries if entry.id == self._entry.id)
+            same = (entry for entry in entries if (entry.id, entry.xid) == (self._entry.id, self._entry.xid))
+            self._entry = next(same, self._entry)
         self._whole = True
 
     def place(self) -> Place:
@@ -49,4 +52,7 @@ class AuditEntryScreen(TextScreen):
     def action_undo(self) -> None:
         from console.tui.screens.action import undo
 
-        self.host.act(undo(self, self._entry.id))
+        if self._entry.lost:
+            self.host.refuse(LOST_ENTRY)
+        else:
+            self.host.act(undo(self, self._entry.id))

@@ -86,8 +86,12 @@ class ResultDialog(Dialog[str | Again]):
         if work.ended and self._left:
             self.dismiss(None)  # again later, if another screen is in front
             return
+        if work.corrected and self._follow is not None and Outcome.CHANGED not in work.counted():
+            self._follow, self._next = None, Content("")
+            self.query_one("#next", Static).update("")
         self._renew_next()
-        if work.seen:
+        drawn: object = (work.report, work.ended) if work.watches else (work.ended, work.corrected)
+        if work.seen and drawn == self._drawn:
             return
         self.query_one("#progress", Static).update(Content.assemble(*self._progress()))
         self.say(f"{work.wrong} {self.hints(GO_ON, STOP)}" if work.asks else work.wrong)
@@ -97,13 +101,12 @@ class ResultDialog(Dialog[str | Again]):
         more.display, more.label = bool(label), label
         close = self.query_one("#leave", Button)
         close.disabled, close.label = not (work.ended or work.watches), "Close" if work.ended else "Leave open"
-        if work.ended:
+        if work.ended and not work.seen:
             close.focus()
             if self._unsent:  # a button that was hidden until now cannot have the focus yet
                 self.call_after_refresh(more.focus)
             work.seen = True
             self._watch()
-        drawn = (work.report, work.ended) if work.watches else work.ended
         if drawn != self._drawn and (work.ended or work.watches):
             self._drawn = drawn
             self.query_one(LineView).put(self._lines)
@@ -196,7 +199,8 @@ class ResultDialog(Dialog[str | Again]):
             return lines
         facts = [("reason", work.dry_run.reason), ("audit log", views.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
-        facts += [("certain", certain)] if (certain := views.certain(total.durability)) else []
+        if Outcome.CHANGED in work.counted() and (certain := views.certain(total.durability)):
+            facts.append(("durability", certain))
         facts += [("undo", self._undo_hint())] if self._undo_hint() else []
         results = [*work.results, *self._plan.skipped]
         following = views.then(self._plan.action, width) if self._follow is not None else []
