@@ -55,8 +55,7 @@ class Works:
         ``place``: where the changes are recorded.
         """
         lines = [f"{work.action} of {names}" for work in self.all if (names := work.correct())]
-        what = "; ".join(lines)
-        return f"The server was replaced: {what}: lost or unconfirmed. See {place}." if lines else ""
+        return f"The server was replaced. Lost or unconfirmed: {'; '.join(lines)}. See {place}." if lines else ""
 
     async def close(self) -> None:
         """Stop runs between two parts, and wait for them."""

@@ -235,6 +235,10 @@ class Journal:
             ]
             for one, fate in await fates(self._database, checked):
                 self._apply(one, fate)
+                for receipt in self.own() if fate != UNKNOWN and one.mark.history != server.history else ():
+                    if receipt.mark == one.mark and receipt.asked != server.history:
+                        self._told(receipt, fate, server.history)
+                        self._kept = None
             for one in checked:
                 one.mark = msgspec.structs.replace(one.mark, life=server.life, history=server.history)
 
@@ -277,16 +281,21 @@ class Journal:
         asked = {r.committed(): r for r in replaced if not r.lost and _can_tell(server, r.mark)}
         for one, fate in await fates(self._database, asked):
             if fate != UNKNOWN:
-                fate = Outcome.LOST if fate == ABORTED else fate
-                receipt = msgspec.structs.replace(asked[one], fate=fate, asked=here)
+                receipt = self._told(asked[one], fate, here)
                 receipts[receipt.key] = receipt
-                self._receipts.append(receipt)
                 self.news += [receipt] if receipt.lost else []
         return tuple(
             r
             for r in receipts.values()
             if r.lost or (r.asked != here and (r in replaced or r.durability is Durability.UNCONFIRMED))
         )
+
+    def _told(self, receipt: Receipt, fate: str, history: str) -> Receipt:
+        """Keep what a server told of a commit."""
+        fate = Outcome.LOST if fate == ABORTED else fate
+        told = msgspec.structs.replace(receipt, fate=fate, asked=history)
+        self._receipts.append(told)
+        return told
 
     def own(self) -> list[Receipt]:
         """Return the receipts of this database, oldest first, unless they are too old."""

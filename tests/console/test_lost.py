@@ -8,6 +8,7 @@ import pytest
 from textual.widgets import Input
 
 from queries.actions import parts
+from queries.write import audit_log
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.servers import PostgresServer
@@ -199,10 +200,15 @@ async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_star
         await tui.wait_for(f"Unfinished bulk {name}", "of 60 nodes are changed")
 
 
-async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("place", ["table", "file"])
+async def test_a_change_that_a_failover_has_lost_is_said(
+    own_server: PostgresServer, tmp_path: Path, place: str
+) -> None:
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db = await EternaltwinDb.open(dsn)
     await eternaltwin_db.task(status="Blocked", timer=60)
+    if place == "table":
+        await eternaltwin_db.sql(audit_log.ddl())
     await eternaltwin_db.connection.close()
     own_server.keep()
     async with run_tui(dsn, tmp_path) as tui:
@@ -210,8 +216,29 @@ async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresSer
         await tui.action("C")
         await tui.wait_for("Will change 1")
         await tui.press("C")
-        await tui.wait_for("1 changed", "Close")
-        await tui.press("enter")
+        await tui.wait_for("1 changed", "Close", "U undo", "Next: ", "durability")
+        if place == "file":
+            await tui.press("enter")
         own_server.fall_back()
-        await tui.wait_for("The server was replaced: changes of 1 node are lost")
+        if place == "table":
+            text = await tui.wait_for("1 lost", "committed, then undone by a failover")
+            for claim in ("1 changed", "U undo", "Next: ", "durability"):
+                assert claim not in text
+            await tui.press("enter")
+        else:
+            await tui.wait_for("Lost or unconfirmed: cancel of SendEmail v1 - 0/1 eternaltwin/job:")
         assert tui.app.session.works.all[0].summary == "1 lost"
+        await tui.press("4")
+        await tui.wait_for("cancel", "1 lost")
+        await tui.press("U")
+        await tui.wait_for("A failover has lost this change: there is nothing to undo.")
+        await tui.press("escape", "enter")
+        await tui.wait_for("Outcome", "lost: committed, then undone by a failover")
+        await tui.press("escape", "1")
+        await tui.wait_for("0/1")
+        await tui.press("enter")
+        await tui.wait_for("Audit log", "Lost in a failover: cancel of")
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.press("4")
+        await tui.wait_for("cancel", "1 lost")
