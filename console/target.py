@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
@@ -11,7 +11,12 @@ from console.config import UNNAMED, Config, Context
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.outside import NONE, OutsideEngines, outside_engines
+from queries.db import dsn
+from queries.db.database import Server
+from queries.db.dsn import ConnectionTarget
+from queries.db.known_servers import KnownServer
 from queries.db.redaction import redact
+from queries.records.context_rules import ContextRules
 from queries.records.record import Record
 from queries.text import shell
 from queries.workspace import Workspace
@@ -39,11 +44,6 @@ class Target(Record):
     def name(self) -> str:
         """Name of the context, "" for a connection string."""
         return self.context.name
-
-    @property
-    def production(self) -> bool:
-        """True if the context is a production database."""
-        return self.context.production
 
     @property
     def engines(self) -> tuple[Engine, ...]:
@@ -87,7 +87,49 @@ class Target(Record):
             images=context.images,
             outside=self.outside,
             words=self.words,
+            rules=self.rules,
         ).open(later=later)
+
+    def production(self, workspace: Workspace | None) -> str:
+        """Return the name of the context that makes the opened server a production database, or ""."""
+        if self.context.production:
+            return self.name
+        return workspace.rules.production if workspace is not None else ""
+
+    def rules(self, server: Server, known: Sequence[KnownServer]) -> ContextRules:
+        """Return the rules of the other contexts that name a server, however it was opened.
+
+        A production context may change what another one only reads.
+        """
+        ruled = (each for each in self.config.contexts.values() if each.production or each.read_only)
+        others = [each for each in ruled if self._names(each, server, known)]
+        return ContextRules(
+            production=next((each.name for each in others if each.production), ""),
+            read_only=next((each.name for each in others if each.read_only and not self.context.production), ""),
+        )
+
+    def _names(self, context: Context, server: Server, known: Sequence[KnownServer]) -> bool:
+        """Return True if another context names the server: by its settings, or by what it was last opened on."""
+        if context.name == self.name:
+            return False
+        if any(each.context == context.name and each.is_of(server, exactly=bool(self.name)) for each in known):
+            return True
+        try:
+            typed, other = dsn.parse(self.context.dsn), dsn.parse(context.dsn)
+        except ValueError:  # of the other one: this one was opened
+            return False
+        places = {*_places(typed), (_place(server.host), server.port or 0)}
+        return other.database in (typed.database, server.database) and not places.isdisjoint(_places(other))
+
+
+def _places(target: ConnectionTarget) -> Iterator[tuple[str, int]]:
+    yield from ((_place(name), host.port) for host in target.hosts for name in (host.name, host.address) if name)
+
+
+def _place(host: str) -> str:
+    """Return one name of a host that has several."""
+    name = host.lower().removesuffix(".")
+    return "localhost" if name in ("127.0.0.1", "::1") else name
 
 
 def outside(config: Config, context: Context, places: Iterable[Path]) -> OutsideEngines:

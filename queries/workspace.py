@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 from queries.contract import id_forms, roles
@@ -16,12 +16,14 @@ from queries.contract.server_spec import LABEL
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import LockedError, LostError, UnknownIdError
+from queries.db.known_servers import KnownServer
 from queries.db.other_hosts import OtherHosts
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.read.question import NOW
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
+from queries.records.context_rules import ContextRules
 from queries.records.finding import SkippedFinding
 from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
@@ -30,6 +32,7 @@ from queries.write.audit_log import TableState
 from queries.write.untrusted_code import UntrustedCode
 
 DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
+READ_ONLY = "this console is read-only"
 SCHEMAS_NAMED = 3  # schemas that a reason names
 IDS_SUGGESTED = 3  # ids that are suggested for an incomplete one
 
@@ -53,7 +56,7 @@ class Workspace:
     ``local_log``: allow changes although the audit log table cannot be used; the local file gets the entries.
     ``outside``: engines outside of the package, in addition to its own.
     ``patience``: factor of all time limits of statements.
-    ``words``: words of a command line that select this database.
+    ``words``: words of a command line that select this database. ``rules``: finds the rules of the opened server.
     """
 
     def __init__(
@@ -72,11 +75,14 @@ class Workspace:
         outside: OutsideEngines = NONE,
         patience: float = 1.0,
         words: Sequence[str] = (),
+        rules: Callable[[Server, Sequence[KnownServer]], ContextRules] = lambda *_: ContextRules(),
     ) -> None:
         self.database = Database(text, override_read_only=override_read_only, patience=patience, words=words)
         self.other_hosts = OtherHosts(self.database)
         self.detected = 0.0  # monotonic time of the last detection
-        self.read_only = read_only
+        self.rules = ContextRules()
+        self.read_only = READ_ONLY if read_only else ""  # why this console changes nothing
+        self._find_rules = rules
         self.engines: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
         self.broken: tuple[BrokenFolder, ...] = outside.broken
@@ -127,7 +133,7 @@ class Workspace:
             engines, (catalog, types, doubts, (there,)) = await self._catalog()
         except LockedError:  # a session locked a table after the statement had read the locks
             engines, (catalog, types, doubts, (there,)) = await self._catalog()
-        self.audit_log.journal.servers.note(self.server, self._context)
+        self._note_server()
         labels = {reader.detected.full: label for label, reader in self.engines.items()} if renew else {}
         detection = detect(engines, catalog, types, doubts, self._schema, labels)
         self.declined, self.locked = detection.declined, detection.locked
@@ -151,6 +157,17 @@ class Workspace:
         if not self._later:
             await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
         self.audit_log.choose(TableState(**there), Trust(doubts))
+
+    def _note_server(self) -> None:
+        """Apply the rules of the contexts that name the server, which may be another one than before."""
+        servers = self.audit_log.journal.servers
+        self.rules = self._find_rules(self.server, servers.all())
+        servers.note(self.server, self._context)
+        if self.read_only != READ_ONLY:
+            name = self.rules.read_only
+            self.read_only = f"the context {name} names this server, and is read-only" if name else ""
+        for reader in self.engines.values():
+            reader.read_only = self.read_only
 
     async def detect_again(self) -> None:
         """Detect again if the last detection is old, or found a locked table.

@@ -128,35 +128,37 @@ def _confirmed(target: Target, workspace: Workspace, course: Course, consent: Co
     """
     dry_run, server = course.dry_run, workspace.server
     if dry_run is None:
-        return _accepted_risk(target, course.actions, course.more, consent)
+        return _accepted_risk(target, workspace, course.actions, course.more, consent)
     if not target.json and course.preview is not None:
         output_for(target).show(course.preview.lines)
     say(*filter(None, [workspace.other_hosts.warning]))
     place = f"{target.name or server.database} (as {server.role})"
+    if (production := target.production(workspace)) not in ("", target.name):
+        place += f", which is the production server of the context {production}"
     number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)
     question = f"{course.actions[0].title}: {number} of {len(dry_run.results)} nodes on {place}.{course.more}"
     tables = ",".join(other.table for other in dry_run.removed)
     if tables:
         lost = "; ".join(f"{other.words} of {other.table}" for other in dry_run.removed)
         question += f" It would also have {lost}, which do not come back."
-    return _accepted_risk(target, course.actions, question, consent, tables)
+    return _accepted_risk(target, workspace, course.actions, question, consent, tables)
 
 
 def _accepted_risk(
-    target: Target, actions: Sequence[Action], question: str, consent: Consent, tables: str = ""
+    target: Target, workspace: Workspace, actions: Sequence[Action], question: str, consent: Consent, tables: str = ""
 ) -> bool:
     """Ask for what the risk of the actions requires, unless it was given.
 
     ``tables``: those that lose rows. Raises UsageError.
     """
     destroys = any(action.risk is Risk.HIGH or action.confirm == "typed" for action in actions)
-    context = target.name if target.production and (tables or destroys) else ""
+    context = target.production(workspace) if tables or destroys else ""
     expected = ",".join(filter(None, (context, tables)))
     if not expected:
         return consent.given or prompts.agreed(f"{question} Continue?")
     if consent.confirm == expected:
         return True
-    if consent.confirm is not None or (tables and consent.yes):
+    if consent.confirm is not None or (tables and consent.yes) or not prompts.possible():
         raise click.UsageError(f"{question} Give --confirm {expected}. Nothing was changed.")
     return prompts.typed(question, expected, f"--confirm {expected}")
 

@@ -34,6 +34,7 @@ class Info(Record):
     state: str
     target: str
     read_only: bool
+    production: str  # name of the context that makes it a production server, or ""
     server: Server | msgspec.UnsetType = msgspec.UNSET
     engines: dict[str, str] | msgspec.UnsetType = msgspec.UNSET  # schema by label
     declined: dict[str, str] | msgspec.UnsetType = msgspec.UNSET  # reason by engine and schema
@@ -53,12 +54,15 @@ async def info(target: Target) -> int:
         state=str(user_dirs.folder("state")),
         target=redact(target.context.dsn) or "the libpq environment",
         read_only=target.context.read_only,
+        production=target.production(None),
     )
     failure = None
     try:
         async with opened(target, empty=True) as workspace:
             answer = msgspec.structs.replace(
                 answer,
+                read_only=bool(workspace.read_only),
+                production=target.production(workspace),
                 server=workspace.server,
                 engines={label: reader.detected.schema for label, reader in workspace.engines.items()},
                 declined={f"{each.engine} in schema {each.schema}": each.why for each in workspace.declined},

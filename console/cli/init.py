@@ -24,9 +24,9 @@ async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bo
     if sql:
         output_for(target).lines(script.rstrip("\n").split("\n"))
         return 0
-    if target.context.read_only:
-        raise click.UsageError("The target is read-only: the audit log cannot be created.")
     async with opened(target, empty=True) as workspace:
+        if workspace.read_only:
+            raise click.UsageError(f"The audit log cannot be created: {workspace.read_only}.")
         say(*script.rstrip("\n").split("\n"), "")
         for name in await audit_log.publications(workspace.database):
             say(_PUBLISHED.format(name=name), _SUBSCRIBER, "")

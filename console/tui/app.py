@@ -154,6 +154,11 @@ class UnstickApp(App[None]):
         return self._target.context if self._target.name else None
 
     @property
+    def production(self) -> str:
+        """Name of the context that makes the opened server a production database, or ""."""
+        return self._target.production(self.session.workspace)
+
+    @property
     def saved_filters(self) -> Mapping[str, str]:
         """Saved filters by name, from the settings."""
         return self._target.config.filters

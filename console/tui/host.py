@@ -39,6 +39,10 @@ class Host(Protocol):
         """Saved filters by name, from the settings."""
 
     @property
+    def production(self) -> str:
+        """Name of the context that makes the opened server a production database, or ""."""
+
+    @property
     def contexts(self) -> Mapping[str, Context]:
         """The databases that the settings name."""
 

@@ -235,7 +235,7 @@ def _title(row: Mapping[str, Any]) -> str:
 def _outcome(workspace: Workspace, action: str, row: Mapping[str, Any] | None, version: str) -> tuple[Outcome, str]:
     """Return the expected outcome for a session, and why it is skipped."""
     role = workspace.server.role
-    if why := "this console is read-only" if workspace.read_only else workspace.database.why_read_only():
+    if why := workspace.read_only or workspace.database.why_read_only():
         return Outcome.REFUSED, why
     if workspace.audit_log.no_entries:
         return Outcome.REFUSED, workspace.audit_log.no_entries

@@ -1,4 +1,4 @@
-"""Servers that this user has opened: where, under the name of which context, and whether they had standbys."""
+"""Servers that this user has opened: the last one of each context, and whether a server had standbys."""
 
 from __future__ import annotations
 
@@ -20,23 +20,30 @@ STANDBY_SECONDS = 86400.0  # for which it is remembered that a server had a stan
 class KnownServer(Record):
     """A server as it was opened.
 
-    ``context``: the name of the context, or "". ``started`` and ``at`` are by the server's clock, ``standby_at`` is by
-    that of this machine: when it was last seen with a standby, or 0.
+    ``context``: the name of the context, or "". ``started`` and ``at`` are by the server's clock; ``standby_at`` is by
+    that of this machine, when the server was last seen with a standby, or 0.
     """
 
     context: str
     system_identifier: str
     database: str
-    host: str
-    port: int | None
     started: float
     at: float
     standby_at: float = 0.0
 
     @property
-    def key(self) -> tuple[str, str, str, str, int | None]:
-        """Identity of the server, as it was opened."""
-        return self.context, self.system_identifier, self.database, self.host, self.port
+    def key(self) -> tuple[str, str]:
+        """A context has one server, the last that it was opened on."""
+        return self.context, "" if self.context else self.system_identifier
+
+    def is_of(self, server: Server, *, exactly: bool) -> bool:
+        """Return True if it is this server, or another one of its cluster.
+
+        ``exactly``: not a copy of its files, which has the same identifier. A copy had another start while this one
+        ran.
+        """
+        same = (self.system_identifier, self.database) == (server.system_identifier, server.database)
+        return same and (not exactly or self.started == server.started or server.started > self.at)
 
 
 class KnownServers:
@@ -51,13 +58,22 @@ class KnownServers:
 
     def note(self, server: Server, context: str) -> None:
         """Note that a server was opened."""
-        facts = {name: getattr(server, name) for name in ("system_identifier", "database", "host", "port", "started")}
+        facts = {name: getattr(server, name) for name in ("system_identifier", "database", "started")}
         known = KnownServer(context=context, at=server.now, **facts)
-        before = next((each for each in self.all() if each.key == known.key), msgspec.structs.replace(known, at=0.0))
-        seen = time.time() if server.standbys else before.standby_at
-        is_old = known.at - before.at > NOTED_SECONDS or seen - before.standby_at > NOTED_SECONDS
-        if is_old or known.started != before.started:
-            self._file.append(msgspec.structs.replace(known, standby_at=seen))
+        before = next((each for each in self.all() if each.key == known.key), None)
+        if server.standbys:
+            known = msgspec.structs.replace(known, standby_at=time.time())
+        elif before is not None and before.system_identifier == known.system_identifier:
+            known = msgspec.structs.replace(known, standby_at=before.standby_at)
+        if (
+            before is None
+            or max(known.at - before.at, known.standby_at - before.standby_at) > NOTED_SECONDS
+            or (
+                (known.system_identifier, known.database, known.started)
+                != (before.system_identifier, before.database, before.started)
+            )
+        ):
+            self._file.append(known)
 
     def had_standby(self, system_identifier: str) -> bool:
         """Return True if the server lately had a standby."""

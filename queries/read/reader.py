@@ -22,7 +22,8 @@ from queries.records.node import Availability, Node, Phase, a_kind
 class Reader:
     """Reader of one engine.
 
-    ``label`` is its name in this database, with which the ids of its nodes begin.
+    ``label`` is its name in this database, with which the ids of its nodes begin. ``read_only``: why nothing may be
+    changed, or "".
     """
 
     def __init__(
@@ -31,7 +32,7 @@ class Reader:
         detected: DetectedEngine,
         settings: Mapping[str, object] | None = None,
         *,
-        read_only: bool = False,
+        read_only: str = "",
     ) -> None:
         self.database = database
         self.variant = EngineVariant(database, detected, settings or {})
@@ -72,7 +73,7 @@ class Reader:
         if bulk and action.document is not None:
             return Availability(ok=False, why="a text is edited for one node at a time")
         server = self.database.server
-        if why := "this console is read-only" if self.read_only else self.database.why_read_only():
+        if why := self.read_only or self.database.why_read_only():
             return Availability(ok=False, why=why)
         lacking = self.detected.lacks(action.privileges)
         if lacking:

@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 import asyncpg
 import msgspec
@@ -240,6 +241,96 @@ def test_on_production_yes_is_not_enough_to_destroy(production: Path, eternaltwi
 
 def test_on_production_what_only_wants_care_goes_with_yes(production: Path, add: Add) -> None:
     assert do("@prod", "wake", add(), "--yes", home=production).code == 0
+
+
+def settings(home: Path, **contexts: str) -> None:
+    """Write a settings file with contexts by name."""
+    file = home / "config" / "unstick" / "config.toml"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(f"[contexts.{name}]\n{more}\n" for name, more in contexts.items()))
+
+
+WAYS = ("url", "alias", "words", "variables", "service", "service words", "another context")
+
+
+def places(dsn: str, home: Path) -> dict[str, tuple[list[str], dict[str, str]]]:
+    """Return other ways to name the same database: words and variables."""
+    parts = urlsplit(dsn)
+    name, port, user = parts.path[1:], str(parts.port), str(parts.username)
+    (home / "services").write_text(f"[shop]\nhost=127.0.0.1\nport={port}\ndbname={name}\nuser={user}\n")
+    login = {"PGPASSWORD": unquote(str(parts.password)), "PGUSER": user}
+    service = {**login, "PGSERVICEFILE": str(home / "services")}
+    ways: list[tuple[list[str], dict[str, str]]] = [
+        (["-d", dsn], {}),
+        (["-d", dsn.replace("127.0.0.1", "localhost")], {}),
+        (["-d", f"host=LOCALHOST port={port} dbname={name}"], login),
+        ([], {**login, "PGHOST": "127.0.0.1", "PGPORT": port, "PGDATABASE": name}),
+        ([], {**service, "PGSERVICE": "shop"}),
+        (["-d", "service=shop"], service),
+        (["-d", "@plain"], {}),
+    ]
+    return dict(zip(WAYS, ways, strict=True))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_production_is_the_server_and_not_the_name_that_was_typed(
+    eternaltwin: str, add: Add, tmp_path: Path, way: str
+) -> None:
+    settings(tmp_path, plain=f'dsn = "{eternaltwin}"', prod=f'dsn = "{eternaltwin}"\nproduction = true')
+    node, (words, variables) = add(), places(eternaltwin, tmp_path)[way]
+    refused = do(None, "cancel", node, "--yes", *words, home=tmp_path, **variables)
+    assert refused.code == 2
+    assert "which is the production server of the context prod. Give --confirm prod." in " ".join(refused.err.split())
+    assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
+    assert do(None, "cancel", node, *words, typed="y\n", home=tmp_path, **variables).code == 1
+    assert do(None, "cancel", node, "--confirm", "prod", *words, home=tmp_path, **variables).code == 0
+
+
+@pytest.mark.parametrize("typed", ["url", "another context"])
+def test_a_server_that_was_opened_by_a_context_is_known_again(
+    server: PostgresServer, eternaltwin: str, add: Add, tmp_path: Path, typed: str
+) -> None:
+    """The context names it by a socket, so only the server itself tells that it is the same."""
+    name = eternaltwin.rpartition("/")[2]
+    contexts = {"plain": f'dsn = "{eternaltwin}"', "prod": f'dsn = "{server.socket_dsn(name)}"\nproduction = true'}
+    settings(tmp_path, **contexts)
+    words = places(eternaltwin, tmp_path)[typed][0]
+    assert unstick("info", "--json", *words, home=tmp_path).json["production"] == "", "it is not known yet"
+    assert unstick("info", "--json", "-d", "@prod", home=tmp_path).json["production"] == "prod"
+    assert unstick("info", "--json", *words, home=tmp_path).json["production"] == "prod"
+    assert do(None, "cancel", add(), "--yes", *words, home=tmp_path).code == 2
+    other = server.fresh("eternaltwin")
+    assert unstick("info", "--json", "-d", other, home=tmp_path).json["production"] == "", "another database"
+
+
+def test_a_copy_of_the_files_of_production_with_a_context_of_its_own_is_not_production(
+    own_server: PostgresServer, tmp_path: Path
+) -> None:
+    replica = own_server.replica()
+    try:
+        replica.sql("SELECT pg_promote()")
+        dsn = own_server.fresh("eternaltwin")
+        replica.sql(f"CREATE DATABASE {dsn.rpartition('/')[2]}")
+        copied = dsn.replace(f":{own_server.port}/", f":{replica.port}/")
+        settings(tmp_path, copy=f'dsn = "{copied}"', prod=f'dsn = "{dsn}"\nproduction = true')
+        opened = {
+            words: unstick("info", "--json", "-d", words, home=tmp_path).json["production"]
+            for words in ("@prod", "@copy", copied, dsn)
+        }
+        assert opened == {"@prod": "prod", "@copy": "", copied: "prod", dsn: "prod"}
+    finally:
+        replica.close()
+
+
+def test_a_read_only_context_makes_its_server_read_only(eternaltwin: str, add: Add, production: Path) -> None:
+    node = add()
+    settings(production, plain=f'dsn = "{eternaltwin}"', look=f'dsn = "{eternaltwin}"\nread_only = true')
+    for words in (["-d", eternaltwin], ["-d", "@plain"]):
+        answer = do(None, "wake", node, "--yes", *words, home=production)
+        assert answer.code == 3
+        assert "the context look names this server, and is read-only" in " ".join(answer.out.split())
+        assert unstick("init", "--yes", *words, home=production).code == 2
+    assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
 
 
 @pytest.mark.parametrize("words", [["-d", "@look"], ["-d", "@prod", "--read-only"]])

@@ -213,7 +213,8 @@ def of_age(age: float, *, link: str = "live", interval: float = 2.0, **rest: Any
         (of_age(0.1, pace=20.0), "read every 20s  ● live"),
         (of_age(0.1, critical=3), "3 critical incidents  ● live <5s old"),
         (Header(server="h", standby=True, lag=3.5), "standby, 3.50s behind"),
-        (Header(context="prod", production=True), "prod · PRODUCTION"),
+        (Header(context="prod", production="prod"), "prod · PRODUCTION"),
+        (Header(production="prod"), "unstick · PRODUCTION (prod)"),
         (Header(server="h", read_only="read-only: server default"), "read-only: server default"),
         (Header(server="h", superuser=True), "superuser"),
         (Header(server="h", unencrypted=True), "not encrypted"),
@@ -238,8 +239,8 @@ def test_a_lost_connection_is_said_in_every_width(width: int) -> None:
 
 
 @pytest.mark.parametrize("width", [40, 80, 120])
-@pytest.mark.parametrize("production", [True, False])
-def test_a_narrow_header_keeps_what_changes_an_action(width: int, production: bool) -> None:
+@pytest.mark.parametrize("production", ["db", ""])
+def test_a_narrow_header_keeps_what_changes_an_action(width: int, production: str) -> None:
     said = of_age(0.1, context="db", production=production, server="x" * 200)
     line = header_line(width, replace(said, superuser=True, unencrypted=True)).plain
     assert "superuser" in line

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from pathlib import Path
 from time import monotonic
 
+from msgspec.structs import replace
 from textual import events
 from textual.geometry import Region
 from textual.keys import _character_to_key
@@ -211,14 +212,16 @@ async def run_tui(
 
     async def open_() -> Workspace:
         file = folder / "audit_log.jsonl"
-        workspace = await Workspace(dsn, read_only=read_only, file=file, outside=outside).open(later=True)
+        rules = target.rules
+        workspace = await Workspace(dsn, read_only=read_only, file=file, outside=outside, rules=rules).open(later=True)
         workspace.database.load = ServerLoad(now)
         return workspace
 
     config = Config(
         path=folder / "config.toml", keys=dict(keys or {}), start=start, contexts=dict(contexts or {}), notify=notify
     )
-    target = Target(config=config, context=context or UNNAMED, ascii=ascii, interval=interval, outside=outside)
+    given = context or replace(UNNAMED, dsn=dsn)
+    target = Target(config=config, context=given, ascii=ascii, interval=interval, outside=outside)
     session = Session(open_, interval, now)
     if begun:
         session.begin()

@@ -190,10 +190,6 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         sizes = zip(self.app.size, (columns, self.app.VERTICAL_BREAKPOINTS), strict=True)
         for size, steps in sizes:  # as soon as there are widgets: styles are worked out once
             self.add_class(*[name for least, name in steps or () if least <= size][-1:], update=False)
-        context = self.host.context
-        if context is not None and context.production:
-            self._header_bar.add_class("-production")
-            self._header_bar.styles.background = theme.context_color(context.color, production=True)
         yield from (self._header_bar, self._engines_bar, self._tabs_bar)
         yield from self.body()  # type: ignore[misc]
         yield from (self._status_bar, self._footer_bar)
@@ -262,7 +258,10 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     def renew_header(self) -> None:
         """Repaint the header now, and again as soon as its age reads otherwise."""
         if self._ready:
-            self._header_bar.show(self._header())
+            header = self._header()
+            self._header_bar.set_class(bool(header.production), "-production")
+            self._header_bar.styles.background = header.color if header.production else None
+            self._header_bar.show(header)
             live = self.session.link is ConnectionState.LIVE
             self.host.renew_header_in(unchanged_for(self.data_age, self.session.clocks.screen.interval, live=live))
 
@@ -388,18 +387,20 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         session, context = self.session, self.host.context
         workspace = session.workspace
         server = workspace.server if workspace else None
-        production = bool(context and context.production)
+        production = self.host.production
         live, age, clock = session.link is ConnectionState.LIVE, self.data_age, session.clocks.screen
         late = is_late(age, clock.interval)
         return Header(
             context=context.name if context else "",
-            color=theme.context_color(context.color, production=production) if context else "",
+            color=theme.context_color(context.color if context else "", production=bool(production))
+            if context or production
+            else "",
             production=production,
             server=_address(server) if server else "",
             standby=bool(server and server.standby),
             lag=server.lag if server else None,
-            superuser=production and bool(server and server.superuser),
-            unencrypted=production and bool(server and not server.encrypted and not server.local),
+            superuser=bool(production and server and server.superuser),
+            unencrypted=bool(production and server and not server.encrypted and not server.local),
             engines=_engines(self.engine, workspace) if workspace else "",
             read_only=_read_only(workspace) if workspace else "",
             link=session.link,
@@ -450,7 +451,7 @@ def _read_only(workspace: Workspace) -> str:
     A standby has its own word in the header.
     """
     if workspace.read_only:
-        return "read-only"
+        return f"read-only ({workspace.rules.read_only})" if workspace.rules.read_only else "read-only"
     server, database = workspace.server, workspace.database
     return "read-only: server default" if server.read_only and not database.override_read_only else ""
 

@@ -20,6 +20,7 @@ from console.tui.bindings import bindings
 from console.tui.keymap import Key
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.widgets.checkbox import Checkbox
+from console.tui.widgets.header import production_word
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
 from queries.text.safe_text import safe_text
@@ -61,7 +62,7 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes=self.SIZE):
             title = TextBar(title_line, id="title")
-            title.show(self.heading, self.host.context)
+            title.show(self.heading, self.host.context, self.host.production)
             yield title
             yield from self.body()
             if line := self.key_line():
@@ -125,12 +126,14 @@ def _rows(widget: Widget) -> int:
     return widget.outer_size.height + widget.styles.margin.height
 
 
-def title_line(width: int, text: str, context: Context | None) -> Content:
-    """Return the first line of a dialog: its subject and the context."""
+def title_line(width: int, text: str, context: Context | None, production: str) -> Content:
+    """Return the first line of a dialog: its subject and the context, and which one makes it ``production``."""
     name = Content("")
-    if context is not None:
-        color = theme.context_color(context.color, production=context.production)
-        word = f" {safe_text(context.name)}{' · PRODUCTION' if context.production else ''} "
+    if context is not None or production:
+        color = theme.context_color(context.color if context else "", production=bool(production))
+        own = context.name if context else ""
+        words = [safe_text(own), production_word(own, production) if production else ""]
+        word = f" {' · '.join(filter(None, words))} "
         name = Content.styled(word, f"bold auto on {color}")
     room = width - name.cell_length - 1
     subject = Content.styled(formatting.crop(safe_text(text), room), "bold")

@@ -15,7 +15,6 @@ from textual.app import ComposeResult
 from textual.containers import Horizontal
 from textual.widgets import Button, Input, Static
 
-from console.config import Context
 from console.model.follow_up import WATCHED_NODES
 from console.text import formatting
 from console.text.views import action as views
@@ -42,12 +41,12 @@ class Typed(NamedTuple):
     expected: str
 
 
-def to_type(plan: Plan, context: Context | None) -> list[Typed]:
-    """Return the texts to type before the commit of this plan, which is in production."""
-    if context is None or not context.production:
+def to_type(plan: Plan, production: str) -> list[Typed]:
+    """Return the texts to type before the commit of this plan, on the server of a ``production`` context."""
+    if not production:
         return []
     action = plan.action
-    required = [Typed("the name of this context", context.name)] if action.risk is Risk.HIGH else []
+    required = [Typed("the name of this context", production)] if action.risk is Risk.HIGH else []
     given = ((argument, plan.arguments.get(argument.name)) for argument in action.typed if argument.from_title)
     required += [Typed(argument.title, safe_text(str(value))) for argument, value in given if value]
     if action.confirm == "typed":
@@ -71,7 +70,7 @@ class DryRunDialog(Dialog[DryRun | Back]):
         super().__init__(plan.title)
         self._plan = plan
         self._entered = entered
-        self._typed = to_type(plan, self.host.context)
+        self._typed = to_type(plan, self.host.production)
         # An edited text is its own guard. The rows of an undo have guards of their own, and its nodes may be gone.
         self._seen = plan.nodes if plan.edit is None else ()
         findings = self.session.state.findings

@@ -26,7 +26,7 @@ class Header(Record):
 
     context: str = ""
     color: str = ""  # #rrggbb of the context
-    production: bool = False
+    production: str = ""  # name of the context that makes it a production server
     server: str = ""
     standby: bool = False
     lag: float | None = None  # replication lag of a standby
@@ -93,8 +93,13 @@ def header_line(width: int, header: Header) -> Content:
 def _context_name(header: Header) -> Content:
     name = safe_text(header.context) or "unstick"
     if header.production:
-        return Content.styled(f" {name} · PRODUCTION ", "bold reverse")
+        return Content.styled(f" {name} · {production_word(header.context, header.production)} ", "bold reverse")
     return Content.styled(f" {name} ", f"bold auto on {header.color}" if header.color else "bold reverse")
+
+
+def production_word(context: str, production: str) -> str:
+    """Return the word for a production server, with the other context that makes it one."""
+    return "PRODUCTION" if context == production else f"PRODUCTION ({safe_text(production)})"
 
 
 def _standby(header: Header) -> list[Part]:
