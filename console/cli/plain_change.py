@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -17,7 +18,7 @@ from console.text.views.action import certain, result_lines
 from queries.actions import perform
 from queries.actions.plan import Plan, count_nodes
 from queries.contract.spec import Action
-from queries.records.action import DryRun, Outcome, Outcomes, Result
+from queries.records.action import DryRun, Durability, Outcome, Outcomes, Result
 from queries.records.finding import OPEN
 from queries.records.run import BULK, commands_of
 from queries.runs import launch
@@ -91,16 +92,18 @@ def _report(
     # An executor held the nodes of `for_now` at some time. Some of them may have changed since.
     outcomes = msgspec.structs.replace(done, results=_sorted(done.results, gone, rest), for_now=())
     is_open = run is not None and not run.log.ended
-    notes = list(_notes(target, dry_run, done, len(rest) if is_open else 0))
+    notes = list(_notes(target, dry_run, done, runner.total.durable, len(rest) if is_open else 0))
     if runner.lost or any(r.outcome is Outcome.LOST for r in done.results):
         notes.insert(0, "A failover has undone committed changes. What was not changed again has the outcome lost.")
     return msgspec.structs.replace(outcomes_of(outcomes), notes=notes, open=bool(rest))
 
 
-def _notes(target: Target, dry_run: DryRun, outcomes: Outcomes, rest: int) -> Iterator[str]:
+def _notes(
+    target: Target, dry_run: DryRun, outcomes: Outcomes, durable: Counter[Durability], rest: int
+) -> Iterator[str]:
     """Yield what is certain, and how to undo, continue or repeat it."""
     if outcomes.durability is not None:
-        yield certain(outcomes.durability)
+        yield certain(outcomes.durability, durable)
     if outcomes.audit_log is not None:
         yield f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}."
     if outcomes.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in outcomes.results):

@@ -20,7 +20,6 @@ class OtherHosts:
     def __init__(self, database: Database) -> None:
         self.warning = ""
         self._database = database
-        self._hosts: tuple[dsn.Host, ...] | None = None
         self._lost = False  # what this server commits
         self._asked = -math.inf
 
@@ -29,14 +28,13 @@ class OtherHosts:
 
         Raises DatabaseError if the cluster is split and this server may be the one that will be given up.
         """
-        if self._hosts is None:
-            self._hosts = dsn.parse(self._database.text).hosts
-        if len(self._hosts) > 1 and monotonic() - self._asked > ASKED_SECONDS:
-            servers = await asyncio.gather(*map(self._server, range(len(self._hosts))))
-            self._compare(
-                {f"{h.name or h.address}:{h.port}": s for h, s in zip(self._hosts, servers, strict=True) if s}
-            )
-            self._asked = monotonic()
+        if monotonic() - self._asked > ASKED_SECONDS:
+            hosts = dsn.parse(self._database.text).hosts
+            servers = await asyncio.gather(*map(self._server, range(len(hosts)))) if len(hosts) > 1 else ()
+            self.warning, self._lost, self._asked = "", False, monotonic()
+            for host, other in zip(hosts, servers, strict=False):
+                if other is not None and (here := self._database.server) is not None:
+                    self._compare(here, other, f"{host.name or host.address}:{host.port}")
         if self._lost:
             raise DatabaseError(self.warning, "Nothing was changed.")
 
@@ -52,18 +50,13 @@ class OtherHosts:
             await database.close()
         return database.server
 
-    def _compare(self, servers: dict[str, Server]) -> None:
-        here = self._database.server
-        self.warning, self._lost = "", False
-        if here is None:
+    def _compare(self, here: Server, other: Server, place: str) -> None:
+        if here.standby or other.standby or other.life == here.life:
             return
-        for place, other in servers.items():
-            same = other.system_identifier == here.system_identifier
-            if other.standby or here.standby or not same or other.life == here.life:
-                continue
+        if other.system_identifier == here.system_identifier:
             self._lost |= (other.timeline or 0) >= (here.timeline or 0)
-            loses = "this server" if self._lost else place
             self.warning = (
                 f"Two primaries of the same data: {place} (timeline {other.timeline}), and this server,"
-                f" {here.host}:{here.port} (timeline {here.timeline}). The changes of {loses} will be lost."
+                f" {here.host}:{here.port} (timeline {here.timeline}). The changes of"
+                f" {'this server' if self._lost else place} will be lost."
             )

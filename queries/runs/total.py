@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
-from queries.records.action import Durability, Outcomes, Result, RowChange, least_certain, titled, titles_of
+from queries.records.action import Durability, Outcome, Outcomes, Result, RowChange, least_certain, titled, titles_of
 
 
 class Total:
@@ -22,6 +23,7 @@ class Total:
         self.entries: list[str] = []
         self.logged = 0
         self.durability: Durability | None = None
+        self.durable: Counter[Durability] = Counter()  # changed nodes
         self.audit_log: str | None = None
 
     def add(self, part: Outcomes) -> None:
@@ -33,6 +35,8 @@ class Total:
         self.entries += part.entries
         self.logged += part.logged
         self.durability = least_certain([self.durability, part.durability])
+        if part.durability is not None:
+            self.durable[part.durability] += sum(r.outcome is Outcome.CHANGED for r in part.results)
         self.audit_log = part.audit_log or self.audit_log
 
     def correct(self, corrections: Iterable[Result]) -> int:

@@ -15,7 +15,6 @@ from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError, MissingError, UnknownIdError, attempted
 from queries.read.question import Question
 from queries.read.reader import Reader
-from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry, Origin
 from queries.write import audit_log
 from queries.write.audit_chain import Verification
@@ -171,12 +170,12 @@ class AuditLog:
         """
         subject, receipts = self._subject(node_id), []
         for each in reversed(await self.journal.receipts()):
-            entry = each.present if subject is None else subject.named(each.present)
-            about = subject is None or (
-                entry.schema == subject.schema
-                and any(r.id in subject.ids and r.outcome in (Outcome.LOST, Outcome.CHANGED) for r in entry.results)
-            )
-            if about and conditions.matches(entry):
+            entry = each.present
+            if subject is not None:
+                if entry.schema != subject.schema or each.changed.isdisjoint(subject.ids):
+                    continue
+                entry = subject.named(entry)
+            if conditions.matches(entry):
                 receipts.append(msgspec.structs.replace(each, entry=entry))
         return tuple(receipts)
 

@@ -24,7 +24,7 @@ from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError
 from queries.db.known_servers import KnownServers
 from queries.files.json_lines import JsonLines
-from queries.records.action import Durability, Outcome, Result, titled
+from queries.records.action import Durability, Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.write import audit_log, commit_status
@@ -96,20 +96,25 @@ class Receipt(Record, omit_defaults=True):
         return self.fate == Outcome.LOST
 
     @property
+    def changed(self) -> frozenset[str]:
+        """Ids of the nodes that it changed."""
+        return frozenset(r.id for r in self.entry.results if r.outcome is Outcome.CHANGED)
+
+    @property
     def present(self) -> AuditLogEntry:
         """The entry with the results as they are known now."""
         if not self.lost:
             return self.entry
-        lost = self.committed().results(Outcome.LOST, LOST)
-        later = {r.id: r for r in titled(lost, self.entry.titles)}
-        return msgspec.structs.replace(self.entry, results=tuple(later.get(r.id, r) for r in self.entry.results))
+        lost = {"outcome": Outcome.LOST, "why": LOST}
+        results = (msgspec.structs.replace(r, **lost) if r.id in self.changed else r for r in self.entry.results)
+        return msgspec.structs.replace(self.entry, results=tuple(results))
 
     def sentence(self, history: str, node_id: str = "") -> str:
         """Return what a server of this ``history`` shows of the commit, which changed a node and maybe others."""
         entry, mark = self.entry, self.mark
         at = f"{datetime.fromtimestamp(entry.at, UTC):%Y-%m-%dT%H:%M:%SZ}"
         what = f"{entry.action} of {entry.named(node_id)} at {at} (entry {entry.id}, transaction {mark.xid})"
-        if self.lost and mark.history == history:
+        if self.lost and mark.history == history != self.asked:
             return f"{PROMOTED} (timeline {timeline(self.asked)}): {what} was committed here, and is not there."
         if self.lost:
             return f"Lost in a failover: {what} was committed, but this server does not have it. The change is gone."
@@ -233,12 +238,14 @@ class Journal:
             checked = [
                 c for c in self._all if (c.mark.life != server.life or not c.settled) and _can_tell(server, c.mark)
             ]
-            for one, fate in await fates(self._database, checked):
+            told = await fates(self._database, checked)
+            known = {one.mark: fate for one, fate in told if fate != UNKNOWN}
+            for receipt in self.own() if known else ():
+                if receipt.mark in known:
+                    self._told(receipt, known[receipt.mark], server.history)
+            self._kept = None
+            for one, fate in told:
                 self._apply(one, fate)
-                for receipt in self.own() if fate != UNKNOWN and one.mark.history != server.history else ():
-                    if receipt.mark == one.mark and receipt.asked != server.history:
-                        self._told(receipt, fate, server.history)
-                        self._kept = None
             for one in checked:
                 one.mark = msgspec.structs.replace(one.mark, life=server.life, history=server.history)
 
@@ -276,23 +283,25 @@ class Journal:
         return self._kept[1]
 
     async def _asked(self, server: Server) -> tuple[Receipt, ...]:
-        own, here = self.own()[-RECEIPTS_QUERIED:], server.history
-        receipts, replaced = {r.key: r for r in own}, [r for r in own if here not in (r.mark.history, r.asked)]
-        asked = {r.committed(): r for r in replaced if not r.lost and _can_tell(server, r.mark)}
+        here, own = server.history, {r.key: r for r in self.own()}
+        replaced = [r for r in own.values() if not r.lost and here not in (r.mark.history, r.asked)]
+        asked = {r.committed(): r for r in replaced[-RECEIPTS_QUERIED:] if _can_tell(server, r.mark)}
         for one, fate in await fates(self._database, asked):
-            if fate != UNKNOWN:
-                receipt = self._told(asked[one], fate, here)
-                receipts[receipt.key] = receipt
-                self.news += [receipt] if receipt.lost else []
+            if fate != UNKNOWN or not asked[one].table:
+                told = own[asked[one].key] = self._told(asked[one], fate, here)
+                self.news += [told] if told.lost else []
+        again = {(r.entry.run, i) for r in own.values() if r.entry.run and not r.lost for i in r.changed}
         return tuple(
             r
-            for r in receipts.values()
-            if r.lost or (r.asked != here and (r in replaced or r.durability is Durability.UNCONFIRMED))
+            for r in own.values()
+            if (r.lost and not all((r.entry.run, i) in again for i in r.changed))  # a run has changed them again
+            or (not r.lost and r.mark.history != here and not (r.fate and r.asked == here))
+            or (r.durability is Durability.UNCONFIRMED and not r.fate)
         )
 
     def _told(self, receipt: Receipt, fate: str, history: str) -> Receipt:
         """Keep what a server told of a commit."""
-        fate = Outcome.LOST if fate == ABORTED else fate
+        fate = {ABORTED: Outcome.LOST, COMMITTED: COMMITTED}.get(fate, "")
         told = msgspec.structs.replace(receipt, fate=fate, asked=history)
         self._receipts.append(told)
         return told

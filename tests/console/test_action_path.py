@@ -13,6 +13,7 @@ from random import Random
 
 import asyncpg
 import pytest
+from msgspec.structs import replace
 from textual.containers import Horizontal
 from textual.widgets import Button, Input
 
@@ -157,15 +158,23 @@ async def test_a_flag_reaches_the_action(eternaltwin_db: EternaltwinDb, eternalt
     assert (await eternaltwin_db.row(task))["status"] == "Available"
 
 
+@pytest.mark.parametrize(
+    ("own", "header"),
+    [(PRODUCTION, "prod · PRODUCTION"), (None, "unstick · PRODUCTION (prod)"), ("b", "b · PRODUCTION (prod)")],
+)
 async def test_production_wants_its_name_for_what_destroys(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, own: Context | str | None, header: str
 ) -> None:
+    """Also of a server that is opened by its address, or as another context."""
     task = await eternaltwin_db.task(status="Blocked", timer=60)
-    async with run_tui(eternaltwin, tmp_path, context=PRODUCTION) as tui:
-        await tui.wait_for("prod · PRODUCTION")
+    contexts = {"prod": replace(PRODUCTION, dsn=eternaltwin)}
+    context = Context(name=own, dsn=eternaltwin) if isinstance(own, str) else own
+    async with run_tui(eternaltwin, tmp_path, context=context, contexts=contexts) as tui:
+        await tui.wait_for(header)
+        assert tui.app.screen.query_one("#header").has_class("-production")
         await on_task(tui)
         await tui.action("C")
-        await tui.wait_for("type prod (the name of this context)")
+        await tui.wait_for("type prod (the name of this context)", header.removeprefix("unstick · "))
         await tui.press("C", "enter", "enter", "escape")  # they are typed into the field
         await tui.wait_for("Nothing was changed.")
         assert (await eternaltwin_db.row(task))["status"] == "Blocked"
@@ -388,6 +397,12 @@ async def test_a_read_only_console_changes_nothing(
         await on_task(tui)
         await tui.press("W")
         await tui.wait_for("Wake: this console is read-only")
+    look = {"look": Context(name="look", dsn=eternaltwin, read_only=True)}
+    async with run_tui(eternaltwin, tmp_path, contexts=look) as tui:
+        await tui.wait_for("read-only (look)")
+        await on_task(tui)
+        await tui.press("W")
+        await tui.wait_for("the context look names this server, and is read-only")
 
 
 async def test_a_role_that_may_only_look(

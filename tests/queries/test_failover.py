@@ -129,6 +129,8 @@ async def test_parts_that_a_failover_has_lost_are_changed_again(
     assert len(runner.lost) >= 50
     assert ever_lost(tmp_path) == runner.lost
     assert workspace.audit_log.journal.corrected == [], "the run has done them again"
+    lost = [each for each in await workspace.audit_log.receipts() if each.lost]
+    assert lost == [], "so they are not said to be gone"
     await workspace.close()
 
 

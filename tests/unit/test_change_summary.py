@@ -5,8 +5,10 @@ from __future__ import annotations
 import msgspec
 
 from console.text.spans import text, width
+from console.text.views.action import certain
 from console.text.views.change_summary import head, summary, titles
-from queries.records.action import RowChange
+from queries.records.action import Durability, Outcome, Outcomes, Result, RowChange
+from queries.runs.total import Total
 
 
 def change(node: int, table: str, before: dict[str, object] | None, after: dict[str, object] | None) -> RowChange:
@@ -71,3 +73,14 @@ def test_equal_titles_are_counted_and_cut_before_what_is_skipped() -> None:
     assert text(line).startswith("Will change 4 tasks: SendEmail")
     assert text(line).endswith("skipped: 2 stale")
     assert width(line) <= 60
+
+
+def test_how_certain_the_parts_of_a_bulk_are_is_said_of_each() -> None:
+    total = Total()
+    for durability, ids in ((Durability.SYNCHRONOUS, "abc"), (Durability.ASYNCHRONOUS, "d"), (None, "e")):
+        results = tuple(Result(id=i, outcome=Outcome.CHANGED if durability else Outcome.GONE) for i in ids)
+        total.add(Outcomes(results=results, durability=durability))
+    said = certain(total.durability, total.durable)
+    assert said.startswith(
+        "3 nodes: Committed, and confirmed by a synchronous standby. 1 node: Committed on this server."
+    )

@@ -181,8 +181,10 @@ _CERTAIN = {
 }
 
 
-def certain(durability: Durability | None) -> str:
-    """Return how certain a change is; "" if nothing was committed."""
+def certain(durability: Durability | None, nodes: Counter[Durability] | None = None) -> str:
+    """Return how certain a change is; "" if nothing was committed. ``nodes``: numbers of changed ones."""
+    if nodes is not None and len(nodes) > 1:
+        return " ".join(f"{counted(number, 'node')}: {_CERTAIN[each]}." for each, number in nodes.items())
     return "" if durability is None else f"{_CERTAIN[durability]}."
 
 

@@ -199,7 +199,7 @@ class ResultDialog(Dialog[str | Again]):
             return lines
         facts = [("reason", work.dry_run.reason), ("audit log", views.audit_log_place(total.audit_log))]
         facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
-        if Outcome.CHANGED in work.counted() and (certain := views.certain(total.durability)):
+        if Outcome.CHANGED in work.counted() and (certain := views.certain(total.durability, total.durable)):
             facts.append(("durability", certain))
         facts += [("undo", self._undo_hint())] if self._undo_hint() else []
         results = [*work.results, *self._plan.skipped]
