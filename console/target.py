@@ -14,9 +14,8 @@ from queries.contract.outside import NONE, OutsideEngines, outside_engines
 from queries.db import dsn
 from queries.db.database import Server
 from queries.db.dsn import ConnectionTarget
-from queries.db.known_servers import KnownServer
+from queries.db.known_servers import KnownServer, Rules
 from queries.db.redaction import redact
-from queries.records.context_rules import ContextRules
 from queries.records.record import Record
 from queries.text import shell
 from queries.workspace import Workspace
@@ -91,25 +90,25 @@ class Target(Record):
         ).open(later=later)
 
     def production(self, workspace: Workspace | None) -> str:
-        """Return the name of the context that makes the opened server a production database, or ""."""
+        """Return the context that makes the server a production server, or ""."""
         if self.context.production:
             return self.name
         return workspace.rules.production if workspace is not None else ""
 
-    def rules(self, server: Server, known: Sequence[KnownServer]) -> ContextRules:
-        """Return the rules of the other contexts that name a server, however it was opened.
+    def rules(self, server: Server, known: Sequence[KnownServer]) -> Rules:
+        """Return the rules of the other contexts that name the opened server.
 
         A production context may change what another one only reads.
         """
         ruled = (each for each in self.config.contexts.values() if each.production or each.read_only)
         others = [each for each in ruled if self._names(each, server, known)]
-        return ContextRules(
+        return Rules(
             production=next((each.name for each in others if each.production), ""),
             read_only=next((each.name for each in others if each.read_only and not self.context.production), ""),
         )
 
     def _names(self, context: Context, server: Server, known: Sequence[KnownServer]) -> bool:
-        """Return True if another context names the server: by its settings, or by what it was last opened on."""
+        """Return True if the settings or the last use of another context name the server."""
         if context.name == self.name:
             return False
         if any(each.context == context.name and each.is_of(server, exactly=bool(self.name)) for each in known):

@@ -16,14 +16,13 @@ from queries.contract.server_spec import LABEL
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import LockedError, LostError, UnknownIdError
-from queries.db.known_servers import KnownServer
+from queries.db.known_servers import KnownServer, Rules
 from queries.db.other_hosts import OtherHosts
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.read.question import NOW
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
-from queries.records.context_rules import ContextRules
 from queries.records.finding import SkippedFinding
 from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
@@ -75,12 +74,12 @@ class Workspace:
         outside: OutsideEngines = NONE,
         patience: float = 1.0,
         words: Sequence[str] = (),
-        rules: Callable[[Server, Sequence[KnownServer]], ContextRules] = lambda *_: ContextRules(),
+        rules: Callable[[Server, Sequence[KnownServer]], Rules] = lambda *_: Rules(),
     ) -> None:
         self.database = Database(text, override_read_only=override_read_only, patience=patience, words=words)
         self.other_hosts = OtherHosts(self.database)
         self.detected = 0.0  # monotonic time of the last detection
-        self.rules = ContextRules()
+        self.rules = Rules()
         self.read_only = READ_ONLY if read_only else ""  # why this console changes nothing
         self._find_rules = rules
         self.engines: dict[str, Reader] = {}
@@ -159,7 +158,7 @@ class Workspace:
         self.audit_log.choose(TableState(**there), Trust(doubts))
 
     def _note_server(self) -> None:
-        """Apply the rules of the contexts that name the server, which may be another one than before."""
+        """Apply the rules of the contexts that name the server."""
         servers = self.audit_log.journal.servers
         self.rules = self._find_rules(self.server, servers.all())
         servers.note(self.server, self._context)

@@ -141,11 +141,12 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
         status = answer.status
         caveat = UNANSWERED.format(standbys=mark.synchronous) if answer.synchronous else ""
     run = "" if request.run is None else request.run.id
+    durability = workspace.audit_log.journal.durability(mark, several=workspace.other_hosts.several)
     done = Committed(
         mark=mark,
         proof=proof,
         entry=entry,
-        durability=Durability.UNCONFIRMED if caveat else workspace.audit_log.journal.durability(mark),
+        durability=Durability.UNCONFIRMED if caveat else durability,
         sent=sent,
         answered=time.monotonic(),
         run=run,

@@ -103,9 +103,9 @@ class Server(Record):
     def history(self) -> str:
         """Identity of the data.
 
-        A copy of the server and a promoted standby have another one.
+        A copy of the server and a promoted standby have another one; any restart, if the role may not read it.
         """
-        return f"{self.system_identifier}/{self.timeline}"
+        return f"{self.system_identifier}/{self.timeline or self.life}"
 
 
 TableName = tuple[str, str]
@@ -414,7 +414,7 @@ def _retrieve_exception(task: asyncio.Future[Any]) -> None:
 
 
 async def connect(text: str, host: int | None = None) -> asyncpg.Connection[Any]:
-    """Connect to the database that ``text`` names; if ``host`` is given, to the host with that number, of any kind.
+    """Connect to the database that ``text`` names, or only to one ``host`` of it.
 
     Raises DatabaseError, also if the server is older than PostgreSQL 14.
     """

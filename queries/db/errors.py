@@ -157,7 +157,9 @@ class SequenceError(DatabaseError):
 
 
 NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
-STANDBY = "this server is a standby: connect to the primary to change anything"
+STANDBY = (
+    "this server is a standby: connect to the primary to change anything. A pooler may still lead to the former primary"
+)
 
 
 class ReadOnlyError(ConflictError):

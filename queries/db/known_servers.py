@@ -1,9 +1,10 @@
-"""Servers that this user has opened: the last one of each context, and whether a server had standbys."""
+"""Servers that this user has opened, and when they last had standbys."""
 
 from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import NamedTuple
 
 import msgspec
 
@@ -11,17 +12,23 @@ from queries.db.database import Server
 from queries.files.json_lines import JsonLines
 from queries.records.record import Record
 
-SERVERS = "servers.jsonl"
 SERVERS_BYTES = 64 << 10  # size of the file from which it is written again
 NOTED_SECONDS = 3600.0  # after which a server that has not changed is noted again
 STANDBY_SECONDS = 86400.0  # for which it is remembered that a server had a standby
 
 
+class Rules(NamedTuple):
+    """Names of other contexts with a rule for the opened server; "" if none has it."""
+
+    production: str = ""
+    read_only: str = ""
+
+
 class KnownServer(Record):
     """A server as it was opened.
 
-    ``context``: the name of the context, or "". ``started`` and ``at`` are by the server's clock; ``standby_at`` is by
-    that of this machine, when the server was last seen with a standby, or 0.
+    ``started`` and ``at`` are by the server's clock. ``standby_at`` is by that of this machine, when the server was
+    last seen with a standby, or 0.
     """
 
     context: str
@@ -32,9 +39,9 @@ class KnownServer(Record):
     standby_at: float = 0.0
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> str:
         """A context has one server, the last that it was opened on."""
-        return self.context, "" if self.context else self.system_identifier
+        return self.context or f"@{self.system_identifier}"
 
     def is_of(self, server: Server, *, exactly: bool) -> bool:
         """Return True if it is this server, or another one of its cluster.
@@ -50,30 +57,20 @@ class KnownServers:
     """The servers, in a file of ``folder``."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = JsonLines(folder / SERVERS, KnownServer, SERVERS_BYTES)
-
-    def all(self) -> list[KnownServer]:
-        """Return the servers, the last one that was opened at the end."""
-        return self._file.read()
+        self._file = JsonLines(folder / "servers.jsonl", KnownServer, SERVERS_BYTES)
+        self.all = self._file.read
 
     def note(self, server: Server, context: str) -> None:
         """Note that a server was opened."""
         facts = {name: getattr(server, name) for name in ("system_identifier", "database", "started")}
-        known = KnownServer(context=context, at=server.now, **facts)
-        before = next((each for each in self.all() if each.key == known.key), None)
+        now = KnownServer(context=context, at=server.now, **facts)
+        before = next((each for each in self.all() if each.key == now.key), None)
         if server.standbys:
-            known = msgspec.structs.replace(known, standby_at=time.time())
-        elif before is not None and before.system_identifier == known.system_identifier:
-            known = msgspec.structs.replace(known, standby_at=before.standby_at)
-        if (
-            before is None
-            or max(known.at - before.at, known.standby_at - before.standby_at) > NOTED_SECONDS
-            or (
-                (known.system_identifier, known.database, known.started)
-                != (before.system_identifier, before.database, before.started)
-            )
-        ):
-            self._file.append(known)
+            now = msgspec.structs.replace(now, standby_at=time.time() // NOTED_SECONDS * NOTED_SECONDS)
+        elif before is not None and before.system_identifier == now.system_identifier:
+            now = msgspec.structs.replace(now, standby_at=before.standby_at)
+        if before is None or now.at - before.at > NOTED_SECONDS or now != msgspec.structs.replace(before, at=now.at):
+            self._file.append(now)
 
     def had_standby(self, system_identifier: str) -> bool:
         """Return True if the server lately had a standby."""

@@ -1,8 +1,9 @@
-"""The other hosts of a connection string: if one is a primary of the same data too, the cluster is split."""
+"""Hosts of one connection string that are two primaries of the same data."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from time import monotonic
 
@@ -15,10 +16,13 @@ ASKED_SECONDS = 10.0  # between two questions
 
 
 class OtherHosts:
-    """The hosts of a database's connection string. ``warning``: that two are primaries, or ""."""
+    """Hosts of a connection string.
+
+    ``several``: there is more than one. ``warning``: that two of them are primaries of the same data, or "".
+    """
 
     def __init__(self, database: Database) -> None:
-        self.warning = ""
+        self.several, self.warning = False, ""
         self._database = database
         self._lost = False  # what this server commits
         self._asked = -math.inf
@@ -29,8 +33,11 @@ class OtherHosts:
         Raises DatabaseError if the cluster is split and this server may be the one that will be given up.
         """
         if monotonic() - self._asked > ASKED_SECONDS:
-            hosts = dsn.parse(self._database.text).hosts
-            servers = await asyncio.gather(*map(self._server, range(len(hosts)))) if len(hosts) > 1 else ()
+            hosts: tuple[dsn.Host, ...] = ()
+            with contextlib.suppress(ValueError):  # the file of its service has changed
+                hosts = dsn.parse(self._database.text).hosts
+            self.several = len(hosts) > 1
+            servers = await asyncio.gather(*map(self._server, range(len(hosts)))) if self.several else ()
             self.warning, self._lost, self._asked = "", False, monotonic()
             for host, other in zip(hosts, servers, strict=False):
                 if other is not None and (here := self._database.server) is not None:

@@ -26,8 +26,8 @@ LINE_BYTES = 1 << 20  # a longer record is not kept
 class JsonLines(Generic[T]):
     """A file of records. A later record replaces an earlier one with the same ``key``.
 
-    ``most``: size of the file from which it is written again with the newer half of its records. A disk error costs
-    only what the file would have told.
+    ``most``: size of the file from which it is written again with the newer half of its records. A disk error
+    costs only the record.
     """
 
     def __init__(self, path: Path, kind: type[T], most: int) -> None:

@@ -98,7 +98,7 @@ class AuditLogEntry(Record):
         return Outcome.LOST in outcomes and Outcome.CHANGED not in outcomes
 
     def named(self, node_id: str = "") -> str:
-        """Return title and id of one node; or of the first one, with the number of the others, or its run."""
+        """Return title and id of one node, or of the first one with the number of others."""
         first = next((r for r in self.results if r.id == node_id), self.target)
         if first is None:
             return f"run {self.run}" if self.run else ""

@@ -70,7 +70,7 @@ class AuditLog:
         self.no_entries = self.no_images = self.unreadable = ""
         self.no_runs = NO_RUNS
         self.keeps_values = images
-        self.journal = Journal(database, self.file)
+        self.journal = Journal(database, self.file, context)
         self._database, self._server, self._reader = database, server, reader
         self._context, self._trusted, self._local_log = context, tuple(trusted), local_log
 
@@ -164,9 +164,9 @@ class AuditLog:
         return entries, " ".join(filter(None, (*lines, why)))
 
     async def receipts(self, node_id: str | None = None, conditions: Criteria = ALL) -> tuple[Receipt, ...]:
-        """Return receipts of commits of this machine that a failover has lost, or may lose, newest first.
+        """Return receipts of commits that a failover has lost, or may lose.
 
-        Arguments as for `page`. Raises DatabaseError, UnknownIdError.
+        The newest is the first. Arguments as for `page`. Raises DatabaseError, UnknownIdError.
         """
         subject, receipts = self._subject(node_id), []
         for each in reversed(await self.journal.receipts()):
@@ -180,7 +180,7 @@ class AuditLog:
         return tuple(receipts)
 
     async def news(self) -> list[str]:
-        """Return a sentence for each commit that is known to be lost since this was last asked.
+        """Return a sentence for each loss that was found since the last call.
 
         Raises an error of NO_CONNECTION only.
         """
@@ -189,7 +189,7 @@ class AuditLog:
         return [self.sentence(each) for each in news]
 
     def sentence(self, receipt: Receipt, node_id: str | None = None) -> str:
-        """Return what this server shows of a commit, which changed a node and maybe others."""
+        """Return a sentence about a commit, and the node that it names."""
         return receipt.sentence(self._server().history, node_id or "")
 
     async def find(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
@@ -212,18 +212,13 @@ class AuditLog:
 
     async def _missing(self, name: str) -> str:
         """Return why there is no entry of that id, as far as this machine has its receipt."""
-        known = [r for r in self.journal.own() if name in (r.entry.id, r.entry.run)]
-        asked = {r.key: r for r in await self.journal.receipts()}
-        if not known:
-            return f"The audit log has no entry {name}."
-        newest = asked.get(known[-1].key)
-        if newest is not None:
-            return self.sentence(newest)
-        entry = known[-1].entry
-        return (
-            f"The audit log has no entry {name}, although {entry.action} of {entry.named()} was committed (transaction"
-            f" {entry.xid}): the entry was removed, and the change may be there."
-        )
+        for receipt in (*await self.journal.receipts(), *self.journal.own()):
+            entry = receipt.entry
+            if name in (entry.id, entry.run):
+                missing = f"{entry.action} of {entry.named()} was committed (transaction {entry.xid}): it may be there."
+                doubtful = receipt.lost or receipt.mark.history != self._server().history
+                return self.sentence(receipt) if doubtful else f"The audit log lacks entry {name}, although {missing}"
+        return f"The audit log has no entry {name}."
 
     async def verify(self, heads: Iterable[str] = ()) -> Verification:
         """Verify the hash chain of the table, or else of the local file.

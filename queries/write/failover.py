@@ -72,7 +72,7 @@ class Receipt(Record, omit_defaults=True):
     """A transaction whose COMMIT was answered, in the file.
 
     ``entry`` has no rows, and the id of the entry in the audit log. ``fate``: "", "committed" or "lost"; known after
-    the server was replaced, and ``asked`` is the history of the server that told. ``at``: by the clock of this machine.
+    the server was replaced, and ``asked`` is the history of that server. ``at``: by the clock of this machine.
     """
 
     mark: TransactionMark
@@ -84,6 +84,7 @@ class Receipt(Record, omit_defaults=True):
     at: float
     fate: str = ""
     asked: str = ""
+    context: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -110,7 +111,7 @@ class Receipt(Record, omit_defaults=True):
         return msgspec.structs.replace(self.entry, results=tuple(results))
 
     def sentence(self, history: str, node_id: str = "") -> str:
-        """Return what a server of this ``history`` shows of the commit, which changed a node and maybe others."""
+        """Return a sentence about the commit for a server of this ``history``."""
         entry, mark = self.entry, self.mark
         at = f"{datetime.fromtimestamp(entry.at, UTC):%Y-%m-%dT%H:%M:%SZ}"
         what = f"{entry.action} of {entry.named(node_id)} at {at} (entry {entry.id}, transaction {mark.xid})"
@@ -157,11 +158,11 @@ class Journal:
     ``corrected``: results that replace earlier ones, in order.
     """
 
-    def __init__(self, database: Database, file: audit_log.File) -> None:
+    def __init__(self, database: Database, file: audit_log.File, context: str = "") -> None:
         self.corrected: list[Result] = []
         self.servers = KnownServers(file.path.parent)
         self._database = database
-        self._file = file
+        self._file, self._context = file, context
         self._receipts = JsonLines(file.path.parent / RECEIPTS, Receipt, RECEIPTS_BYTES)
         self.news: list[Receipt] = []  # lost ones that the server has just been asked for
         self._kept: tuple[str, tuple[Receipt, ...]] | None = None  # of the server with that history
@@ -174,12 +175,15 @@ class Journal:
         """Path of the file that records corrections."""
         return str(self._file.path)
 
-    def durability(self, mark: TransactionMark) -> Durability:
-        """Return the risk that a failover loses a transaction, as far as this machine knows of standbys."""
-        alone = mark.durability is Durability.LOCAL
-        if alone and self.servers.had_standby(mark.history.partition("/")[0]):
-            return Durability.DETACHED
-        return mark.durability
+    def durability(self, mark: TransactionMark, *, several: bool = False) -> Durability:
+        """Return the risk of a commit, with what this machine knows of standbys.
+
+        ``several``: the connection string has several hosts.
+        """
+        if mark.durability is not Durability.LOCAL:
+            return mark.durability
+        cluster = several or self.servers.had_standby(mark.history.partition("/")[0])
+        return Durability.DETACHED if cluster else Durability.LOCAL
 
     def add(self, one: Committed, entry_id: str = "") -> None:
         """Add a transaction, and keep a receipt of it.
@@ -197,6 +201,7 @@ class Journal:
                 table=isinstance(one.proof, EntryProof),
                 durability=one.durability,
                 at=time.time(),
+                context=self._context,
             )
             self._receipts.append(receipt)
             self._kept = None
@@ -238,13 +243,13 @@ class Journal:
             checked = [
                 c for c in self._all if (c.mark.life != server.life or not c.settled) and _can_tell(server, c.mark)
             ]
-            told = await fates(self._database, checked)
-            known = {one.mark: fate for one, fate in told if fate != UNKNOWN}
+            answers = await fates(self._database, checked)
+            known = {one.mark: fate for one, fate in answers if fate != UNKNOWN}
             for receipt in self.own() if known else ():
                 if receipt.mark in known:
-                    self._told(receipt, known[receipt.mark], server.history)
+                    self._keep(receipt, known[receipt.mark], server.history)
             self._kept = None
-            for one, fate in told:
+            for one, fate in answers:
                 self._apply(one, fate)
             for one in checked:
                 one.mark = msgspec.structs.replace(one.mark, life=server.life, history=server.history)
@@ -284,12 +289,12 @@ class Journal:
 
     async def _asked(self, server: Server) -> tuple[Receipt, ...]:
         here, own = server.history, {r.key: r for r in self.own()}
-        replaced = [r for r in own.values() if not r.lost and here not in (r.mark.history, r.asked)]
+        replaced = [r for r in own.values() if here not in (r.mark.history, r.asked)]
         asked = {r.committed(): r for r in replaced[-RECEIPTS_QUERIED:] if _can_tell(server, r.mark)}
         for one, fate in await fates(self._database, asked):
             if fate != UNKNOWN or not asked[one].table:
-                told = own[asked[one].key] = self._told(asked[one], fate, here)
-                self.news += [told] if told.lost else []
+                known = own[asked[one].key] = self._keep(asked[one], fate, here)
+                self.news += [known] if known.lost else []
         again = {(r.entry.run, i) for r in own.values() if r.entry.run and not r.lost for i in r.changed}
         return tuple(
             r
@@ -299,20 +304,29 @@ class Journal:
             or (r.durability is Durability.UNCONFIRMED and not r.fate)
         )
 
-    def _told(self, receipt: Receipt, fate: str, history: str) -> Receipt:
-        """Keep what a server told of a commit."""
-        fate = {ABORTED: Outcome.LOST, COMMITTED: COMMITTED}.get(fate, "")
-        told = msgspec.structs.replace(receipt, fate=fate, asked=history)
-        self._receipts.append(told)
-        return told
+    def _keep(self, receipt: Receipt, fate: str, history: str) -> Receipt:
+        """Keep the fate of a commit, as a server reports it."""
+        unknown = receipt.fate if receipt.lost else ""
+        fate = {ABORTED: Outcome.LOST, COMMITTED: COMMITTED}.get(fate, unknown)
+        known = msgspec.structs.replace(receipt, fate=fate, asked=history)
+        self._receipts.append(known)
+        return known
 
     def own(self) -> list[Receipt]:
-        """Return the receipts of this database, oldest first, unless they are too old."""
+        """Return the receipts of this database, oldest first, unless they are too old.
+
+        A database that another context names may be a copy of it, with the same identifier.
+        """
         server = self._database.server
         if server is None:
             return []
         here, since = (server.system_identifier, server.database), time.time() - RECEIPT_KEPT_SECONDS
-        return [r for r in self._receipts.read() if (r.system_identifier, r.database) == here and r.at > since]
+        return [
+            r
+            for r in self._receipts.read()
+            if (r.system_identifier, r.database) == here and r.at > since
+            if not (r.context and self._context) or r.context == self._context
+        ]
 
 
 def _can_tell(server: Server, mark: TransactionMark) -> bool:

@@ -47,7 +47,7 @@ class TransactionMark(Record):
         return Durability.DETACHED if self.slots or timeline(self.history) != 1 else Durability.LOCAL
 
     def later(self, history: str) -> int:
-        """Return by how many timelines a server of this ``history`` is later; 0 if unknown."""
+        """Return how many timelines later a server's ``history`` is; 0 if unknown."""
         mine, other = timeline(self.history), timeline(history)
         same = self.history.partition("/")[0] == history.partition("/")[0]
         return other - mine if same and mine is not None and other is not None else 0

@@ -290,7 +290,7 @@ def test_production_is_the_server_and_not_the_name_that_was_typed(
 def test_a_server_that_was_opened_by_a_context_is_known_again(
     server: PostgresServer, eternaltwin: str, add: Add, tmp_path: Path, typed: str
 ) -> None:
-    """The context names it by a socket, so only the server itself tells that it is the same."""
+    """Compare what the server says: the context names it by a socket."""
     name = eternaltwin.rpartition("/")[2]
     contexts = {"plain": f'dsn = "{eternaltwin}"', "prod": f'dsn = "{server.socket_dsn(name)}"\nproduction = true'}
     settings(tmp_path, **contexts)

@@ -138,7 +138,7 @@ def test_a_change_on_a_primary_that_was_left_behind_is_lost_and_said(
     def ask(*words: str, dsn: str = new) -> str:
         return said(unstick(*words, dsn=dsn, home=tmp_path))
 
-    assert ask("show", lost, dsn=old).count("Another server") == 0, "nobody knows yet"
+    assert ask("show", lost, dsn=old).count("Another server") == 0, "it is not known yet"
     for _ in range(2):
         assert sentence in ask("audit")
         for words in (("audit", entry), ("audit", lost), ("undo", entry, "--reason", "x"), ("show", lost)):
@@ -196,6 +196,9 @@ def test_certain_is_said_only_of_a_server_that_was_always_alone(own_server: Post
         pass
     assert durability() == "detached", "a standby was seen by an earlier command"
     assert durability(tmp_path / "elsewhere") == "local"
+    several = dsn.replace(f":{own_server.port}/", f":{own_server.port},127.0.0.1:1/")
+    answer = wake(several, next(nodes), tmp_path / "elsewhere")
+    assert answer.json["durability"] == "detached", "the host that does not answer may be a primary"
     own_server.standby()
     own_server.sql("SELECT pg_promote()")
     assert durability(tmp_path / "elsewhere") == "detached", "it was promoted itself"

@@ -242,3 +242,26 @@ async def test_a_change_that_a_failover_has_lost_is_said(
         await tui.wait_for("0/1")
         await tui.press("4")
         await tui.wait_for("cancel", "1 lost")
+
+
+async def test_two_primaries_are_said_and_the_older_one_is_not_changed(
+    own_server: PostgresServer, tmp_path: Path
+) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    eternaltwin_db = await EternaltwinDb.open(dsn)
+    task = await eternaltwin_db.task(status="Blocked", timer=60)
+    replica = own_server.replica()
+    try:
+        replica.sql("SELECT pg_promote()")
+        both = dsn.replace(f":{own_server.port}/", f":{own_server.port},127.0.0.1:{replica.port}/")
+        async with run_tui(both, tmp_path, size=(200, 40)) as tui:
+            await tui.wait_for("0/1", "Two primaries of the same data")
+            await tui.press("C")
+            await tui.wait_for("Reason, for the audit log")
+            await tui.type("x")
+            await tui.press("enter")
+            await tui.wait_for("The changes of this server will be lost. Nothing was changed.")
+        assert (await eternaltwin_db.row(task))["status"] == "Blocked"
+    finally:
+        await eternaltwin_db.connection.close()
+        replica.close()

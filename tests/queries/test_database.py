@@ -14,6 +14,7 @@ from queries.db import database, dsn
 from queries.db.backoff import Backoff
 from queries.db.database import Database
 from queries.db.errors import (
+    STANDBY,
     ConflictError,
     DatabaseError,
     DeniedError,
@@ -442,7 +443,7 @@ async def test_several_hosts_a_password_file_and_a_standby(
     assert workspace.server.standby
     outcomes = await do(workspace, "cancel", [task])
     assert outcomes_of(outcomes) == {task: Outcome.REFUSED}
-    assert why(outcomes, task) == "this server is a standby: connect to the primary to change anything"
+    assert why(outcomes, task) == STANDBY
     assert [n.id for n in (await reader(workspace).pages.live()).nodes] == [task]
     await workspace.close()
     server.sql(f"DROP DATABASE {name} WITH (FORCE)")

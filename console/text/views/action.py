@@ -182,7 +182,7 @@ _CERTAIN = {
 
 
 def certain(durability: Durability | None, nodes: Counter[Durability] | None = None) -> str:
-    """Return how certain a change is; "" if nothing was committed. ``nodes``: numbers of changed ones."""
+    """Return how certain a change is, of how many ``nodes``; "" without a commit."""
     if nodes is not None and len(nodes) > 1:
         return " ".join(f"{counted(number, 'node')}: {_CERTAIN[each]}." for each, number in nodes.items())
     return "" if durability is None else f"{_CERTAIN[durability]}."

@@ -51,7 +51,7 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
             self._lost = [each.present for each in await workspace.audit_log.receipts() if each.lost]
 
     def records(self) -> Sequence[AuditLogEntry]:
-        """Return the entries, and those of this machine that a failover has lost, which the table no longer has."""
+        """Return the entries, with those that a failover took out of the table."""
         entries = self.newest.records
         since = entries[-1].at if entries and self.more() else 0.0
         lost = {(entry.id, entry.xid): entry for entry in self._lost if entry.at >= since}

@@ -127,7 +127,7 @@ def _rows(widget: Widget) -> int:
 
 
 def title_line(width: int, text: str, context: Context | None, production: str) -> Content:
-    """Return the first line of a dialog: its subject and the context, and which one makes it ``production``."""
+    """Return the first line of a dialog: its subject and the contexts."""
     name = Content("")
     if context is not None or production:
         color = theme.context_color(context.color if context else "", production=bool(production))

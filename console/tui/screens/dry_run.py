@@ -42,7 +42,7 @@ class Typed(NamedTuple):
 
 
 def to_type(plan: Plan, production: str) -> list[Typed]:
-    """Return the texts to type before the commit of this plan, on the server of a ``production`` context."""
+    """Return the texts to type before the commit, on a server in ``production``."""
     if not production:
         return []
     action = plan.action

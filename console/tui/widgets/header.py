@@ -98,7 +98,7 @@ def _context_name(header: Header) -> Content:
 
 
 def production_word(context: str, production: str) -> str:
-    """Return the word for a production server, with the other context that makes it one."""
+    """Return the word for production, with the other context that says so."""
     return "PRODUCTION" if context == production else f"PRODUCTION ({safe_text(production)})"
 
 
