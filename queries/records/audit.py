@@ -91,12 +91,6 @@ class AuditLogEntry(Record):
         """The first node that was changed, or else the first node."""
         return next((r for r in self.results if r.outcome is Outcome.CHANGED), next(iter(self.results), None))
 
-    @property
-    def lost(self) -> bool:
-        """Return True if a failover has lost what it changed."""
-        outcomes = {result.outcome for result in self.results}
-        return Outcome.LOST in outcomes and Outcome.CHANGED not in outcomes
-
     def named(self, node_id: str = "") -> str:
         """Return title and id of one node, or of the first one with the number of others."""
         first = next((r for r in self.results if r.id == node_id), self.target)

@@ -231,7 +231,7 @@ async def test_a_change_that_a_failover_has_lost_is_said(
         await tui.press("4")
         await tui.wait_for("cancel", "1 lost")
         await tui.press("U")
-        await tui.wait_for("A failover has lost this change: there is nothing to undo.")
+        await tui.wait_for("Lost in a failover: cancel of" if place == "table" else "there is nothing to undo.")
         await tui.press("escape", "enter")
         await tui.wait_for("Outcome", "lost: committed, then undone by a failover")
         await tui.press("escape", "1")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from console.model.fields.audit_entry import ENTRIES
 from console.text.views.action import audit_log_place
 from console.tui import keymap
-from console.tui.screens.audit_entry import LOST_ENTRY, AuditEntryScreen
+from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.log_screen import LogScreen
 from queries.records.audit import AuditLogEntry
 from queries.workspace import Workspace
@@ -77,9 +77,6 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
         from console.tui.screens.action import undo
 
         entries = self.list.chosen()
-        if any(entry.lost for entry in entries):
-            self.host.refuse(LOST_ENTRY)
-            return
         runs = {entry.run for entry in entries}
         if len(runs) == 1 and (run := runs.pop()):
             self.host.act(undo(self, run))

@@ -14,8 +14,6 @@ from console.tui.screens.text_screen import TextScreen
 from queries.db.errors import UnknownIdError
 from queries.records.audit import AuditLogEntry
 
-LOST_ENTRY = "A failover has lost this change: there is nothing to undo."
-
 
 class AuditEntryScreen(TextScreen):
     """Shows one entry. Entries never change, so only its rows are read, once.
@@ -52,7 +50,4 @@ class AuditEntryScreen(TextScreen):
     def action_undo(self) -> None:
         from console.tui.screens.action import undo
 
-        if self._entry.lost:
-            self.host.refuse(LOST_ENTRY)
-        else:
-            self.host.act(undo(self, self._entry.id))
+        self.host.act(undo(self, self._entry.id))
