@@ -163,8 +163,9 @@ class Workspace:
         self.rules = self._find_rules(self.server, servers.all())
         servers.note(self.server, self._context)
         if self.read_only != READ_ONLY:
-            name = self.rules.read_only
-            self.read_only = f"the context {name} names this server, and is read-only" if name else ""
+            name, production = self.rules.read_only, self.rules.production
+            open_as = f": open it as @{production} to change it" if production else ""
+            self.read_only = f"the context {name} names this server, and is read-only{open_as}" if name else ""
         for reader in self.engines.values():
             reader.read_only = self.read_only
 

@@ -30,6 +30,7 @@ async def show(target: Target, text: str, size: int) -> int:
             say(missing(reader, node_id))
             return SKIPPED
         entries, unreadable = await workspace.audit_log.newest(detail.node.id, 5)
+    say(*filter(None, [unreadable if target.json else ""]))
     actions = list(_actions(reader, detail.node))
     output = output_for(target)
     output.text(

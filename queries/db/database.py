@@ -122,21 +122,14 @@ class Database:
     """Database named by a psql connection string ("" is the libpq environment).
 
     ``patience``: factor of all time limits of statements. Only checks on a server of their own raise it.
-    ``words``: words of a command line that select this database, without passwords. ``host``: number of the only host
-    to connect to, of any kind.
+    ``words``: words of a command line that select this database, without passwords.
     """
 
     def __init__(
-        self,
-        text: str = "",
-        *,
-        override_read_only: bool = False,
-        patience: float = 1.0,
-        words: Sequence[str] = (),
-        host: int | None = None,
+        self, text: str = "", *, override_read_only: bool = False, patience: float = 1.0, words: Sequence[str] = ()
     ) -> None:
         self.text = text
-        self._host = host
+        self.only_host: int | None = None  # number of the only host to connect to, of any kind
         self.words = tuple(words)
         self.override_read_only = override_read_only
         self.server: Server | None = None
@@ -362,7 +355,7 @@ class Database:
         if self._refused is not None and self.rests > 0:
             raise self._refused.with_traceback(None)
         try:
-            return await connect(self.text, self._host)
+            return await connect(self.text, self.only_host)
         except RefusedError as error:
             self._refused = error
             self._rest_until = asyncio.get_running_loop().time() + self._backoff.next(error)

@@ -47,7 +47,8 @@ class OtherHosts:
 
     async def _server(self, host: int) -> Server | None:
         """Return the facts of a host; None without an answer in time."""
-        database = Database(self._database.text, host=host)
+        database = Database(self._database.text)
+        database.only_host = host
         try:
             async with asyncio.timeout(ANSWER_SECONDS):
                 await database.renew()

@@ -106,8 +106,8 @@ class Receipt(Record, omit_defaults=True):
         """The entry with the results as they are known now."""
         if not self.lost:
             return self.entry
-        lost = {"outcome": Outcome.LOST, "why": LOST}
-        results = (msgspec.structs.replace(r, **lost) if r.id in self.changed else r for r in self.entry.results)
+        lost, ids = {"outcome": Outcome.LOST, "why": LOST}, self.changed
+        results = (msgspec.structs.replace(r, **lost) if r.id in ids else r for r in self.entry.results)
         return msgspec.structs.replace(self.entry, results=tuple(results))
 
     def sentence(self, history: str, node_id: str = "") -> str:
@@ -248,7 +248,7 @@ class Journal:
             for receipt in self.own() if known else ():
                 if receipt.mark in known:
                     self._keep(receipt, known[receipt.mark], server.history)
-            self._kept = None
+                    self._kept = None
             for one, fate in answers:
                 self._apply(one, fate)
             for one in checked:

@@ -331,6 +331,11 @@ def test_a_read_only_context_makes_its_server_read_only(eternaltwin: str, add: A
         assert "the context look names this server, and is read-only" in " ".join(answer.out.split())
         assert unstick("init", "--yes", *words, home=production).code == 2
     assert fetch(eternaltwin, STATUS)[0][0] == "Blocked"
+    settings(
+        production, prod=f'dsn = "{eternaltwin}"\nproduction = true', look=f'dsn = "{eternaltwin}"\nread_only = true'
+    )
+    answer = do(eternaltwin, "wake", node, "--yes", home=production)
+    assert (answer.code, "open it as @prod to change it" in " ".join(answer.out.split())) == (3, True)
 
 
 @pytest.mark.parametrize("words", [["-d", "@look"], ["-d", "@prod", "--read-only"]])

@@ -145,6 +145,7 @@ def test_a_change_on_a_primary_that_was_left_behind_is_lost_and_said(
             assert sentence in ask(*words), words
         for words in (("audit", before), ("audit", other), ("show", before), ("show", other)):
             assert "failover" not in ask(*words), words
+    assert sentence in said(unstick("show", lost, "--json", dsn=new, home=tmp_path))
     assert unstick("audit", "--json", "--outcome", "lost", dsn=new, home=tmp_path).json["receipts"][0]["fate"] == "lost"
     assert "Another server was promoted (timeline 2): wake of SendEmail" in ask("audit", lost, dsn=old)
 
