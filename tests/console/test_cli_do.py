@@ -318,6 +318,10 @@ def test_a_copy_of_the_files_of_production_with_a_context_of_its_own_is_not_prod
             for words in ("@prod", "@copy", copied, dsn)
         }
         assert opened == {"@prod": "prod", "@copy": "", copied: "prod", dsn: "prod"}
+        own_server.sql(INSERT.format(job=(key := uuid.uuid4()), task=key, status="Blocked"), dsn)
+        assert do("@prod", "wake", f"eternaltwin/task:{key}", "--yes", home=tmp_path).code == 0
+        for name in ("@copy", "@prod"):
+            assert unstick("audit", "--json", "-d", name, home=tmp_path).json["receipts"] == [], "it is not lost"
     finally:
         replica.close()
 
