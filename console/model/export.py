@@ -12,6 +12,8 @@ from typing import Any, Final, TypeVar
 from console.model.fields import audit_entry
 from console.model.fields.field import NOTHING, Field
 from console.text import spans
+from console.text.views.audit_entry import UNREADABLE
+from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.text.safe_text import safe_text
 
@@ -40,8 +42,12 @@ def csv_head() -> str:
 
 
 def csv_rows(entry: AuditLogEntry) -> Iterator[str]:
-    """Yield a line for each node of an entry."""
-    for result in entry.results:
+    """Yield a line for each node of an entry.
+
+    An entry that cannot be read has one line if it has no nodes.
+    """
+    why = f"{UNREADABLE}: {entry.unreadable}"
+    for result in entry.results or [Result(id="", outcome=Outcome.UNKNOWN, why=why)] * bool(entry.unreadable):
         yield csv(_cells(audit_entry.RESULTS, (entry, result)))
 
 

@@ -33,14 +33,17 @@ def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Colle
     changes: dict[str, tuple[str, str]] = {}  # by node: its entry and title
     for entry in entries:
         for node_id, title in undo.result_of(entry.results).items():
-            changes.setdefault(reader.ids.present(node_id), (entry.id, title))
+            if reader.ids.owns(node_id):
+                changes.setdefault(reader.ids.present(node_id), (entry.id, title))
     what = f"entry {entries[0].id}" if len(entries) == 1 else f"run {entries[0].run}"
     targets = [reader.ids.present(i) for i in ids] or list(changes)
     unknown = [i for i in targets if i not in changes]
     if unknown:
         raise UnknownIdError(f"The {what} did not change {unknown[0]}.")
+    if not targets and entries[0].unreadable:
+        raise DatabaseError(f"The {what} cannot be read: {entries[0].unreadable}.", "Nothing was changed.")
     if not targets:
-        raise DatabaseError(f"The {what} changed no node, so there is nothing to undo.")
+        raise DatabaseError(f"The {what} changed no node of {reader.label}, so there is nothing to undo.")
     versions, titles = {i: changes[i][0] for i in targets}, {i: changes[i][1] for i in targets if changes[i][1]}
     plan = plan_versions(workspace, reader.label, undo.NAME, versions, titles)
     named = {"entry": entries[0].id} if len(entries) == 1 else {RUN: entries[0].run}

@@ -41,7 +41,8 @@ OTHERS = "other_rows"  # ... the rows of other tables that were written, in word
 class AuditLogEntry(Record):
     """Record of an action: who changed which rows, when, why, with which outcome.
 
-    ``origin`` is set only in the local file.
+    ``origin`` is set only in the local file. ``unreadable``: why its arguments, outcomes or rows are missing, which
+    unstick did not write.
     """
 
     id: str
@@ -58,18 +59,21 @@ class AuditLogEntry(Record):
     results: tuple[Result, ...] = ()
     changes: tuple[RowChange, ...] = ()
     origin: Origin | None = None
+    unreadable: str = ""
 
     @property
     def run(self) -> str:
         """Id of the run that it is a part of, or begins; or ""."""
-        run = self.arguments.get(RUN)
-        return str(run.get("id", self.id)) if isinstance(run, dict) else ""
+        return str(self.event.get("id", self.id)) if isinstance(self.arguments.get(RUN), dict) else ""
 
     @property
     def event(self) -> dict[str, Any]:
-        """Argument that names its run, with the ``event`` unless it is a change."""
-        run: dict[str, Any] = self.arguments[RUN]
-        return run
+        """Argument that names its run, with the ``event`` unless it is a change.
+
+        Empty without a run.
+        """
+        run = self.arguments.get(RUN)
+        return run if isinstance(run, dict) else {}
 
     @property
     def is_end(self) -> bool:

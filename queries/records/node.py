@@ -173,10 +173,13 @@ def a_kind(kind: str) -> str:
 
 
 def split_id(node_id: str) -> tuple[str, str, str]:
-    """Split ``engine/kind:key`` into three parts. Raises ValueError for another form."""
+    """Split ``engine/kind:key`` into three parts, of which the key may be empty.
+
+    Raises ValueError for another form.
+    """
     engine, slash, local = node_id.partition("/")
     kind, colon, key = local.partition(":")
-    if not (engine and slash and kind and colon and key):
+    if not (engine and slash and kind and colon):
         raise ValueError(f"not a node id: {node_id!r} (expected engine/kind:key)")
     return engine, kind, key
 

@@ -12,6 +12,7 @@ from queries.actions.plan import Plan, plan_versions
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError, MissingError
 from queries.read.reader import Reader
+from queries.records import stored
 from queries.records.action import Answer, Outcomes, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
@@ -183,7 +184,7 @@ def _loaded(workspace: Workspace, log: OpenRun) -> Run:
         if beginning.kind != (BULK if beginning.settings is None else REDRIVE):
             raise ValueError(f"{beginning.kind} is not the kind of its settings")
         form = Member if beginning.settings is None else WatchedMember
-        content = msgspec.json.decode(log.members, type=dict[str, tuple[form, ...]])  # type: ignore[valid-type]
+        content = stored.read(bytes(log.members), dict[str, tuple[form, ...]])  # type: ignore[valid-type]
         members = tuple(_renamed(reader, member) for member in content["members"])
     except (msgspec.MsgspecError, KeyError, ValueError) as error:
         raise DatabaseError(f"The beginning of the run {begun.id} cannot be read: {error}.") from None
@@ -192,6 +193,8 @@ def _loaded(workspace: Workspace, log: OpenRun) -> Run:
 
 
 def _renamed(reader: Reader, member: Member) -> Member:
+    if not reader.ids.owns(member.id):
+        raise ValueError(f"{member.id!r} is no node of {reader.label}")
     if isinstance(member, WatchedMember):
         member = msgspec.structs.replace(member, target=reader.ids.present(member.target))
     return msgspec.structs.replace(member, id=reader.ids.present(member.id))
@@ -214,6 +217,10 @@ def event_of(reader: Reader, entry: AuditLogEntry, place: str = audit_log.TABLE)
 
     ``place``: of the audit log. Raises DatabaseError for an entry that no runner has written.
     """
+    if entry.unreadable:
+        raise DatabaseError(
+            f"The entry {entry.id} of the run cannot be read: {entry.unreadable}.", "Nothing was changed."
+        )
     try:
         return _event(reader, entry, place)
     except (msgspec.ValidationError, KeyError, TypeError, ValueError):

@@ -33,7 +33,7 @@ about AS (
     AND (f.action IS NULL OR l.action = f.action)
     AND (f.entry IS NULL OR l.id::text = f.entry)
     AND ((f.target IS NULL AND f.outcome IS NULL)
-         OR EXISTS (SELECT FROM jsonb_array_elements(l.results) AS r
+         OR EXISTS (SELECT FROM jsonb_path_query(l.results, '$[*]') AS r
                      WHERE (f.outcome IS NULL OR r ->> 'outcome' = f.outcome)
                        AND (f.target IS NULL OR strpos(lower(r ->> 'id' COLLATE "C"), f.target) > 0
                             OR strpos(lower(r ->> 'title' COLLATE "C"), f.target) > 0)))

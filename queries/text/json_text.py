@@ -249,6 +249,8 @@ def _spelled(text: str) -> tuple[list[tuple[str, str]], str]:
     return tokens, text[at:]
 
 
+LEVELS = 200  # of nesting: what uses a value with more could reach Python's limit of recursion
+_PART = re.compile(r'[\[\]{}]|"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
 _NO_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(x[0-9a-f]{2})")
 
 
@@ -257,17 +259,30 @@ def decoded(text: str | bytes) -> Any:
 
     Its checks are fewer than those of a parser: the escape of a single surrogate becomes its six characters, and a
     number that is too large for a float becomes a string. In a database in SQL_ASCII it may hold bytes that are no
-    text, which are read as ``\\xe9``. Raises msgspec.DecodeError.
+    text, which are read as ``\\xe9``. A text that is nested too deeply is cut. Raises msgspec.DecodeError.
     """
     try:
         return msgspec.json.decode(text)
-    except (UnicodeDecodeError, msgspec.DecodeError) as error:
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError) as error:
         if isinstance(text, bytes):
             text = shown_bytes(text.decode("utf-8", "surrogateescape"))
         try:
-            return json.loads(paired(_NO_ESCAPE.sub(r"\1\\\\\2", text)), parse_float=_number)
+            return json.loads(cut(paired(_NO_ESCAPE.sub(r"\1\\\\\2", text))), parse_float=_number)
         except (ValueError, RecursionError):
             raise msgspec.DecodeError(str(error)) from None
+
+
+def cut(text: str) -> str:
+    """Return a JSON text with ``"…"`` in place of what is nested deeper than LEVELS."""
+    parts, level = [], 0
+    for token in _PART.findall(text):
+        level -= token in "]}"
+        if level < LEVELS or (level == LEVELS and token[0] not in "[{]}"):
+            parts.append(token)
+        elif level == LEVELS and token in "[{":
+            parts.append('"…"')
+        level += token in "[{"
+    return "".join(parts)
 
 
 def paired(text: str) -> str:

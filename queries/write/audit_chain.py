@@ -47,7 +47,7 @@ class ChainLink(Record):
     """One entry of the chain.
 
     ``recorded`` is its hash as written, or None; ``digest`` is that of its present content. ``xid`` and ``seen`` tell
-    which earlier entries it must follow; without ``seen`` all.
+    which earlier entries it must follow; without ``seen`` all. ``unreadable``: why its content cannot be read.
     """
 
     id: str
@@ -57,6 +57,7 @@ class ChainLink(Record):
     previous: tuple[str, ...] = ()
     xid: int = 0
     seen: PgSnapshot | None = None
+    unreadable: str = ""
 
     @property
     def head(self) -> str:
@@ -184,6 +185,8 @@ class _Chain:
             self._named[link.id] = True
         if link.head in self._heads:
             self._heads[link.head] = True
+        if link.unreadable:
+            self._report("unreadable", link.id, f"its content cannot be read ({link.unreadable})")
         self._newest[link.head], self._ids[link.id] = link, link.head
         if ("removed", link.id) in self._problems:
             del self._problems["removed", link.id]

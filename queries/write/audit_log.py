@@ -31,10 +31,10 @@ from queries.files.sealed_line import digest_of, sealed
 from queries.files.state_file import open_private, write_all
 from queries.files.statement import sql_text
 from queries.read.question import Question
+from queries.records import stored
 from queries.records.action import Outcome, Result, RowChange, titled
 from queries.records.audit import AuditLogEntry, Origin
 from queries.records.record import Record
-from queries.text.json_text import decoded
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
 from queries.write import audit_chain
@@ -54,6 +54,7 @@ ENTRIES_AT_ONCE = 10  # entries that are read at a time; one may have the rows o
 RUN_ENTRIES_AT_ONCE = 50  # entries of a run that are read at a time; one has the results of 1,000 nodes
 ENTRIES_HASHED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
 _PLAIN = ("id", "at", "role", "xid", "os_user", "host", "engine", "schema", "action", "reason")  # columns as they are
+_PARTS: dict[str, Any] = {"arguments": dict[str, Any], "results": tuple[Result, ...], "changes": tuple[RowChange, ...]}
 FILE_LOCK_SECONDS = 0.5  # to wait for another process that is appending to the local file
 _NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
 _NOT_HASHED = "The table unstick.audit_log was created without hashes."
@@ -379,25 +380,37 @@ class Table:
                     images = await transaction.rows(statement("audit_images_verify"), {"ids": ids})
                     digests = {row["id"]: row["digest"] for row in images}
             for row in rows:
-                fields = dict(row)
+                fields = {name: value for name, value in row.items() if name not in _PARTS}
                 own = fields.pop("images_digest")
                 if digests.get(row["id"], own) != own:
                     fields["digest"] = ""  # equal to no hash
                 seen = None if row["seen"] is None else PgSnapshot.parse(row["seen"])
                 previous = tuple(row["previous"] or ())
-                yield ChainLink(**{**fields, "xid": int(row["xid"]), "seen": seen, "previous": previous})
+                fields |= {"xid": int(row["xid"]), "seen": seen, "previous": previous, "unreadable": _parts(row)[1]}
+                yield ChainLink(**fields)
             more = len(rows) == ENTRIES_HASHED
             cursor = rows[-1]["id"] if rows else None
 
 
 def entry_of(row: Mapping[str, Any]) -> AuditLogEntry:
-    """Return an entry from its row, which may lack ``results`` and ``changes``."""
-    return AuditLogEntry(
-        **{name: row[name] for name in _PLAIN},
-        arguments=msgspec.json.decode(row["arguments"]),
-        results=msgspec.json.decode(row.get("results", "[]"), type=tuple[Result, ...]),
-        changes=msgspec.convert(decoded(row.get("changes", "[]")), tuple[RowChange, ...]),
-    )
+    """Return an entry from its row, which may lack ``results`` and ``changes``.
+
+    The entry is unreadable if unstick did not write its content.
+    """
+    parts, why = _parts(row)
+    return AuditLogEntry(**{name: row[name] for name in _PLAIN}, **parts, unreadable=why)
+
+
+def _parts(row: Mapping[str, Any], read: Callable[[Any, Any], Any] = stored.read) -> tuple[dict[str, Any], str]:
+    """Return the JSON columns of an entry that can be read, and why others cannot."""
+    parts: dict[str, Any] = {}
+    whys = []
+    for name, kind in _PARTS.items():
+        try:
+            parts |= {name: read(row[name], kind)} if name in row else {}
+        except stored.UnreadableError as error:
+            whys.append(f"{name}: {error}")
+    return parts, "; ".join(whys)
 
 
 def ddl() -> str:
@@ -636,15 +649,17 @@ async def page(
 def _parsed(text: bytes) -> Line | None:
     """Return a line, or None if it is no entry."""
     try:
-        fields = decoded(text)
+        fields = stored.read(text, dict[str, Any])
+        parts, why = _parts(fields, stored.record)
+        entry = stored.record({k: v for k, v in fields.items() if k not in _PARTS}, AuditLogEntry, strict=False)
         return Line(
             text=text,
-            entry=msgspec.convert(fields, AuditLogEntry, strict=False),
+            entry=msgspec.structs.replace(entry, **parts, unreadable=why),
             intended=bool(fields["intended"]),
-            mark=msgspec.convert(fields.get("mark"), TransactionMark | None),
+            mark=stored.record(fields.get("mark"), TransactionMark | None),  # type: ignore[arg-type]
             images=str(fields.get("images", "")),
         )
-    except (msgspec.MsgspecError, ValueError, KeyError):
+    except (stored.UnreadableError, KeyError):
         return None
 
 
@@ -702,8 +717,8 @@ def _alone(descriptor: int) -> Iterator[None]:
 def _link(line: bytes) -> ChainLink | None:
     """Return a line's place in the hash chain, or None for an incomplete line."""
     try:
-        fields = msgspec.convert(decoded(line), _Chained)
-    except (msgspec.MsgspecError, ValueError):
+        fields = stored.read(line, _Chained)
+    except stored.UnreadableError:
         return None
     name = fields.id + INTENT if fields.intended else fields.id
     return ChainLink(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest_of(line))

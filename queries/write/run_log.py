@@ -24,6 +24,7 @@ from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
 from queries.read.question import NOW, Question, answered, value_of
+from queries.records import stored
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import Member, commands_of
@@ -280,10 +281,21 @@ async def _listed(
             begun=audit_log.entry_of(row),
             changed=row["changed"],
             last_at=row["last_at"],
-            ended=None if row["ended"] is None else msgspec.json.decode(row["ended"]),
+            ended=None if row["ended"] is None else _ended(row["ended"]),
         )
         for row in rows
     ]
+
+
+def _ended(text: str) -> dict[str, Any]:
+    """Return the event that ended a run.
+
+    It is empty if it cannot be read, so the run is listed as unreadable.
+    """
+    try:
+        return stored.read(text, dict[str, Any])
+    except stored.UnreadableError:
+        return {}
 
 
 def naming(entry: AuditLogEntry, run: Mapping[str, Any]) -> AuditLogEntry:

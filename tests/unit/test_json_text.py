@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from queries.actions.edit import TextError, edited, shown
 from queries.read.documents import DOCUMENT_BYTES, Document
 from queries.records.action import Edit
-from queries.text.json_text import NotJson, decoded, parse, pretty, respelled
+from queries.text.json_text import LEVELS, NotJson, cut, decoded, parse, pretty, respelled
 
 NUMBERS = st.sampled_from(["0", "-0", "1.50", "12345678901234567890123", "1e999", "1E-5", "0.1000"])
 VALUES: st.SearchStrategy[str] = st.recursive(
@@ -138,3 +138,14 @@ def test_a_text_may_have_as_many_bytes_as_is_read() -> None:
     assert edited(document("{}"), largest)[0] == largest
     with pytest.raises(TextError, match="more than 262144 bytes"):
         edited(document("{}"), largest.replace("x", "xx", 1))
+
+
+@given(st.recursive(st.none() | st.text(), lambda of: st.lists(of) | st.dictionaries(st.text(), of), max_leaves=9))
+def test_a_text_is_cut_below_the_limit_only(value: Any) -> None:
+    text = json.dumps(value)
+    assert cut(text) == text
+    deep = "[" * (LEVELS + 9) + text + "]" * (LEVELS + 9)
+    for nested in (deep, f'{{"a": {deep}, "b": [1]}}'):
+        assert '"…"' in cut(nested)
+        json.loads(cut(nested))
+    assert decoded("[" * 50_000 + "]" * 50_000) == json.loads("[" * LEVELS + '"…"' + "]" * LEVELS)

@@ -40,6 +40,7 @@ def entry_lines(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: i
         *((("database", formatting.place(entry.origin)),) if entry.origin else ()),
         ("engine", f"{entry.engine} in schema {entry.schema}"),
         ("reason", entry.reason),
+        *(((UNREADABLE, entry.unreadable),) if entry.unreadable else ()),
         *((name, formatting.scalar(value)) for name, value in given(entry).items()),
         ("transaction", entry.xid or formatting.NONE),
     ]
@@ -53,6 +54,7 @@ def entry_lines(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: i
     )
 
 
+UNREADABLE = "cannot be read"
 EVENTS = {
     "begin": "begun, {nodes} nodes",
     "resume": "continued",
@@ -70,8 +72,9 @@ def given(entry: AuditLogEntry) -> dict[str, object]:
 
 def outcome(entry: AuditLogEntry) -> Spans:
     """Return the number of nodes by outcome, or what happened to a run."""
-    argument = entry.arguments.get(RUN)
-    run = argument if isinstance(argument, dict) else {}
+    if entry.unreadable:
+        return [(UNREADABLE, "$warning")]
+    run = entry.event
     kind = str(run.get("event"))
     if entry.results or kind not in EVENTS:
         return tally(entry.results)
@@ -81,8 +84,11 @@ def outcome(entry: AuditLogEntry) -> Spans:
 
 
 def target(entry: AuditLogEntry) -> str:
-    """Return the title and id of the first node, and the number of the others."""
-    return entry.named() or formatting.NONE
+    """Return the title and id of the first node, and the number of the others.
+
+    Without nodes: why they cannot be read.
+    """
+    return (entry.named() if entry.target else entry.unreadable or entry.named()) or formatting.NONE
 
 
 def who(entry: AuditLogEntry) -> str:

@@ -9,6 +9,7 @@ from console.text import formatting, spans
 from console.text.spans import Spans, link, width, wrap
 from queries.text.safe_text import safe_text
 
+ALIGNED_CELLS = 200  # of a column that the others are aligned to
 BLANK: Spans = []
 Cell = str | Spans
 """A text without a style, or a line."""
@@ -119,10 +120,13 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[object]], cells: int) 
 
 
 def aligned(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterator[Spans]:
-    """Yield rows as aligned lines. Columns in ``right`` are right-aligned."""
+    """Yield rows as aligned lines. Columns in ``right`` are right-aligned.
+
+    A cell of more than ALIGNED_CELLS shifts its own line only.
+    """
     cells = [[safe([(cell, "")] if isinstance(cell, str) else cell) for cell in row] for row in rows]
     widths = [[*map(width, row)] for row in cells]
-    widest = [*map(max, zip_longest(*widths, fillvalue=0))]
+    widest = [min(max(column), ALIGNED_CELLS) for column in zip_longest(*widths, fillvalue=0)]
     for row, own in zip(cells, widths, strict=True):
         line: Spans = []
         for n, cell in enumerate(row):
