@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Literal
 
 NO_HOME = Path("/nonexistent")  # home of users that have none, as in Debian's passwd
+LOGIN_UID = Path("/proc/self/loginuid")  # of Linux: the user who logged in, whatever sudo and su did since
+NO_LOGIN = 0xFFFFFFFF
 _STREAMS = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))
 
 
@@ -47,13 +49,33 @@ def expanded(path: Path) -> Path:
 
 
 def user() -> str:
-    """Return the name of the user, or its number without an entry in passwd."""
-    try:
-        import getpass  # slow to import, and only changes need it
+    """Return the name of the real user id, or its number without an entry in passwd.
 
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"uid {os.getuid()}"
+    $USER and $LOGNAME are not asked: anybody can set them.
+    """
+    return _name(os.getuid())
+
+
+def came_from() -> str:
+    """Return which user this one seems to be, after ``sudo`` or ``su``; or "".
+
+    That is a hint: the user can set $SUDO_USER, and with enough privileges the kernel's login id.
+    """
+    hints = [f"sudo from {sudo}"] if (sudo := os.environ.get("SUDO_USER", "")) and sudo != user() else []
+    try:
+        login = int(LOGIN_UID.read_text("ascii"))
+    except (OSError, ValueError):
+        login = NO_LOGIN
+    if login not in (NO_LOGIN, os.getuid()) and _name(login) != sudo:
+        hints.append(f"login of {_name(login)}")
+    return ", ".join(hints).encode("utf-8", "replace").decode()
+
+
+def _name(uid: int) -> str:
+    try:
+        return pwd.getpwuid(uid).pw_name.encode("utf-8", "replace").decode()
+    except (KeyError, OSError, OverflowError):
+        return f"uid {uid}"
 
 
 def open_streams() -> None:

@@ -35,6 +35,7 @@ class Origin(Record):
 RUN = "run"  # among the arguments of an entry: the run that it is a part of, or begins
 END = "end"  # event of the last entry of a run
 
+VIA = "via"  # ... the user before sudo or su, as far as the operator's machine says; not verified
 OTHERS = "other_rows"  # ... the rows of other tables that were written, in words
 
 

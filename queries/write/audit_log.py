@@ -33,7 +33,7 @@ from queries.files.statement import sql_text
 from queries.read.question import Question
 from queries.records import stored
 from queries.records.action import Outcome, Result, RowChange, titled
-from queries.records.audit import AuditLogEntry, Origin
+from queries.records.audit import VIA, AuditLogEntry, Origin
 from queries.records.record import Record
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
@@ -219,7 +219,9 @@ class EntryProof(Record):
 
 
 def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
-    return {**msgspec.structs.asdict(entry), "application": APPLICATION}
+    hint = user_dirs.came_from()
+    via = {VIA: f"{hint} (not verified)"} if hint else {}
+    return {**msgspec.structs.asdict(entry), "application": APPLICATION, "arguments": {**via, **entry.arguments}}
 
 
 def doubt(trust: Trust) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import pwd
 import subprocess
@@ -12,6 +13,7 @@ import pytest
 
 from queries.files import user_dirs
 from tests.command import ROOT, environment, unstick
+from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 
 
@@ -56,9 +58,39 @@ def test_no_home_is_one_line_where_a_file_is_named(unknown_user: None, monkeypat
 
 
 def test_an_unknown_user_has_a_number(unknown_user: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in ("USER", "LOGNAME", "LNAME", "USERNAME"):
-        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("LOGNAME", "alice")
     assert user_dirs.user() == f"uid {os.getuid()}"
+
+
+SUDO = {"SUDO_USER": "carol\n99  cancel  forged@vm"}
+WHO = [({}, {}), (SUDO, {"via": "sudo from carol\n99  cancel  forged@vm (not verified)"})]
+WHO += [({"SUDO_USER": "\udcff" * 2}, {"via": "sudo from ?? (not verified)"})]
+
+
+@pytest.mark.parametrize(("env", "hint"), WHO, ids=["plain", "sudo", "bytes"])
+async def test_who_is_the_real_user_whatever_the_environment_says(
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    audit_log_table: None,
+    env: dict[str, str],
+    hint: dict[str, str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    login = tmp_path / "loginuid"
+    monkeypatch.setattr(user_dirs, "LOGIN_UID", login)
+    node = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=30))
+    claims = dict.fromkeys(("USER", "LOGNAME", "LNAME", "USERNAME"), "alice.boss")
+    words = ("do", "cancel", node, "-r", "x", "-y")
+    assert (await asyncio.to_thread(unstick, *words, dsn=eternaltwin, **claims, **env)).code == 0
+    (entry,) = (await asyncio.to_thread(unstick, "audit", "--json", dsn=eternaltwin)).json["entries"]
+    assert entry["os_user"] == pwd.getpwuid(os.getuid()).pw_name != "alice.boss"
+    assert entry["arguments"] == hint
+    login.write_text("4242")
+    monkeypatch.setenv("SUDO_USER", user_dirs.user())
+    assert user_dirs.came_from() == "login of uid 4242", "su removes SUDO_USER"
+    login.write_text(str(user_dirs.NO_LOGIN))
+    assert user_dirs.came_from() == ""
 
 
 CLOSED = ["stuck >&-", "stuck 2>&-", "stuck <&-", "stuck <&- >&- 2>&-", "metrics 2>&-", "info >&-", "stuck --json >&-"]
