@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TextIO
 import click
 
 from console.cli.exit_codes import CODES
-from console.cli.options import CliOptions
+from console.cli.options import CliOptions, node_id
 from queries.text.suggest import suggest
 
 if TYPE_CHECKING:
@@ -359,7 +359,7 @@ def watch() -> None:
     """
 
 
-@_command("id", take=functools.partial(CliOptions.one, name="ID"), required=True)
+@_command("id", take=functools.partial(CliOptions.one, name="ID"), required=True, type=node_id)
 @click.option(
     "--size",
     type=click.IntRange(0),
@@ -374,7 +374,7 @@ def show() -> None:
     """
 
 
-@_command("id", take=functools.partial(CliOptions.at_most_one, name="ID"))
+@_command("id", take=functools.partial(CliOptions.at_most_one, name="ID"), type=node_id)
 def blockers() -> None:
     """Show which sessions lock the rows of a node, and the chain of waits.
 
@@ -384,7 +384,7 @@ def blockers() -> None:
 
 @unstick.command()
 @click.argument("action", required=False, shell_complete=_completing("contexts", "actions"))
-@_words("id")
+@_words("id", type=node_id)
 @_consent()
 @_arguments
 @click.option(
@@ -435,7 +435,7 @@ def do(
 ) -> int:
     """Dry-run an ACTION on the nodes ID..., show the changed rows, ask, and commit.
 
-    The ID - reads ids from stdin, one per line.
+    The ID - reads ids from stdin, one per line. An ID may also be a JSON string, as jq prints it without -r.
     """
     from console.cli.consent import Consent
 
@@ -479,7 +479,7 @@ def do(
 
 
 @unstick.command()
-@_words("entry", required=True)
+@_words("entry", required=True, type=node_id)
 @_consent()
 @click.pass_obj
 def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int:
@@ -583,7 +583,7 @@ def runs(options: CliOptions, /, run: tuple[str, ...], stop: bool) -> int:
 
 
 @unstick.command()
-@_words("id")
+@_words("id", type=node_id)
 @click.option("--who", metavar="TEXT", help="Only entries of this role or user@host, or a part of it.")
 @click.option("--since", metavar="TIME", help="Only entries of the last 10m, 2h, 1d ...")
 @click.option("--action", metavar="NAME", help="Only entries of this action.", shell_complete=_completing("actions"))

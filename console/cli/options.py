@@ -7,6 +7,8 @@ from typing import Any, TypeVar
 
 from click import UsageError
 
+from queries.text.shell import typed_id
+
 T = TypeVar("T")
 
 
@@ -16,6 +18,11 @@ def option_value(name: str, parse: Callable[[str], T], text: str) -> T:
         return parse(text)
     except ValueError as error:
         raise UsageError(f"{name}: {error}") from None
+
+
+def node_id(text: str) -> str:
+    """Return an id as it is, or from a JSON string. Raises UsageError."""
+    return option_value("ID", typed_id, text)
 
 
 class CliOptions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -11,6 +12,7 @@ import msgspec
 from console.cli import dead, stuck
 from console.cli.arguments import unknown_action
 from console.cli.exit_codes import EMPTY
+from console.cli.options import option_value
 from console.cli.output import say
 from console.cli.target import select_readers
 from console.cli.tree import parsed
@@ -25,6 +27,7 @@ from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter
 from queries.records.finding import OPEN, Incident
 from queries.records.record import Record
+from queries.text.shell import typed_id
 from queries.workspace import Workspace
 
 GROUP_DEAD_LETTERS = 10_000  # dead letters that are read for --group
@@ -81,7 +84,13 @@ async def selected(target: Target, workspace: Workspace, source: Source, action:
 
 def _with_stdin(ids: Iterable[str]) -> Iterable[str]:
     for id_ in ids:
-        yield from (filter(None, map(str.strip, sys.stdin)) if id_ == STDIN else (id_,))
+        if id_ != STDIN:
+            yield id_
+            continue
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(newline="\n")  # a key may have another line break
+        lines = (line.removesuffix("\n") for line in sys.stdin)
+        yield from (option_value("-", typed_id, line) for line in lines if line)
 
 
 async def _of_incident(workspace: Workspace, key: str, action: str, limit: int | None) -> Selected:

@@ -1,11 +1,16 @@
-"""Commands to type into a shell."""
+"""Commands to type into a shell, and the ids in them."""
 
 from __future__ import annotations
 
+import json
+import re
 import shlex
 from collections.abc import Iterable
 
+from queries.text.safe_text import safe_text
+
 OPEN = "..."  # a word that the operator must replace
+_ID = re.compile("[^/]+/[a-z][a-z0-9_]*:")  # beginning of the id of a node
 
 
 def unstick(words: Iterable[str], database: Iterable[str] = ()) -> str:
@@ -13,4 +18,23 @@ def unstick(words: Iterable[str], database: Iterable[str] = ()) -> str:
 
     ``database``: the words that select the database.
     """
-    return " ".join(f'"{OPEN}"' if word == OPEN else shlex.quote(word) for word in ("unstick", *words, *database))
+    return " ".join(
+        f'"{OPEN}"' if word == OPEN else shlex.quote(_word(word)) for word in ("unstick", *words, *database)
+    )
+
+
+def _word(word: str) -> str:
+    """Return an id with characters that no screen shows, such as a line break, as a JSON string."""
+    return json.dumps(word) if safe_text(word) != word and _ID.match(word) else word
+
+
+def typed_id(text: str) -> str:
+    """Return an id as it was typed or piped: as it is, or as a JSON string. Raises ValueError."""
+    if not text.startswith('"'):
+        return text
+    try:
+        id_: str = json.loads(text)
+        id_.encode()
+    except ValueError:
+        raise ValueError(f"{text} begins with a quotation mark, but is no JSON string.") from None
+    return id_

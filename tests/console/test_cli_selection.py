@@ -164,7 +164,7 @@ def test_a_filter_names_engines(eternaltwin: str, fill: Fill, monkeypatch: pytes
 def test_ids_on_stdin(eternaltwin: str, fill: Fill) -> None:
     fill(4)
     first, second, *_ = sorted(blocked(eternaltwin))
-    answer = wake(eternaltwin, "-", "--yes", piped=f"{first}\n\n {second} \n{first}\n")
+    answer = wake(eternaltwin, "-", "--yes", piped=f"{first}\n\n{second}\n{first}\n")
     assert (answer.code, changed(answer)) == (0, {first, second})
     answer = wake(eternaltwin, "-", "--limit", "1", "--yes", piped="\n".join(sorted(blocked(eternaltwin))))
     assert (answer.code, len(changed(answer))) == (0, 1)
