@@ -103,7 +103,7 @@ more_steps AS MATERIALIZED (
 ),
 steps_ AS MATERIALIZED (SELECT * FROM first_steps UNION ALL SELECT * FROM more_steps)
 (SELECT u.id, u.cursor
-  FROM (SELECT 1 AS part, - t.priority AS place, t.task_uuid AS key, 'task:' || t.task_uuid AS id, 't|' || t.priority || '|' || t.task_uuid AS cursor
+  FROM (SELECT 1 AS part, - t.priority::int8 AS place, t.task_uuid AS key, 'task:' || t.task_uuid AS id, 't|' || t.priority || '|' || t.task_uuid AS cursor
           FROM tasks_ t
         UNION ALL
         SELECT 2, 0, s.workflow_step_uuid, 'step:' || s.workflow_step_uuid, 's||' || s.workflow_step_uuid
