@@ -56,6 +56,14 @@ class ListModel(Generic[R, T]):
         """Return the ids of the rows with all records that match the filter."""
         raise NotImplementedError
 
+    def in_view(self) -> set[str]:
+        """Return the keys of the records that match the filter, or of the unfolded rows of a tree."""
+        raise NotImplementedError
+
+    def unseen(self) -> int:
+        """Return the number of marked records that are not in view."""
+        return len(self.forest.marks - self.in_view()) if self.forest.marks else 0
+
     def numbers(self) -> tuple[int, int]:
         """Return how many records match the filter, and how many are loaded."""
         raise NotImplementedError

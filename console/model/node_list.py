@@ -114,5 +114,8 @@ class NodeList(ListModel[Node, Node]):
     def markable(self) -> list[str]:
         return self.forest.matching()
 
+    def in_view(self) -> set[str]:
+        return set(self.forest.matching())
+
     def numbers(self) -> tuple[int, int]:
         return self.forest.matched, self.forest.loaded

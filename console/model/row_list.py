@@ -162,6 +162,9 @@ class RowList(ListModel[Bundle[T], T]):
     def markable(self) -> list[str]:
         return [row.id for row in self._rows(self._matching, self._levels)]
 
+    def in_view(self) -> set[str]:
+        return set(map(self.key, self._matching))
+
     def numbers(self) -> tuple[int, int]:
         return len(self._matching), len(self._records)
 

@@ -39,6 +39,7 @@ class Plan(Record):
     ``key``: the key that was pressed. ``titles``: of the nodes, for the audit log. ``arguments``: fixed, without
     those that the operator enters. ``edit``: of an action with an edited text.
     ``undoes``: of an undo, the action that it undoes and the roles that did it.
+    ``unseen``: number of nodes that are marked, but not in view on the screen.
     """
 
     label: str
@@ -53,6 +54,7 @@ class Plan(Record):
     arguments: dict[str, Any] = {}
     edit: Edit | None = None
     undoes: str = ""
+    unseen: int = 0
 
     @property
     def action(self) -> Action:
@@ -66,11 +68,12 @@ class Plan(Record):
 
     @property
     def title(self) -> str:
-        """Title of the plan's dialogs: ``Wake: SendEmail v2``, ``Wake: 12 tasks``."""
+        """Title of the plan's dialogs: ``Wake: SendEmail v2``, ``Wake: 12 tasks (3 not in view)``."""
+        unseen = f" ({self.unseen} not in view)" if self.unseen else ""
         if len(self.nodes) == 1:
-            return f"{self.action.title}: {self.nodes[0].title}"
+            return f"{self.action.title}: {self.nodes[0].title}{unseen}"
         ids = [node.id for node in self.nodes] or list(self.versions)
-        return f"{self.action.title}: {count_nodes(len(ids), ids)}"
+        return f"{self.action.title}: {count_nodes(len(ids), ids)}{unseen}"
 
     def by_script(self, ids: Iterable[str]) -> list[tuple[Action, dict[str, str]]]:
         """Group the nodes of ``ids`` that are not refused by SQL script.

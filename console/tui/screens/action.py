@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import msgspec
+
 from console.model.filter import Filter
 from console.model.run_work import RunWork
 from console.model.selection import select
@@ -28,7 +30,7 @@ JOBS_OFFERED = 500  # jobs on which an action is offered instead of on their tas
 async def perform_key(screen: MainScreen, key: str) -> None:
     """Perform the action of a key on all targets of a screen, read or not."""
     await screen.read_targets()
-    await _perform_on(screen, key, screen.targets())
+    await _perform_on(screen, key, screen.targets(), screen.unseen())
 
 
 async def perform_on_all(screen: MainScreen, key: str, reader: Reader, filter: Filter) -> None:
@@ -45,17 +47,20 @@ async def perform_on_all(screen: MainScreen, key: str, reader: Reader, filter: F
         await _perform_on(screen, key, selection.nodes)
 
 
-async def _perform_on(screen: MainScreen, key: str, targets: Sequence[Node]) -> None:
-    """Perform the action of a key on these nodes, or say why it is not possible."""
+async def _perform_on(screen: MainScreen, key: str, targets: Sequence[Node], unseen: int = 0) -> None:
+    """Perform the action of a key on these nodes, or say why it is not possible.
+
+    ``unseen``: number of nodes that are not in view.
+    """
     reader = screen.session.reader(targets[0].id) if targets else None
     plan = plan_selection(reader, targets, key, screen.host.keys.actions[key])
     of_jobs = await _of_jobs(screen, reader, targets, key) if reader is not None else None
     if isinstance(plan, Plan):
-        await perform(screen, plan)
+        await perform(screen, msgspec.structs.replace(plan, unseen=unseen))
     elif of_jobs is None:
         screen.host.refuse(plan.why, plan.commands)
     elif await screen.app.push_screen_wait(OfferDialog(plan.why, of_jobs)):
-        await perform(screen, of_jobs)
+        await perform(screen, msgspec.structs.replace(of_jobs, unseen=unseen))
 
 
 async def _of_jobs(screen: MainScreen, reader: Reader, targets: Sequence[Node], key: str) -> Plan | None:
@@ -155,8 +160,11 @@ async def perform(screen: MainScreen, plan: Plan) -> None:
         await undo(screen, undone)
 
 
-async def undo(screen: MainScreen, name: str) -> None:
-    """Lead the operator through the undo of an entry or a run. ``name``: its id."""
+async def undo(screen: MainScreen, name: str, unseen: int = 0) -> None:
+    """Lead the operator through the undo of an entry or a run.
+
+    ``name``: its id. ``unseen``: number of entries that are not in view.
+    """
     workspace = screen.session.workspace
     if workspace is None:
         return
@@ -165,7 +173,7 @@ async def undo(screen: MainScreen, name: str) -> None:
     except DatabaseError as error:
         screen.host.refuse(str(error))
     else:
-        await perform(screen, plan)
+        await perform(screen, msgspec.structs.replace(plan, unseen=unseen))
 
 
 def _suggested(session: Session, plan: Plan) -> ActionInput | None:

@@ -79,9 +79,9 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
         entries = self.list.chosen()
         runs = {entry.run for entry in entries}
         if len(runs) == 1 and (run := runs.pop()):
-            self.host.act(undo(self, run))
+            self.host.act(undo(self, run, self.unseen()))
         elif len(entries) == 1:
-            self.host.act(undo(self, entries[0].id))
+            self.host.act(undo(self, entries[0].id, self.unseen()))
         else:
             self.host.refuse("Undo takes one entry or one run at a time." if entries else "There is no entry to undo.")
 

@@ -133,6 +133,14 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         targets = self.targets()
         return targets[0] if targets else None
 
+    def subject(self) -> Node | None:
+        """Return the node that the footer's actions are about: the first target."""
+        return self.cursor()
+
+    def unseen(self) -> int:
+        """Return the number of targets that are not in view."""
+        return 0
+
     def offers(self, key: Key) -> bool:
         """Return True if the footer shows this key now."""
         return bool(key.rank)
@@ -297,8 +305,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             self._status_bar.show(text, tone)
 
     def actions(self) -> list[tuple[str, Action]]:
-        """Return the actions for the node under the cursor, each with its key."""
-        node = self.cursor()
+        """Return the actions for the first target, each with its key."""
+        node = self.subject()
         reader = self.session.reader(node.id) if node else None
         if node is None or reader is None:
             return []
@@ -310,8 +318,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         return sorted(pairs, key=lambda pair: order[pair[1].name])
 
     def suggested(self) -> str | None:
-        """Return the name of the action that is suggested for the node under the cursor."""
-        node = self.cursor()
+        """Return the name of the action that is suggested for the first target."""
+        node = self.subject()
         findings = [] if node is None else self.session.state.findings.of(node.id)
         return findings[0].action if findings else None
 
@@ -320,7 +328,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 
         The unavailable ones are last and have a reason.
         """
-        node = self.cursor()
+        node = self.subject()
         reader = self.session.reader(node.id) if node else None
         if node is None or reader is None:
             return []

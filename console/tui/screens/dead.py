@@ -174,6 +174,7 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
             self.host.refuse("A redrive revives dead letters. Move the cursor to a group first.")
             return
         selection = f"group {groups.pop()}" if len(groups) == 1 else f"{len(groups)} groups"
+        selection += f", {self.unseen()} not in view" if self.unseen() else ""
         self.host.act(redrive(self, chosen, selection))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
@@ -21,6 +22,7 @@ from console.model.forest import Forest
 from console.model.list_model import ListModel
 from console.model.order import Order
 from console.text.spans import Make, Spans, drawn
+from console.text.views.lines import wrapped
 from console.tui import keymap
 from console.tui.help_context import HelpContext
 from console.tui.screens.base import MainScreen
@@ -109,7 +111,17 @@ class ListScreen(MainScreen):
     def preview(self) -> Make | None:
         """Return the function that makes the lines about the row under the cursor."""
         row = self.forest.current
-        return None if row is None else partial(self.lines, row)
+        return None if row is None else lambda width: self._of_marks(row, width) + self.lines(row, width)
+
+    def _of_marks(self, row: Any, width: int) -> list[Spans]:
+        """Return what the keys act on if it is not the row: the marked nodes."""
+        marks, own = self.forest.marks, {self.model.key(record) for record in self.model.own(row)}
+        if not marks or own & marks:
+            return []
+        titles = Counter(node.title for node in self.targets())
+        names = ", ".join(f"{title} ({n})" if n > 1 else title for title, n in titles.most_common(3))
+        more = ", …" if len(titles) > 3 else ""
+        return wrapped(f"Keys act on what is marked, not on this row: {names}{more}", width, "bold $warning", 0)
 
     def more(self) -> bool:
         """Return True if the list may have records that are not loaded."""
@@ -197,6 +209,7 @@ class ListScreen(MainScreen):
 
     @on(ListTable.Marked)
     def _marked(self) -> None:
+        self.show_preview()
         self.renew_place()
 
     def acted(self) -> None:
@@ -214,6 +227,12 @@ class ListScreen(MainScreen):
         records = () if row is None else self.model.own(row)
         return next(filter(None, map(self.node, records)), None)
 
+    def subject(self) -> Node | None:
+        return next(iter(self.targets()), None) if self.forest.marks else self.cursor()
+
+    def unseen(self) -> int:
+        return self.model.unseen()
+
     def label(self) -> str | None:
         node = self.cursor()
         return node.engine if node else None
@@ -225,8 +244,10 @@ class ListScreen(MainScreen):
         return ordered + ([f"filter: {self.filter}"] if self.filter else [])
 
     def marked(self) -> list[str]:
-        """Return the number of marked records."""
-        return [f"{len(self.forest.marks)} marked"] * bool(self.forest.marks)
+        """Return the number of marked records, and of those that are not in view."""
+        marked = f"{len(self.forest.marks)} marked"
+        unseen = self.unseen()
+        return [marked + (f", {unseen} not in view" if unseen else "")] * bool(self.forest.marks)
 
     def count(self) -> list[str]:
         """Return the number of marked records, and that of matching ones."""

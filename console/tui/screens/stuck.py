@@ -129,7 +129,9 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
     @property
     def _hidden(self) -> frozenset[str]:
         """Keys of the incidents that are not listed; a filter or a grouping looks at all."""
-        return self._folded if self._folded and self.list.is_natural and not self.filter else frozenset()
+        if not self._folded or not self.list.is_natural or self.filter:
+            return frozenset()
+        return self._folded - {record.incident.key for record in self.list.marked()}  # a mark stays in view
 
     def _fold(self) -> None:
         """Choose what is folded, once: a row never vanishes under the reader."""
@@ -277,6 +279,8 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return self.row is not None and not typing and self.row.records[0].incident.title == FIRST
 
     def suggested(self) -> str | None:
+        if self.forest.marks:
+            return super().suggested()
         row = self.row
         return None if row is None or not row.records or row.records[0].explained else action_of(row)
 
