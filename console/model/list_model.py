@@ -57,7 +57,7 @@ class ListModel(Generic[R, T]):
         raise NotImplementedError
 
     def in_view(self) -> set[str]:
-        """Return the keys of the records that match the filter, or of the unfolded rows of a tree."""
+        """Return the keys of the records in rows that the filter leaves."""
         raise NotImplementedError
 
     def unseen(self) -> int:

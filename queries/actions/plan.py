@@ -68,7 +68,7 @@ class Plan(Record):
 
     @property
     def title(self) -> str:
-        """Title of the plan's dialogs: ``Wake: SendEmail v2``, ``Wake: 12 tasks (3 not in view)``."""
+        """Title of the plan's dialogs: ``Wake: 12 tasks (3 not in view)``."""
         unseen = f" ({self.unseen} not in view)" if self.unseen else ""
         if len(self.nodes) == 1:
             return f"{self.action.title}: {self.nodes[0].title}{unseen}"

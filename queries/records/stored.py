@@ -19,7 +19,7 @@ class UnreadableError(ValueError):
 
 
 def read(text: str | bytes, kind: type[T]) -> T:
-    """Return stored JSON as a record. What is nested too deeply is cut. Raises UnreadableError."""
+    """Return stored JSON, cut at LEVELS, as a record. Raises UnreadableError."""
     try:
         value = decoded(text)
         level = [value]

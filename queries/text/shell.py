@@ -24,12 +24,12 @@ def unstick(words: Iterable[str], database: Iterable[str] = ()) -> str:
 
 
 def _word(word: str) -> str:
-    """Return an id with characters that no screen shows, such as a line break, as a JSON string."""
+    """Return an id with a hidden character, such as a line break, as JSON."""
     return json.dumps(word) if safe_text(word) != word and _ID.match(word) else word
 
 
 def typed_id(text: str) -> str:
-    """Return an id as it was typed or piped: as it is, or as a JSON string. Raises ValueError."""
+    """Return an id as it is, or from a JSON string. Raises ValueError."""
     if not text.startswith('"'):
         return text
     try:

@@ -1,4 +1,4 @@
-"""An id is the same bytes in the tree, JSON, stdin, an argument, the audit log and a printed command."""
+"""An id has the same bytes wherever it is printed, typed, piped or stored."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ IDS = [f"oddq/item:{key}" for key in KEYS] + ['odd@"a b"/item:a\nb']
 
 
 def test_a_shell_passes_a_printed_id_on_as_it_is() -> None:
-    """A printed command is what the output shows of it, so no character of it is replaced there."""
+    """The output replaces no character of a printed command."""
     for id_ in IDS:
         line = shell.unstick(["show", id_, "--reason", "..."], ["-d", "x"])
         assert safe_text(line) == line

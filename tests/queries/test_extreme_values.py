@@ -1,4 +1,4 @@
-"""A row with an extreme number or time costs at most itself in each list of each engine."""
+"""A row with an extreme number or time costs at most itself."""
 
 from __future__ import annotations
 
