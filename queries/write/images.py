@@ -102,7 +102,7 @@ class StoredImages(Record):
         """
         try:
             images = msgspec.json.decode(text, type=Images)
-        except msgspec.MsgspecError:
+        except (msgspec.MsgspecError, RecursionError):
             images, intact = Images(), False
         rows = [row for table in images.tables for row in table.rows]
         unread = [row.id for row in rows if any(_UNREAD.fullmatch(text or "") for text in (row.before or {}).values())]

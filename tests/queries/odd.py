@@ -145,12 +145,17 @@ def members() -> Iterator[tuple[str, str]]:
             yield f"member[{place}]={kind}", f'{{"members": [[{", ".join(fields)}]]}}'
 
 
+async def store_images(connection: asyncpg.Connection[Any], content: str, **columns: str) -> str:
+    """Write an entry with images and their right hash, and return its id."""
+    digest = hashlib.sha256(content.encode()).hexdigest()
+    async with connection.transaction():
+        entry = await store(connection, Forged("", {**columns, "images_digest": digest}))
+        await connection.execute("INSERT INTO unstick.audit_images VALUES ($1, $2::text::json)", int(entry), content)
+    return entry
+
+
 async def begin(connection: asyncpg.Connection[Any], content: str) -> str:
     """Write the beginning of a run with a list of nodes and its right hash."""
     digest = hashlib.sha256(content.encode()).hexdigest()
     event = {"event": "begin", "kind": "bulk", "action": "wake", "nodes": 1, "digest": digest, "process": "x"}
-    columns = {**GENUINE, "results": "[]", "arguments": json.dumps({"run": event}), "images_digest": digest}
-    async with connection.transaction():
-        run = await store(connection, Forged("run", columns))
-        await connection.execute("INSERT INTO unstick.audit_images VALUES ($1, $2::text::json)", int(run), content)
-    return run
+    return await store_images(connection, content, results="[]", arguments=json.dumps({"run": event}))

@@ -128,3 +128,20 @@ async def test_no_odd_list_of_nodes_ends_a_command(workspace: Workspace, eternal
     assert all("cannot be read" in why for why in refused.values())
     assert {"members=text", "list=null", "member=huge", "member[0]=text", "member[0]=empty"} <= refused.keys()
     assert not {"member[1]=text", "member[2]=lines"} & refused.keys()
+
+
+async def test_no_odd_images_end_an_undo(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:
+    node = eternaltwin_db.id(await eternaltwin_db.task())
+    results = json.dumps([{"id": node, "outcome": "changed"}])
+    row = f'["{node.partition("/")[2]}", ["1"], {{}}, "x", "1"]'
+    table = '{{"tables": [{{"table": "task", "key": ["task_id"], "columns": [], "others": [], "rows": [{}]}}]}}'
+    for value in {**odd.VALUES, **odd.JSON_ONLY}.values():
+        parts = (value, f'{{"tables": {value}}}', table.format(value), table.format(row.replace('"x"', value)))
+        for content in (*parts, table.format(row.replace("{}", value)), f'{{"incomplete": {value}}}'):
+            entry = await odd.store_images(eternaltwin_db.connection, content, results=results)
+            plan = await plan_entry(workspace, entry)
+            try:
+                dry_run = await perform.dry_run(workspace, plan, "wrong", plan.arguments)
+            except DatabaseError:
+                continue
+            assert not dry_run.nodes
