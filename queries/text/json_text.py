@@ -249,6 +249,7 @@ def _spelled(text: str) -> tuple[list[tuple[str, str]], str]:
     return tokens, text[at:]
 
 
+DIGITS = 4300  # of a number; Python converts no more
 LEVELS = 200  # of nesting: what uses a value with more could reach Python's limit of recursion
 _PART = re.compile(r'[\[\]{}]|"(?:[^"\\]++|\\.)*+"?|[^"\[\]{}]++', re.DOTALL)
 _NO_ESCAPE = re.compile(r"(?<!\\)((?:\\\\)*)\\(x[0-9a-f]{2})")
@@ -267,7 +268,8 @@ def decoded(text: str | bytes) -> Any:
         if isinstance(text, bytes):
             text = shown_bytes(text.decode("utf-8", "surrogateescape"))
         try:
-            return json.loads(cut(paired(_NO_ESCAPE.sub(r"\1\\\\\2", text))), parse_float=_number)
+            text = cut(paired(_NO_ESCAPE.sub(r"\1\\\\\2", text)))
+            return json.loads(text, parse_float=_number, parse_int=_whole)
         except (ValueError, RecursionError):
             raise msgspec.DecodeError(str(error)) from None
 
@@ -294,3 +296,7 @@ def paired(text: str) -> str:
 
 def _number(digits: str) -> float | str:
     return value if math.isfinite(value := float(digits)) else digits
+
+
+def _whole(digits: str) -> int | str:
+    return int(digits) if len(digits) < DIGITS else digits

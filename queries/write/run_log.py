@@ -281,21 +281,10 @@ async def _listed(
             begun=audit_log.entry_of(row),
             changed=row["changed"],
             last_at=row["last_at"],
-            ended=None if row["ended"] is None else _ended(row["ended"]),
+            ended=stored.read(row["ended"] or "null", dict[str, Any] | None),  # type: ignore[arg-type]  # the server's jsonb
         )
         for row in rows
     ]
-
-
-def _ended(text: str) -> dict[str, Any]:
-    """Return the event that ended a run.
-
-    It is empty if it cannot be read, so the run is listed as unreadable.
-    """
-    try:
-        return stored.read(text, dict[str, Any])
-    except stored.UnreadableError:
-        return {}
 
 
 def naming(entry: AuditLogEntry, run: Mapping[str, Any]) -> AuditLogEntry:
