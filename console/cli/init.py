@@ -34,6 +34,6 @@ async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bo
         if not yes and not agreed(f"Run this in the database {server.database} as {server.role}?"):
             say("Nothing was changed.")
             return FAILED
-        await audit_log.create(workspace.database, operators)
+        await audit_log.create(workspace.database, operators, target.context.trusted_owners)
     say(f"The audit log is now the table unstick.audit_log in {server.database}.")
     return 0

@@ -177,7 +177,11 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
         return None
     transaction.settings.search(detected.action_schema, clearance.path)
     measurement = Measurement(request.reader) if request.measures else None
-    attempt.effect = await change(transaction, script, attempt.copies, before, measurement)
+    effect = await change(transaction, script, attempt.copies, before, measurement)
+    if why := await workspace.untrusted_code.touched(other.table for other in effect.others).answer(transaction):
+        attempt.nodes.skip_all(Outcome.REFUSED, why)
+        return None
+    attempt.effect = effect
     return clearance.trust if request.seen is not None and attempt.nodes.remaining else None
 
 

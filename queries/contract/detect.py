@@ -71,8 +71,9 @@ class DetectedEngine(Record):
     indexed: frozenset[str]
     executable: Mapping[str, bool] = {}  # function that its actions call -> True if this role may execute it
     sequences: Mapping[str, bool] = {}  # sequence that its actions use -> True if this role may use it
-    unsafe: Mapping[str, str] = {}  # table or function ("": any) -> why an action must not change or call it
+    unsafe: Mapping[str, str] = {}  # table, "DELETE table" or function ("": any) -> why no action may change or call it
     lacking: Mapping[str, tuple[str, ...]] = {}  # "INSERT task" -> further privileges that the role lacks for it
+    trust: Trust = Trust()  # as of the detection
 
     @property
     def full(self) -> str:
@@ -106,17 +107,19 @@ class DetectedEngine(Record):
         return tuple(dict.fromkeys(lacks))
 
     def locks(self, privileges: Iterable[str]) -> list[Query]:
-        """Return the queries that lock the tables of an action as a change does.
+        """Return the queries that lock the tables of an action, and those that they reach, as a change does.
 
         No other session can then create triggers, rules or indexes on them until the transaction ends.
         """
         changed = _named(privileges, *CHANGES)
         tables = [self.relations[name] for name in sorted(changed & self.relations.keys())]
-        return [_lock(table) for table in tables if table.kind in ("r", "p")]
+        own = {f"{quoted_name(t.schema)}.{quoted_name(t.relation)}": t.lockable for t in tables if t.kind in ("r", "p")}
+        locks = {**self.trust.reached(self.schema, privileges), **own}
+        return [_lock(table, lockable=lockable) for table, lockable in sorted(locks.items())]
 
     def why_unsafe(self, privileges: Iterable[str]) -> str:
         """Return why using these privileges could run code of an untrusted role, or ""."""
-        names = ["", *(p.partition(" ")[2] for p in privileges)]
+        names = ["", *(name for p in privileges for name in (p.partition(" ")[2], p))]
         return next((self.unsafe[name] for name in names if name in self.unsafe), "")
 
     @property
@@ -179,18 +182,17 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
     ]
 
 
-def _lock(table: Relation) -> Query:
-    lock = statement("lock_table" if table.lockable else "lock_parsed")
-    name = f"{quoted_name(table.schema)}.{quoted_name(table.relation)}"
-    text = with_parts(lock.text, {"table": name})
-    return Query(msgspec.structs.replace(lock, text=text), parsed=not table.lockable)
+def _lock(table: str, *, lockable: bool) -> Query:
+    lock = statement("lock_table" if lockable else "lock_parsed")
+    text = with_parts(lock.text, {"table": table})
+    return Query(msgspec.structs.replace(lock, text=text), parsed=not lockable)
 
 
-def trust_query(engines: Sequence[Engine], trusted: Sequence[str]) -> Query:
-    """Return the query for `Trust` about the tables and functions of ``engines``."""
+def trust_query(engines: Sequence[Engine], trusted: Sequence[str], tables: Iterable[str] = ()) -> Query:
+    """Return the query for `Trust` about the tables and functions of ``engines``, and tables of other names."""
     values = {"functions": sorted(_functions(engines)), "like": roles.like(engines), "trusted": list(trusted)}
     # Actions also write audit entries.
-    names = {"audit_log", "audit_images", *(n for s in engines for n in _relations(s))}
+    names = {"audit_log", "audit_images", *tables, *(n for s in engines for n in _relations(s))}
     return Query(statement("code"), {"query": sorted(names), "args": values})
 
 
@@ -311,6 +313,7 @@ def _found(
         sequences={name: _may_use(schemas, *_qualified(name, schema)) for name in sequences(engine)},
         unsafe=unsafe(engine, schema, relations, trust),
         lacking=lacking,
+        trust=trust,
     )
 
 
@@ -325,6 +328,7 @@ def unsafe(engine: Engine, schema: str, relations: Mapping[str, Relation], trust
     The key "" forbids every action.
     """
     whys = {name: trust.unwritten(schema, name) for name in engine.spec.recognise.relations}
+    whys |= {f"{word} {name}": trust.unwritten(schema, name, word) for name in [*whys] for word in CHANGES}
     for name in _called(engine):
         where, function = _qualified(name, schema)
         whys[name] = trust.uncalled(where, [function])

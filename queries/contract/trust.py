@@ -2,12 +2,13 @@
 
 A database may contain objects of a hostile role, and the operator may be a superuser. The owner of a table, a type or
 their schema can place code there that every reader runs: a policy, a cast, or a view instead of the table. So an engine
-whose objects belong to an untrusted role is not read at all.
+whose objects belong to an untrusted role is not read at all. A change also runs the code of the tables that it reaches
+through foreign keys, rules and functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from queries.records.record import Record
@@ -19,6 +20,7 @@ class UntrustedObject(Record):
 
     schema: str
     relation: str
+    command: str
     sort: str
     what: str
     role: str
@@ -36,29 +38,54 @@ class Trust:
         """Return why these tables must not be read, or ""."""
         names = {"", *relations}
         for doubt in self._doubts.get(schema, ()):
-            if doubt.sort in ("schema", "relation", "type", "reads") and doubt.relation in names:
+            if doubt.sort in ("schema", "reads") and doubt.relation in names:
                 return (
                     f"{doubt.what} belongs to {doubt.role}, who is not trusted: reading could run that role's code."
                     f" If you trust it: --trust {doubt.role}, or trusted_owners in a context"
                 )
         return ""
 
-    def unwritten(self, schema: str, relation: str) -> str:
-        """Return why this table must not be changed, or ""."""
+    def unwritten(self, schema: str, relation: str, command: str = "") -> str:
+        """Return why this table must not be changed, or "".
+
+        ``command``: what only this command reaches through foreign keys, instead of what every change runs.
+        """
         for doubt in self._doubts.get(schema, ()):
-            if doubt.sort == "writes" and doubt.relation == relation:
-                return f"a change of {relation} runs {doubt.what} of {doubt.role}, who is not trusted (--trust)"
-            if doubt.sort == "child" and doubt.relation == relation:
+            if doubt.relation not in (relation, "") or doubt.command != command:
+                continue
+            if doubt.sort in ("reads", "writes"):
+                change = f"{command} of a row of" if command else "a change of"
+                verb = "runs" if doubt.what.startswith("the function ") else "reaches"
+                return f"{change} {relation} {verb} {doubt.what} of {doubt.role}, who is not trusted (--trust)"
+            if doubt.sort == "child":
                 return (
                     f"the table {doubt.what} inherits from {relation}: a change would also change its rows, which may"
                     " be copies (ALTER TABLE ... NO INHERIT)"
                 )
         return ""
 
-    def trigger_makers(self, schema: str, relations: Iterable[str]) -> tuple[str, ...]:
-        """Return untrusted roles that can create triggers on these tables."""
-        doubts, names = self._doubts.get(schema, ()), set(relations)
-        return tuple(d.role for d in doubts if d.sort == "trigger" and d.relation in names)
+    def trigger_makers(self, schema: str, privileges: Iterable[str]) -> tuple[str, ...]:
+        """Return untrusted roles that can create triggers on the tables that privileges reach.
+
+        They read as ``"UPDATE task"``.
+        """
+        return tuple(d.role for d in self._reached(schema, privileges) if d.sort == "trigger")
+
+    def reached(self, schema: str, privileges: Iterable[str]) -> dict[str, bool]:
+        """Return the tables that the privileges also change, as quoted names.
+
+        True: the role may lock the whole table.
+        """
+        return {d.what: d.sort == "locks" for d in self._reached(schema, privileges) if d.sort in ("locks", "parses")}
+
+    def _reached(self, schema: str, privileges: Iterable[str]) -> Iterator[UntrustedObject]:
+        pairs = {(name, each) for word, _, name in (p.partition(" ") for p in privileges) for each in (word, "")}
+        return (d for d in self._doubts.get(schema, ()) if (d.relation, d.command) in pairs)
+
+    def event_trigger(self) -> str:
+        """Return why a statement that creates or alters objects could run code of an untrusted role, or ""."""
+        doubt = next((d for d in self._doubts.get("", ()) if d.sort == "event"), None)
+        return f"it runs {doubt.what} of {doubt.role}, who is not trusted (--trust)" if doubt else ""
 
     def trigger_path(self, schema: str) -> tuple[str, ...]:
         """Return the schemas in which triggers of a schema's tables may find names.

@@ -107,7 +107,8 @@ class AuditLog:
 
     def trigger_makers(self, trust: Trust) -> tuple[str, ...]:
         """Return untrusted roles that can create triggers on the tables of entries."""
-        return trust.trigger_makers("unstick", audit_log.TABLES) if self.in_table else ()
+        tables = [f"INSERT {table}" for table in audit_log.TABLES]
+        return trust.trigger_makers("unstick", tables) if self.in_table else ()
 
     def trust_of_entry(self, trust: Trust, *, images: bool) -> Question[Trust]:
         """Ask again whose code an entry would run, if that may have changed.

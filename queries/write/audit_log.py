@@ -227,7 +227,7 @@ def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
 def doubt(trust: Trust) -> str:
     """Return why an entry in the table could run code of an untrusted role, or ""."""
     return trust.unreadable("unstick", TABLES) or next(
-        filter(None, (trust.unwritten("unstick", table) for table in TABLES)), ""
+        filter(None, (trust.unwritten("unstick", table, word) for table in TABLES for word in ("", "INSERT"))), ""
     )
 
 
@@ -440,12 +440,17 @@ async def publications(database: Database) -> tuple[str, ...]:
         return tuple(row["name"] for row in await transaction.rows(statement("publications"), {}))
 
 
-async def create(database: Database, operators: Iterable[str]) -> None:
+async def create(database: Database, operators: Iterable[str], trusted: Iterable[str] = ()) -> None:
     """Run the script in one transaction. An existing audit log keeps its entries.
 
-    Raises DatabaseError.
+    ``trusted``: roles whose objects may run code. Raises DatabaseError.
     """
     async with database.writing() as transaction:
+        (rows,) = await transaction.batch([trust_query([], list(trusted))])
+        trust = Trust(rows)
+        refuse_doubt(trust)
+        if why := trust.event_trigger():
+            raise DatabaseError(f"The audit log is not created: {why}.", "Nothing was changed.")
         await transaction.control(script(operators))
         await transaction.control("COMMIT")
 

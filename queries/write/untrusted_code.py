@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from queries.contract.detect import trust_query, unsafe
+from queries.contract.detect import CHANGES, trust_query, unsafe
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
 from queries.db.query import Rows
@@ -18,6 +18,8 @@ from queries.records.record import Record
 from queries.write.audit_choice import AuditLog
 
 TRUST_KEPT_SECONDS = 0.5
+CATALOGS = "pg_catalog"  # the name of the server's own tables among those that were written
+NEWLY_REACHED = "a change of these rows now also reaches {tables}, which was not locked: try again"
 
 
 class Clearance(Record):
@@ -69,8 +71,36 @@ class UntrustedCode:
         schema = reader.detected.schema
         refused = unsafe(reader.engine, schema, reader.detected.relations, trust)
         why = msgspec.structs.replace(reader.detected, unsafe=refused).why_unsafe(action.privileges)
-        tables = [privilege.partition(" ")[2] for privilege in action.privileges]
-        makers = trust.trigger_makers(schema, tables) or self._audit_log.trigger_makers(trust)
+        reached = [each.reached(schema, action.privileges) for each in (reader.detected.trust, trust)]
+        if new := sorted(reached[1].keys() - reached[0].keys()):
+            reader.variant.detected = msgspec.structs.replace(reader.detected, trust=trust)
+            why = why or NEWLY_REACHED.format(tables=", ".join(new))
         if why:
             return Clearance(why=why), False
+        makers = trust.trigger_makers(schema, action.privileges) or self._audit_log.trigger_makers(trust)
         return Clearance(why="", path=trust.trigger_path(schema), trust=trust), not makers
+
+    def touched(self, tables: Iterable[str]) -> Question[str]:
+        """Ask before COMMIT or ROLLBACK why writing these tables ran code of an untrusted role, or "".
+
+        ``tables``: those that a transaction wrote and its action does not name, with their schemas: a trigger may write
+        to any table. What ran has run, as the owner of the trigger's function lets it; nothing of it is committed.
+        """
+        parts = {each: [(each[:i], each[i + 1 :]) for i, c in enumerate(each) if c == "."] for each in tables}
+        if not parts:
+            return Question([], lambda _: "")
+
+        def read(answers: Sequence[Rows]) -> str:
+            trust = Trust(answers[0])
+            whys = (
+                trust.unwritten(schema, name, command)
+                for pairs in parts.values()
+                for schema, name in pairs
+                for command in ("", *CHANGES)
+            )
+            events = trust.event_trigger() if CATALOGS in parts else ""
+            why = events or next(filter(None, whys), "")
+            return f"{why}. It ran in this transaction, which was rolled back" if why else ""
+
+        names = {name for pairs in parts.values() for _, name in pairs}
+        return Question([trust_query([], self._trusted, names)], read)
