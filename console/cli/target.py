@@ -17,6 +17,7 @@ from console.cli.output import say
 from console.config import UNNAMED, interval, load
 from console.interrupts import ended_by_ctrl_c
 from console.target import Target, engine_words, outside
+from console.text import formatting
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.outside import PROPOSE, names
@@ -164,8 +165,8 @@ async def resolve_nodes(reader: Reader, ids: Sequence[str]) -> dict[str, Node]:
 
 def missing(reader: Reader, node_id: str) -> str:
     """Return that a node was not found, and what may be the reason."""
-    hidden = ", or a row-level policy hides it" if reader.detected.policies else ""
-    return f"{node_id} was not found. It may have been deleted{hidden}. {lost_bytes(node_id)}".rstrip()
+    found = formatting.absent(f"{node_id} was not found. It may have been deleted", reader.detected.policies)
+    return f"{found}. {lost_bytes(node_id)}".rstrip()
 
 
 def access_warnings(workspace: Workspace, readers: Iterable[Reader]) -> list[str]:

@@ -23,7 +23,7 @@ from console.cli.target import opened, select_readers
 from console.target import Target
 from console.text.spans import Make
 from queries.read.findings import FINDING_NODES
-from queries.records.finding import Incident
+from queries.records.finding import HIDDEN_ROWS, Incident
 from queries.records.record import Record
 
 HOOK_TRIES = 3  # of the command for one incident
@@ -152,7 +152,8 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
                     hooks.start(new_command, new, partial(report, new))
                 else:
                     report(new)
-            if not any(each.failed for each in now.skipped_findings):  # else an incident may not have been read
+            # Otherwise an incident may not have been read, or policies may hide it.
+            if not any(each.failed or each.code == HIDDEN_ROWS for each in now.skipped_findings):
                 over = earlier.over(now.at)
                 ended.update((each.key, each) for each in over if end_command)
             for key, incident in ended.items():

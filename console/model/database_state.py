@@ -89,5 +89,5 @@ class DatabaseState:
     def watch(self, labels: Iterable[str]) -> None:
         """Note how the incidents develop."""
         if not self.pending:  # a part of them shows no trend
-            self.incident_history.add(self.at, self.shown.incidents)
+            self.incident_history.add(self.at, self.shown.incidents, self.shown.skipped_findings)
             self.load.add(self.at, {label: len(self.findings.severities.get(label, ())) for label in labels})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from console.text import formatting
 from queries.records.node import Node, Phase
@@ -60,20 +60,22 @@ class FollowUp:
         if self.active:
             self._stopped = self.seconds
 
-    def put(self, nodes: Mapping[str, Node], at: float) -> None:
+    def put(self, nodes: Mapping[str, Node], at: float, policies: Collection[str] = ()) -> None:
         """Compare the waiting nodes with a read at server time ``at``.
 
-        A node that is missing there no longer exists.
+        A node that is missing there no longer exists, unless ``policies`` hide it.
         """
         for id_, before in list(self._waiting.items()):
-            event = self._event(nodes.get(id_), id_, before, at)
+            event = self._event(nodes[id_], id_, before, at) if id_ in nodes else self._missing(id_, policies)
             if event is not None:
                 self.events[id_] = event
                 del self._waiting[id_]
 
-    def _event(self, node: Node | None, id_: str, before: Phase, at: float) -> Event | None:
-        if node is None:
-            return Event(what="no longer there", after=self.seconds if id_ in self._first else None)
+    def _missing(self, id_: str, policies: Collection[str]) -> Event:
+        what = formatting.absent("no longer there", policies)
+        return Event(what=what, after=self.seconds if id_ in self._first else None)
+
+    def _event(self, node: Node, id_: str, before: Phase, at: float) -> Event | None:
         again = id_ in self._first
         first = self._first.setdefault(id_, node)
         if node.phase is Phase.RUNNING:

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 
-from queries.records.finding import Incident, ManySchemas
+from queries.records.finding import HIDDEN_ROWS, Incident, ManySchemas, SkippedFinding
 
 KEPT_SECONDS = 900.0  # seconds of the history that is kept
 SAMPLES_KEPT = 60  # at most, for each incident or engine
@@ -26,18 +26,23 @@ class IncidentHistory:
 
     def __init__(self) -> None:
         self._seen: dict[str, deque[tuple[float, int]]] = {}
-        self._titles: dict[str, str] = {}
+        self._last: dict[str, Incident] = {}
         self.resolved: dict[str, tuple[str, float]] = {}  # key -> title, and when it was no longer found
 
-    def add(self, at: float, incidents: Sequence[Incident]) -> None:
-        """Add the incidents of one refresh."""
+    def add(self, at: float, incidents: Sequence[Incident], skipped: Iterable[SkippedFinding] = ()) -> None:
+        """Add the incidents of one refresh.
+
+        ``skipped``: checks that were not made. An incident that may be hidden, or was not looked for, is not resolved.
+        """
         now = {incident.key: incident for incident in incidents}
-        for key in [key for key in self._seen if key not in now]:
-            self.resolved[key] = self._titles.pop(key), at
-            del self._seen[key]
+        unread = {(each.engine, each.code) for each in skipped}
+        for key, was in [(key, was) for key, was in self._last.items() if key not in now]:
+            if unread.isdisjoint({(was.engine, was.code), (was.engine, HIDDEN_ROWS)}):
+                self.resolved[key] = self._last.pop(key).title, at
+                del self._seen[key]
         for key, incident in now.items():
             self.resolved.pop(key, None)
-            self._titles[key] = incident.title
+            self._last[key] = incident
             thin(self._seen.setdefault(key, deque()), at, incident.n)
         self.resolved = {
             key: (title, since) for key, (title, since) in self.resolved.items() if at - since < KEPT_SECONDS

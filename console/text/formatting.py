@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final, Literal
@@ -348,3 +348,8 @@ def trend(numbers: Sequence[int], cells: int, seconds: float, ascii: bool = Fals
     bars = sparkline(peaks)
     scale = f"{min(peaks, default=0)}..{max(peaks, default=0)} in {age(seconds, 1)}"
     return (scale if ascii else f"{bars} {scale}") if bars else ""
+
+
+def absent(words: str, policies: Collection[str]) -> str:
+    """Return ``words`` for a missing row, which row-level policies may hide."""
+    return f"{words}, or a row-level policy hides it" if policies else words

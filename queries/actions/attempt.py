@@ -86,7 +86,7 @@ class Attempt:
     def results(self) -> tuple[Result, ...]:
         """Return a result for each node, ordered by id."""
         caveat = "" if self.commit is None else self.commit.caveat
-        return self.nodes.results(caveat or self.script.caveat)
+        return self.nodes.results(caveat)
 
     @property
     def irreversible(self) -> Mapping[str, str]:
@@ -174,6 +174,9 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
         clearance, before, attempt.at, *_ = await question.answer(transaction)
     if clearance.why:
         attempt.nodes.skip_all(Outcome.REFUSED, clearance.why)
+        return None
+    if why := script.partial(before.policies):
+        attempt.nodes.skip_all(Outcome.DENIED, why)
         return None
     transaction.settings.search(detected.action_schema, clearance.path)
     measurement = Measurement(request.reader) if request.measures else None

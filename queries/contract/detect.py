@@ -107,9 +107,10 @@ class DetectedEngine(Record):
         return tuple(dict.fromkeys(lacks))
 
     def locks(self, privileges: Iterable[str]) -> list[Query]:
-        """Return the queries that lock the tables of an action, and those that they reach, as a change does.
+        """Return the queries that lock the tables of an action as a change does.
 
-        No other session can then create triggers, rules or indexes on them until the transaction ends.
+        They also lock the tables that these reach. No other session can then create triggers, rules or indexes on them
+        until the transaction ends.
         """
         changed = _named(privileges, *CHANGES)
         tables = [self.relations[name] for name in sorted(changed & self.relations.keys())]
@@ -189,7 +190,10 @@ def _lock(table: str, *, lockable: bool) -> Query:
 
 
 def trust_query(engines: Sequence[Engine], trusted: Sequence[str], tables: Iterable[str] = ()) -> Query:
-    """Return the query for `Trust` about the tables and functions of ``engines``, and tables of other names."""
+    """Return the query for `Trust` about the tables and functions of ``engines``.
+
+    ``tables``: names of others.
+    """
     values = {"functions": sorted(_functions(engines)), "like": roles.like(engines), "trusted": list(trusted)}
     # Actions also write audit entries.
     names = {"audit_log", "audit_images", *tables, *(n for s in engines for n in _relations(s))}

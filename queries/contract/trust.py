@@ -55,8 +55,8 @@ class Trust:
                 continue
             if doubt.sort in ("reads", "writes"):
                 change = f"{command} of a row of" if command else "a change of"
-                verb = "runs" if doubt.what.startswith("the function ") else "reaches"
-                return f"{change} {relation} {verb} {doubt.what} of {doubt.role}, who is not trusted (--trust)"
+                does = "runs" if doubt.what.startswith("the function ") else "reaches"
+                return f"{change} {relation} {does} {doubt.what} of {doubt.role}, who is not trusted (--trust)"
             if doubt.sort == "child":
                 return (
                     f"the table {doubt.what} inherits from {relation}: a change would also change its rows, which may"
@@ -65,9 +65,9 @@ class Trust:
         return ""
 
     def trigger_makers(self, schema: str, privileges: Iterable[str]) -> tuple[str, ...]:
-        """Return untrusted roles that can create triggers on the tables that privileges reach.
+        """Return untrusted roles that can create triggers on the tables of privileges.
 
-        They read as ``"UPDATE task"``.
+        Also on those that they reach. ``privileges`` read as ``"UPDATE task"``.
         """
         return tuple(d.role for d in self._reached(schema, privileges) if d.sort == "trigger")
 
@@ -83,7 +83,7 @@ class Trust:
         return (d for d in self._doubts.get(schema, ()) if (d.relation, d.command) in pairs)
 
     def event_trigger(self) -> str:
-        """Return why a statement that creates or alters objects could run code of an untrusted role, or ""."""
+        """Return why DDL could run code of an untrusted role, or ""."""
         doubt = next((d for d in self._doubts.get("", ()) if d.sort == "event"), None)
         return f"it runs {doubt.what} of {doubt.role}, who is not trusted (--trust)" if doubt else ""
 

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import msgspec
+
 from queries.contract import engine_options
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import choose, with_settings
 from queries.db.database import Database
 from queries.db.errors import attempted, readable
-from queries.db.query import Rows
+from queries.db.query import Query, Rows
+from queries.db.shared_sql import statement
 from queries.files.statement import Statement
 
 
@@ -34,6 +37,24 @@ class EngineVariant:
         self._recognised = False
         for name in self.engine.spec.options.keys() & settings.keys():
             engine_options.check(self.engine, self.label, name, settings[name])
+
+    @property
+    def asked_policies(self) -> Query:
+        """The query for `note_policies`."""
+        return Query(statement("policies"), {"schema": self.detected.schema, "ids": sorted(self.detected.relations)})
+
+    def note_policies(self, rows: Rows) -> None:
+        """Note which tables have policies that restrict this role now.
+
+        They may have been switched on since the detection.
+        """
+        names = {row["name"] for row in rows}
+        if names != set(self.detected.policies):
+            relations = {
+                name: msgspec.structs.replace(relation, policies=name in names)
+                for name, relation in self.detected.relations.items()
+            }
+            self.detected = msgspec.structs.replace(self.detected, relations=relations)
 
     @property
     def policies(self) -> str:

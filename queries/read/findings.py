@@ -161,12 +161,16 @@ class FindingReader:
             scan = scan_required(self._variant, key)
             skipped.append(self._skipped(spec.code, scan.why, ddl=scan.ddl or None))
             return nothing
-        if tables := absence.hidden(chosen, self._variant.detected.policies):
-            why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
-            skipped.append(self._skipped(spec.code, why))
-            return nothing
         query = Query(chosen, self._variant.parameters(ids=ids, limit=limit + 1), custom=ids is not None)
-        return Question([query], lambda answers: self._findings_in(spec, chosen, answers[0], limit, skipped, capped))
+
+        def read(answers: Sequence[Rows]) -> list[Finding]:
+            if tables := absence.hidden(chosen, self._variant.detected.policies):  # known with the answer
+                why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
+                skipped.append(self._skipped(spec.code, why))
+                return []
+            return self._findings_in(spec, chosen, answers[0], limit, skipped, capped)
+
+        return Question([query], read)
 
     async def _causes_beyond(
         self, transaction: Reads, findings: Iterable[Finding], capped: Collection[str]

@@ -13,7 +13,7 @@ from queries.db.database import ASKED_READ_SECONDS, READ_SECONDS
 from queries.db.errors import DatabaseError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads
+from queries.db.transaction import Reads, RowsOrError
 from queries.files.statement import Statement
 from queries.records.node import ScanRequired
 from queries.records.record import Record
@@ -92,12 +92,30 @@ def rows_of(chosen: Statement, name: str, values: Mapping[str, Any]) -> Question
 async def reading(variant: EngineVariant, *, in_order: bool = True, allow_scan: bool = False) -> AsyncIterator[Reads]:
     """Begin a transaction for statements of an engine, whose variant is known then.
 
-    ``in_order``: its statements read the first few rows in an index's order. ``allow_scan``: it may take longer.
+    So are the policies of its tables, with the first answer. ``in_order``: its statements read the first few rows in an
+    index's order. ``allow_scan``: it may take longer.
     """
     await variant.recognise()
     seconds = ASKED_READ_SECONDS if allow_scan else READ_SECONDS
     async with variant.database.reading(seconds, in_order=in_order and not allow_scan) as transaction:
-        yield transaction
+        yield _WithPolicies(transaction, variant)
+
+
+class _WithPolicies(Reads):
+    """Reads that first ask for the policies of tables, in the same message."""
+
+    def __init__(self, source: Reads, variant: EngineVariant) -> None:
+        self._source, self._variant = source, variant
+        self._asked = False
+
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
+        if self._asked or not queries:
+            return await self._source.each(queries)
+        self._asked = True
+        policies, *answers = await self._source.each([self._variant.asked_policies, *queries])
+        if not isinstance(policies, DatabaseError):
+            self._variant.note_policies(policies)
+        return answers
 
 
 def needed(variant: EngineVariant, name: str) -> Statement:

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from queries.contract import absence
 from queries.contract.rows import json_object
 from queries.contract.spec import FindingSpec, Renewed
 from queries.contract.variant import EngineVariant
@@ -319,6 +320,8 @@ class SampleReader:
         question = rows_of(chosen, "samples", self._variant.parameters())
 
         def read(answers: Sequence[Rows]) -> list[tuple[str, dict[str, Any]]]:
+            if absence.hidden(chosen, self._variant.detected.policies):
+                return []
             rows = question.read(answers)
             return [(self._ids.full(row["id"]), json_object(row, "seen", chosen.source)) for row in rows]
 

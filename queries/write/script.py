@@ -18,7 +18,7 @@ node whose owner has shown a sign of life since. ``dry_run`` is the time of the 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from queries.contract.rows import SHAPES, verify
@@ -35,6 +35,10 @@ from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.row_copies import Copy
 
+PARTIAL = (
+    "row-level policies on {tables} may hide rows that it would change too, so a part could stay undone."
+    " A role that sees all rows can do it"
+)
 BEFORE, AFTER = "images_before", "images_after"  # statements of images, for a copy before or after the change
 
 
@@ -62,9 +66,8 @@ class Script(Protocol):
     def images(self) -> ImageReader | None:
         """Reader of the rows' images; None if none are kept."""
 
-    @property
-    def caveat(self) -> str:
-        """Text that is noted with every changed node, or ""."""
+    def partial(self, policies: Collection[str]) -> str:
+        """Return why tables with policies may keep a part of the change back, or ""."""
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read what it needs before the first statement. Raises DatabaseError."""
@@ -104,18 +107,19 @@ class ActionScript:
         self.images = None if request.no_images else image_reader(request)
         self._request = request
 
-    @property
-    def caveat(self) -> str:
-        """Warning that policies may have hidden rows; "" without policies.
+    def partial(self, policies: Collection[str]) -> str:
+        """Return why tables with policies may keep a part of the change back, or "".
 
         The guard proves only that the node's own row changed. The server skips rows of a second table without an error
         if a policy for UPDATE or DELETE hides them.
         """
-        tables = dict.fromkeys(p.partition(" ")[2] for p in self.action.privileges)
-        policies = [name for name in tables if name in self.nodes.policies]
-        if len(tables) < 2 or not policies:
+        words = (privilege.partition(" ") for privilege in self.action.privileges)
+        changed = dict.fromkeys(name for word, _, name in words if word in ("UPDATE", "DELETE"))
+        own = {kind.table for kind in self.nodes.reader.engine.spec.kinds if kind.name in self.action.kinds}
+        hidden = [name for name in changed if name in policies and name not in own]
+        if not hidden or (len(changed) < 2 and own == {""}):
             return ""
-        return f"policies on {', '.join(policies)} may have hidden rows from it: check the rows before and after"
+        return PARTIAL.format(tables=", ".join(hidden))
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read nothing: the folder has the statements."""

@@ -7,7 +7,7 @@ compensates. Afterwards ``RowChange.columns`` says which columns differ from the
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -96,8 +96,6 @@ class RowState(NamedTuple):
 class UndoScript:
     """Gives the rows of an entry the values of their images."""
 
-    caveat = ""  # HIDDEN is noted beside the other notes
-
     def __init__(self, request: Request, nodes: Nodes) -> None:
         self.action, self.nodes = request.action, nodes
         self.reader = request.reader
@@ -115,6 +113,10 @@ class UndoScript:
     def images(self) -> ImageReader | None:
         """Reader of the rows' images, for the undo of the undo."""
         return None if self._no_images else self._texts
+
+    def partial(self, policies: Collection[str]) -> str:
+        """Return "": HIDDEN is noted beside the other notes."""
+        return ""
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read the images of the entry. Raises DatabaseError."""

@@ -81,10 +81,10 @@ class UntrustedCode:
         return Clearance(why="", path=trust.trigger_path(schema), trust=trust), not makers
 
     def touched(self, tables: Iterable[str]) -> Question[str]:
-        """Ask before COMMIT or ROLLBACK why writing these tables ran code of an untrusted role, or "".
+        """Ask why writing these tables ran code of an untrusted role, or "".
 
-        ``tables``: those that a transaction wrote and its action does not name, with their schemas: a trigger may write
-        to any table. What ran has run, as the owner of the trigger's function lets it; nothing of it is committed.
+        It is asked before COMMIT, and in a dry run. ``tables``: those that the transaction wrote and its action does
+        not name, with their schemas: a trigger may write to any table. The code has run, but nothing is committed.
         """
         parts = {each: [(each[:i], each[i + 1 :]) for i, c in enumerate(each) if c == "."] for each in tables}
         if not parts:

@@ -142,19 +142,67 @@ async def test_a_row_whose_new_version_is_forbidden_is_denied_and_the_others_are
     assert (await state(eternaltwin_db, [good]), await state(eternaltwin_db, [bad])) == ({"Available"}, {"Blocked"})
 
 
-async def test_a_change_of_which_a_policy_may_have_kept_a_part_says_so(
-    eternaltwin_db: EternaltwinDb, clerk: str, tmp_path: Path
+@pytest.mark.parametrize("opened_before", [False, True], ids=["under_it", "opened_before"])
+async def test_a_change_of_which_a_policy_may_keep_a_part_is_refused(
+    eternaltwin_db: EternaltwinDb, clerk: str, tmp_path: Path, opened_before: bool
 ) -> None:
     """The server deletes no row that a policy for DELETE hides, and raises no error."""
-    task = await eternaltwin_db.task(status="Blocked", timer=-600)
+    task = await eternaltwin_db.task(status="Blocked", timer=600)
+    workspace = await opened(clerk, tmp_path) if opened_before else None
     await eternaltwin_db.sql("ALTER TABLE task_timer ENABLE ROW LEVEL SECURITY")
-    await eternaltwin_db.sql("CREATE POLICY see ON task_timer FOR SELECT USING (true)")
-    workspace = await opened(clerk, tmp_path)
-    dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
-    assert outcomes_of(dry_run) == {eternaltwin_db.id(task): "changed"}
-    assert "task_timer" in why(dry_run, eternaltwin_db.id(task))
-    assert [change.table for change in dry_run.changes if change.after is None] == []
+    workspace = workspace or await opened(clerk, tmp_path)
+    before = await eternaltwin_db.digest()
+    for arguments in ({}, {"untimed": True}):
+        dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)], arguments)
+        assert outcomes_of(dry_run) == {eternaltwin_db.id(task): "denied"}
+        assert "task_timer" in why(dry_run, eternaltwin_db.id(task))
+    assert dry_run.changes == ()
+    assert await eternaltwin_db.digest() == before
     await workspace.close()
+
+
+async def test_policies_that_are_switched_on_make_no_finding_of_absence(
+    eternaltwin_db: EternaltwinDb, clerk: str, tmp_path: Path
+) -> None:
+    """The console that is open knows them with the first answer."""
+    task = await eternaltwin_db.task(await eternaltwin_db.job(), status="Blocked", timer=-6000)
+    workspace = await opened(clerk, tmp_path)
+    read = reader(workspace)
+    assert {finding.code for finding in (await read.findings.read()).findings} == {"overdue_timer"}
+    await eternaltwin_db.sql(f"{ENABLE}; ALTER TABLE task_timer ENABLE ROW LEVEL SECURITY")
+    now = await read.findings.read()
+    assert now.findings == ()
+    skipped = [each.code for each in now.skipped_findings]
+    assert skipped[0] == "hidden rows"
+    assert "empty_job" in skipped
+    assert read.detected.policies == ("task", "task_timer")
+    assert {count.precision for count in await read.nodes.counts()} == {Precision.CAPPED}
+    assert (await read.pages.roots()).scope == "rows that policies show"
+    await read.samples.take()
+    await eternaltwin_db.sql(ENABLE.replace("ENABLE", "DISABLE"))
+    assert {count.precision for count in await read.nodes.counts()} == {Precision.CAPPED}, "task_timer has some"
+    await eternaltwin_db.sql("ALTER TABLE task_timer DISABLE ROW LEVEL SECURITY")
+    assert {finding.node_id for finding in (await read.findings.read()).findings} == {eternaltwin_db.id(task)}
+    await workspace.close()
+
+
+@pytest.mark.parametrize("table", ["task", "job", "task_timer"])
+async def test_a_console_that_is_open_takes_no_hidden_row_for_gone(
+    eternaltwin_db: EternaltwinDb, clerk: str, tmp_path: Path, table: str
+) -> None:
+    job = await eternaltwin_db.job()
+    await eternaltwin_db.task(job, status="Blocked", timer=-6000)
+    async with run_tui(clerk, tmp_path, size=(140, 30)) as tui:
+        state = tui.app.session.state
+        await tui.press("2")
+        await tui.wait_for("overdue")
+        await eternaltwin_db.sql(f"ALTER TABLE {table} ENABLE ROW LEVEL SECURITY")
+        await tui.wait_for("polic")
+        for _ in range(3):
+            at = state.at
+            await tui.wait_for(lambda at=at: state.at > at)
+            for word in ("Nothing is stuck", "empty job", "empty ", "resolved", "no longer", "gone"):
+                assert word not in tui.text, word
 
 
 async def test_dead_letters_that_policies_may_hide(agent_jobs_db: AgentJobsDb, server: PostgresServer) -> None:

@@ -1,6 +1,7 @@
-"""Code of a role without rights that a statement would run: every kind of dependency of a table, with every command.
+"""Code of a role without rights that a command would run.
 
-Each function counts its calls with a sequence, whose numbers a ROLLBACK does not give back.
+There is a case for each kind of dependency of a table. Each function counts its calls with a sequence, whose numbers a
+ROLLBACK does not give back.
 """
 
 from __future__ import annotations
@@ -153,7 +154,7 @@ FORGET = "ALTER SEQUENCE ran RESTART"  # what the planting called
 
 
 class Hostile(NamedTuple):
-    """A database with two jobs, of which the task of one was cancelled, and a role without rights."""
+    """A database of which one task was cancelled, and a role without rights."""
 
     db: EternaltwinDb
     dsn: str

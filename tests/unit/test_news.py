@@ -8,7 +8,7 @@ from console.model.incident_list import IncidentHistory, Trend
 from console.text.spans import text
 from console.text.views.news import news, unchanged
 from queries.records.action import Proof
-from queries.records.finding import Finding, Incident, ManySchemas
+from queries.records.finding import HIDDEN_ROWS, Finding, Incident, ManySchemas, SkippedFinding
 
 AT = 100_000.0
 
@@ -75,3 +75,14 @@ def test_a_cause_in_many_schemas_grows_with_any_of_them() -> None:
     seen(AT + 400, 0, 1, 1)
     assert history.trend(many) is Trend.SHRINKING
     assert history.trend(incident("other", since=AT)) is Trend.NEW
+
+
+def test_an_incident_that_policies_may_hide_or_that_was_not_looked_for_is_not_resolved() -> None:
+    history = IncidentHistory()
+    old = incident("demo/late", since=AT)
+    history.add(AT, [old])
+    for n, code in enumerate((HIDDEN_ROWS, old.code), 1):
+        history.add(AT + n, [], [SkippedFinding(engine=old.engine, code=code, why="")])
+        assert history.resolved == {}
+    history.add(AT + 3, [], [SkippedFinding(engine="other", code=HIDDEN_ROWS, why="")])
+    assert list(history.resolved) == [old.key]

@@ -62,15 +62,20 @@ class DetailScreen(TextScreen):
             self.session.state.read(detail.at)
         self._entries, self._unread = await workspace.audit_log.newest(self._node.id, 20)
 
+    @property
+    def _absent(self) -> str:
+        reader = self.session.reader(self._node.id)
+        return formatting.absent("It no longer exists", reader.detected.policies if reader else ())
+
     def show_body(self) -> None:
         if self._gone:
             seen = "; this is its last known state" if self._detail else ""
-            self.say(f"It no longer exists{seen}.", "warn")
+            self.say(f"{self._absent}{seen}.", "warn")
         super().show_body()
 
     def lines(self, width: int) -> Sequence[Spans]:
         if self._detail is None:
-            gone = wrapped("It no longer exists.", width) if self._gone else reading(width, self.session.error_text)
+            gone = wrapped(f"{self._absent}.", width) if self._gone else reading(width, self.session.error_text)
             return [heading(self._node.title), BLANK, *gone]
         reader = self.session.reader(self._node.id)
         return views.detail(

@@ -197,7 +197,8 @@ class DryRunDialog(Dialog[DryRun | Back]):
         # Only the server can compare a guard token; the commit does it.
         stale = [i for i, was in watched.items() if i in now and now[i] != was and not guard_token.is_token(was)]
         if (gone or stale) and dry_run is self._dry_run:
-            changes = [f"{count_nodes(len(gone), gone)} deleted"] if gone else []
+            missing = f"{count_nodes(len(gone), gone)} deleted"
+            changes = [formatting.absent(missing, reader.detected.policies)] if gone else []
             changes += [f"{count_nodes(len(stale), stale)} changed by another session"] if stale else []
             again = f"{self._key('confirm.again')} repeats the dry run."
             self.say(f"Since the dry run: {', '.join(changes)}. A commit skips them. {again}")

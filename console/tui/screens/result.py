@@ -135,7 +135,7 @@ class ResultDialog(Dialog[str | Again]):
         if follow is None or reader is None or not follow.active:
             return
         page = await reader.nodes.read(follow.waiting)
-        follow.put({node.id: node for node in page.nodes}, page.at)
+        follow.put({node.id: node for node in page.nodes}, page.at, reader.detected.policies)
         self._renew_next()
 
     def _renew_next(self) -> None:

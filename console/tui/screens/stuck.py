@@ -82,8 +82,10 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return [column for column in super().columns() if several or column.name != "engine"]
 
     def context(self) -> Context:
+        hidden = {label for label, reader in self.session.engines.items() if reader.detected.policies}
+        gone = {id_ for id_ in self._gone if id_.partition("/")[0] not in hidden} if hidden else self._gone
         return msgspec.structs.replace(
-            super().context(), node=self._node_of.get, gone=self._gone, trend=self._trend, key=self.host.keys.of_action
+            super().context(), node=self._node_of.get, gone=gone, trend=self._trend, key=self.host.keys.of_action
         )
 
     def _trend(self, incident: Incident) -> str:
