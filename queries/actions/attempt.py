@@ -166,12 +166,14 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     if run is not None:
         await run.guard(transaction)
     await script.load(transaction, workspace.audit_log.destination)
-    trusted = workspace.untrusted_code.check(request.reader, script.action, again=run is not None)
+    code = workspace.untrusted_code
+    trusted = code.question(request.reader, script.action, again=run is not None)
     written = gate.written(detected.schema, detected.relations)
     images = attempt.copies.images
     question = together(trusted, written, NOW, *([] if images is None else [images.learning()]))
     with table_locks():
         clearance, before, attempt.at, *_ = await question.answer(transaction)
+        clearance = await code.check(transaction, request.reader, script.action, clearance)
     if clearance.why:
         attempt.nodes.skip_all(Outcome.REFUSED, clearance.why)
         return None
@@ -181,7 +183,7 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     transaction.settings.search(detected.action_schema, clearance.path)
     measurement = Measurement(request.reader) if request.measures else None
     effect = await change(transaction, script, attempt.copies, before, measurement)
-    if why := await workspace.untrusted_code.touched(other.table for other in effect.others).answer(transaction):
+    if why := await code.touched(other.table for other in effect.others).answer(transaction):
         attempt.nodes.skip_all(Outcome.REFUSED, why)
         return None
     attempt.effect = effect

@@ -106,17 +106,25 @@ class DetectedEngine(Record):
             lacks += self.lacking.get(privilege, ()) if held else (privilege,)
         return tuple(dict.fromkeys(lacks))
 
-    def locks(self, privileges: Iterable[str]) -> list[Query]:
-        """Return the queries that lock the tables of an action as a change does.
+    def locks(self, privileges: Iterable[str], more: Mapping[str, bool] = {}) -> list[Query]:
+        """Return the queries that lock the tables of an action, and ``more``, as a change does.
 
-        They also lock the tables that these reach. No other session can then create triggers, rules or indexes on them
-        until the transaction ends.
+        No other session can then create triggers, rules or indexes on them until the transaction ends.
+        """
+        tables = {**self.locked(privileges), **more}
+        return [_lock(table, lockable=lockable) for table, lockable in sorted(tables.items())]
+
+    def locked(self, privileges: Iterable[str]) -> dict[str, bool]:
+        """Return the tables of an action, and those of the engine that they reach, as quoted names.
+
+        True: the role may lock the whole table.
         """
         changed = _named(privileges, *CHANGES)
-        tables = [self.relations[name] for name in sorted(changed & self.relations.keys())]
-        own = {f"{quoted_name(t.schema)}.{quoted_name(t.relation)}": t.lockable for t in tables if t.kind in ("r", "p")}
-        locks = {**self.trust.reached(self.schema, privileges), **own}
-        return [_lock(table, lockable=lockable) for table, lockable in sorted(locks.items())]
+        quoted = {name: f"{quoted_name(t.schema)}.{quoted_name(name)}" for name, t in self.relations.items()}
+        tables = [name for name, table in self.relations.items() if name in changed and table.kind in ("r", "p")]
+        own = {quoted[name]: self.relations[name].lockable for name in tables}
+        reached = self.trust.reached(self.schema, privileges)
+        return {**{name: reached[name] for name in quoted.values() if name in reached}, **own}
 
     def why_unsafe(self, privileges: Iterable[str]) -> str:
         """Return why using these privileges could run code of an untrusted role, or ""."""

@@ -60,6 +60,7 @@ SPELLING = {
     "synchronize_seqscans": "off",  # a scan would begin in the middle of a table
     "row_security": "on",  # a read of a table with policies would fail instead of being said to be partial
     "client_min_messages": "notice",  # the server would not say that a standby did not confirm a commit
+    "constraint_exclusion": "off",  # a plan would call functions of CHECK constraints
     "exit_on_error": "off",  # a lock that is waited for in vain would end the session
 }
 

@@ -59,6 +59,7 @@ HOSTILE = {
     "synchronize_seqscans": "on",
     "row_security": "off",
     "client_min_messages": "error",
+    "constraint_exclusion": "on",
     "exit_on_error": "on",
 }
 

@@ -10,14 +10,15 @@ import asyncio
 from pathlib import Path
 from typing import NamedTuple
 
+import asyncpg
 import pytest
 
 from queries.records.action import Outcome
-from queries.workspace import Workspace
+from queries.runs import launch
 from queries.write import audit_log
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, why
 from tests.queries.test_trust import with_operator
 from tests.servers import PostgresServer, both_versions
 
@@ -34,7 +35,7 @@ TRIGGER = function("theirs()", "trigger", "CASE WHEN TG_OP = 'DELETE' THEN OLD E
 EACH_ROW = "FOR EACH ROW EXECUTE FUNCTION theirs()"
 INVOICE = "CREATE TABLE invoice (id int PRIMARY KEY, job uuid DEFAULT NULL REFERENCES job ON DELETE {effect}); "
 ROWS = "INSERT INTO invoice SELECT 1, job_id FROM job WHERE created_by IS NULL LIMIT 1; "
-OPERATOR = "CREATE OPERATOR {name} (FUNCTION = {function}, LEFTARG = {type}, RIGHTARG = {type}); "
+SYMBOL = "CREATE OPERATOR {name} (FUNCTION = {function}, LEFTARG = {type}, RIGHTARG = {type}); "
 CLASS = "CREATE OPERATOR CLASS theirs {kind} FOR TYPE {type} USING {method} AS {members}; "
 ORDER = "OPERATOR 1 <, OPERATOR 2 <=, OPERATOR 3 =, OPERATOR 4 >=, OPERATOR 5 >, FUNCTION 1 compared(int8, int8)"
 COMPARED = function("compared(a int8, b int8)", "int4", "pg_catalog.btint8cmp(a, b)")
@@ -61,11 +62,11 @@ READS = {
     + "CREATE INDEX ON task USING hash (job_id theirs)",
     "default class of the server's type": function("same(a json, b json)", "bool", "true")
     + function("hashed(a json)", "int4", "1")
-    + OPERATOR.format(name="=", function="same", type="json")
+    + SYMBOL.format(name="=", function="same", type="json")
     + CLASS.format(kind="DEFAULT", type="json", method="hash", members="OPERATOR 1 =, FUNCTION 1 hashed(json)"),
     "default class of an enum": function("less(a task_status, b task_status)", "bool", "false")
     + function("compared(a task_status, b task_status)", "int4", "0")
-    + "".join(OPERATOR.format(name=name, function="less", type="task_status") for name in ("<", "<=", "=", ">=", ">"))
+    + "".join(SYMBOL.format(name=name, function="less", type="task_status") for name in ("<", "<=", "=", ">=", ">"))
     + CLASS.format(
         kind="DEFAULT",
         type="task_status",
@@ -78,7 +79,7 @@ READS = {
     "check of a domain": YES + "ALTER DOMAIN u32 ADD CHECK (yes(1))",
     "policy": YES + "ALTER TABLE task ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON task USING (yes(1))",
     "operator of a policy": function("more(a int8, b int8)", "bool", "true")
-    + OPERATOR.format(name="##", function="more", type="int8")
+    + SYMBOL.format(name="##", function="more", type="int8")
     + "ALTER TABLE task ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON task USING (revision ## 1::int8)",
     "function of a trusted function": YES
     + "CREATE FUNCTION own(n int8) RETURNS bool LANGUAGE sql IMMUTABLE BEGIN ATOMIC SELECT yes(n); END;"
@@ -88,7 +89,7 @@ READS = {
     + "CREATE FUNCTION own(n int8) RETURNS bool LANGUAGE sql IMMUTABLE BEGIN ATOMIC SELECT yes FROM theirs; END;"
     + "ALTER DOMAIN u32 ADD CHECK (own(1))",
     "exclusion": function("same(a int8, b int8)", "bool", "a = b")
-    + OPERATOR.format(name="===", function="same", type="int8").replace(")", ", COMMUTATOR = ===)")
+    + SYMBOL.format(name="===", function="same", type="int8").replace(")", ", COMMUTATOR = ===)")
     + "CREATE OPERATOR CLASS theirs FOR TYPE int8 USING hash AS OPERATOR 1 ===, FUNCTION 1 pg_catalog.hashint8(int8);"
     + "ALTER TABLE task ADD COLUMN made int8, ADD EXCLUDE USING hash (made theirs WITH ===)",
 }
@@ -100,6 +101,8 @@ TASKS = {
     + "CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RETURN NEW; END $$;"
     + "CREATE TRIGGER t BEFORE UPDATE ON task FOR EACH ROW WHEN (yes(1)) EXECUTE FUNCTION own()",
     "check": f"{YES} ALTER TABLE task ADD CHECK (yes(revision))",
+    "check that a plan would call": f"{YES} ALTER TABLE task ADD CHECK (yes(1)); DO $$ BEGIN"
+    " EXECUTE format('ALTER DATABASE %I SET constraint_exclusion = on', current_database()); END $$",
     "generated column": f"{NUMBER} ALTER TABLE task ADD COLUMN made int8 GENERATED ALWAYS AS (number(revision)) STORED",
     "rule": f"{YES} CREATE RULE r AS ON UPDATE TO task DO ALSO SELECT yes(1)",
     "default": f"{NUMBER} ALTER TABLE task ADD COLUMN made int8 DEFAULT number(1)",
@@ -282,16 +285,29 @@ async def test_a_table_that_a_trusted_trigger_wrote_to_is_asked_before_the_end(h
     assert await hostile.db.value("SELECT count(*) FROM noted") == 0
 
 
-async def test_a_foreign_key_that_is_made_while_a_console_is_open(hostile: Hostile, tmp_path: Path) -> None:
-    """Its table was not locked. The next try locks it."""
-    workspace: Workspace = await opened(hostile.dsn, tmp_path)
-    await hostile.plant(INVOICE.format(effect="CASCADE"))
+async def test_a_table_that_is_reached_is_locked_before_the_change(
+    hostile: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The foreign key was made while the console is open, and the trigger is not committed yet."""
+    for limit in ("WRITE_LOCK_SECONDS", "WRITE_SECONDS", "IDLE_SECONDS"):
+        monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
+    workspace = await opened(hostile.dsn, tmp_path)
+    await hostile.plant(TRIGGER + INVOICE.format(effect="CASCADE") + ROWS)
     dry_run = await dry_run_of(workspace, "delete", [hostile.job])
-    assert "public.invoice" in why(dry_run, hostile.job)
-    assert outcomes_of(dry_run) == {hostile.job: Outcome.REFUSED}
+    assert outcomes_of(dry_run) == {hostile.job: Outcome.CHANGED}
+    stranger = await asyncpg.connect(hostile.dsn)
+    async with stranger.transaction():
+        await stranger.execute(f"CREATE TRIGGER t BEFORE DELETE ON invoice {EACH_ROW}")
+        committing = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
+        while not (committing.done() or await hostile.db.waiting()):
+            await asyncio.sleep(0.01)
+    await stranger.close()
+    outcomes = await committing
+    assert not await hostile.ran()
+    assert outcomes_of(outcomes) == {hostile.job: Outcome.REFUSED}
+    assert f"the function theirs of {hostile.role}" in why(outcomes, hostile.job)
+    await hostile.db.sql("DROP TABLE invoice")
     assert outcomes_of(await dry_run_of(workspace, "delete", [hostile.job])) == {hostile.job: Outcome.CHANGED}
-    locks = [query.statement.text for query in reader(workspace).detected.locks(["DELETE job"])]
-    assert any("public.invoice" in text for text in locks)
     await workspace.close()
 
 
