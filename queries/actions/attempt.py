@@ -177,9 +177,6 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     if clearance.why:
         attempt.nodes.skip_all(Outcome.REFUSED, clearance.why)
         return None
-    if why := script.partial(before.policies):
-        attempt.nodes.skip_all(Outcome.DENIED, why)
-        return None
     transaction.settings.search(detected.action_schema, clearance.path)
     measurement = Measurement(request.reader) if request.measures else None
     effect = await change(transaction, script, attempt.copies, before, measurement)

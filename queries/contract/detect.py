@@ -107,7 +107,7 @@ class DetectedEngine(Record):
         return tuple(dict.fromkeys(lacks))
 
     def locks(self, privileges: Iterable[str], more: Mapping[str, bool] = {}) -> list[Query]:
-        """Return the queries that lock the tables of an action, and ``more``, as a change does.
+        """Return the queries that lock an action's tables, and ``more``, as a change does.
 
         No other session can then create triggers, rules or indexes on them until the transaction ends.
         """
@@ -115,7 +115,7 @@ class DetectedEngine(Record):
         return [_lock(table, lockable=lockable) for table, lockable in sorted(tables.items())]
 
     def locked(self, privileges: Iterable[str]) -> dict[str, bool]:
-        """Return the tables of an action, and those of the engine that they reach, as quoted names.
+        """Return an action's tables and the engine's tables that they reach, quoted.
 
         True: the role may lock the whole table.
         """

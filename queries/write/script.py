@@ -18,9 +18,10 @@ node whose owner has shown a sign of life since. ``dry_run`` is the time of the 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from queries.contract import absence
 from queries.contract.rows import SHAPES, verify
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
@@ -35,10 +36,7 @@ from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.row_copies import Copy
 
-PARTIAL = (
-    "row-level policies on {tables} may hide rows that it would change too, so a part could stay undone."
-    " A role that sees all rows can do it"
-)
+HIDDEN = "row-level policies on {tables} may hide rows that it needs. A role that sees all rows can do it"
 BEFORE, AFTER = "images_before", "images_after"  # statements of images, for a copy before or after the change
 
 
@@ -65,9 +63,6 @@ class Script(Protocol):
     @property
     def images(self) -> ImageReader | None:
         """Reader of the rows' images; None if none are kept."""
-
-    def partial(self, policies: Collection[str]) -> str:
-        """Return why tables with policies may keep a part of the change back, or ""."""
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read what it needs before the first statement. Raises DatabaseError."""
@@ -107,25 +102,23 @@ class ActionScript:
         self.images = None if request.no_images else image_reader(request)
         self._request = request
 
-    def partial(self, policies: Collection[str]) -> str:
-        """Return why tables with policies may keep a part of the change back, or "".
-
-        The guard proves only that the node's own row changed. The server skips rows of a second table without an error
-        if a policy for UPDATE or DELETE hides them.
-        """
-        words = (privilege.partition(" ") for privilege in self.action.privileges)
-        changed = dict.fromkeys(name for word, _, name in words if word in ("UPDATE", "DELETE"))
-        own = {kind.table for kind in self.nodes.reader.engine.spec.kinds if kind.name in self.action.kinds}
-        hidden = [name for name in changed if name in policies and name not in own]
-        if not hidden or (len(changed) < 2 and own == {""}):
-            return ""
-        return PARTIAL.format(tables=", ".join(hidden))
-
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read nothing: the folder has the statements."""
 
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
-        """Lock the nodes; skip those that are missing, stale or refused."""
+        """Lock the nodes; skip those that are missing, stale or refused.
+
+        The guard proves only that the node's own row changes. The server skips rows of a second table without an error
+        if a policy for UPDATE or DELETE hides them, and a hidden row may be a sign of life.
+        """
+        own = {kind.table for kind in self.nodes.reader.engine.spec.kinds if kind.name in self.action.kinds}
+        others = [name for name in self.nodes.policies if name not in own]
+        changes = {f"{word} {name}": name for name in others for word in ("UPDATE", "DELETE")}
+        hidden = {name for privilege, name in changes.items() if privilege in self.action.privileges}
+        for section, tables in {"refused": others, "change": others, "witnesses": self.nodes.policies}.items():
+            hidden.update(*(absence.hidden(part, tables) for part in self._request.sections.get(section, ())))
+        if hidden:
+            self.nodes.skip_all(Outcome.DENIED, HIDDEN.format(tables=", ".join(sorted(hidden))))
         return await admit(transaction, self._request, self.nodes, then)
 
     def copied(self, images: str = "") -> Question[Copy]:

@@ -7,7 +7,7 @@ compensates. Afterwards ``RowChange.columns`` says which columns differ from the
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -113,10 +113,6 @@ class UndoScript:
     def images(self) -> ImageReader | None:
         """Reader of the rows' images, for the undo of the undo."""
         return None if self._no_images else self._texts
-
-    def partial(self, policies: Collection[str]) -> str:
-        """Return "": HIDDEN is noted beside the other notes."""
-        return ""
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read the images of the entry. Raises DatabaseError."""

@@ -46,7 +46,7 @@ class UntrustedCode:
         self._kept: dict[tuple[Reader, str, tuple[str, ...]], tuple[float, Clearance]] = {}
 
     async def check(self, transaction: Transaction, reader: Reader, action: Action, first: Clearance) -> Clearance:
-        """Lock the tables that the first answer has reached, if there are such, and ask again."""
+        """Lock the tables that the first answer has reached, if any, and ask again."""
         if first.why or not first.reached:
             return first
         last = await self.question(reader, action, reached=first.reached).answer(transaction)

@@ -205,6 +205,24 @@ async def test_a_console_that_is_open_takes_no_hidden_row_for_gone(
                 assert word not in tui.text, word
 
 
+async def test_no_owner_is_dead_because_a_policy_may_hide_its_signs_of_life(
+    agent_jobs_db: AgentJobsDb, server: PostgresServer, tmp_path: Path
+) -> None:
+    role = server.unique("role")
+    active, pending = [agent_jobs_db.id(await agent_jobs_db.job(status)) for status in ("active", "pending")]
+    grant = f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT ALL ON ALL TABLES IN SCHEMA public TO {role}"
+    server.sql(grant, agent_jobs_db.dsn)
+    dsn = server.dsn(agent_jobs_db.dsn.rpartition("/")[2], user=role, password="x")
+    workspace = await opened(dsn, tmp_path)
+    server.sql("ALTER TABLE jobs ENABLE ROW LEVEL SECURITY; CREATE POLICY p ON jobs USING (true)", agent_jobs_db.dsn)
+    dry_run = await dry_run_of(workspace, "release", [active], label="agent_jobs")
+    assert outcomes_of(dry_run) == {active: "denied"}
+    assert "policies on jobs may hide rows that it needs" in why(dry_run, active)
+    dry_run = await dry_run_of(workspace, "cancel", [pending], label="agent_jobs")
+    assert outcomes_of(dry_run) == {pending: "changed"}
+    await workspace.close()
+
+
 async def test_dead_letters_that_policies_may_hide(agent_jobs_db: AgentJobsDb, server: PostgresServer) -> None:
     role = server.unique("role")
     server.sql(

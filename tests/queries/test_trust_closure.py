@@ -288,7 +288,7 @@ async def test_a_table_that_a_trusted_trigger_wrote_to_is_asked_before_the_end(h
 async def test_a_table_that_is_reached_is_locked_before_the_change(
     hostile: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The foreign key was made while the console is open, and the trigger is not committed yet."""
+    """The foreign key is newer than the console, and its trigger is not committed."""
     for limit in ("WRITE_LOCK_SECONDS", "WRITE_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
     workspace = await opened(hostile.dsn, tmp_path)
