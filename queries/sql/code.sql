@@ -202,7 +202,7 @@ SELECT DISTINCT t.nspname::text, t.relname::text, t.command, 'trigger', 'the tab
  WHERE t.place IN ('own', 'writes') AND a.privilege_type = 'TRIGGER' AND a.grantee NOT IN (SELECT t.oid FROM trusted t)
 UNION ALL
 SELECT DISTINCT t.nspname::text, t.relname::text, t.command, CASE WHEN has_table_privilege(t.oid, 'INSERT, UPDATE, DELETE') THEN 'locks' ELSE 'parses' END,
-       format('%I.%I', n.nspname, t.name), ''
+       format('"%s"."%s"', replace(n.nspname, '"', '""'), replace(t.name, '"', '""')), '' -- as the program quotes each name
   FROM tables t JOIN pg_namespace n ON n.oid = t.relnamespace
  WHERE t.place = 'writes' AND t.relkind IN ('r', 'p') AND NOT t.relispartition AND has_schema_privilege(n.oid, 'USAGE')
 UNION ALL

@@ -18,7 +18,7 @@ from queries.runs import launch
 from queries.write import audit_log
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
 from tests.queries.test_trust import with_operator
 from tests.servers import PostgresServer, both_versions
 
@@ -283,6 +283,15 @@ async def test_a_table_that_a_trusted_trigger_wrote_to_is_asked_before_the_end(h
         assert f"runs the function theirs of {hostile.role}, who is not trusted" in answer.out + answer.err
         assert "rolled back" in answer.out + answer.err
     assert await hostile.db.value("SELECT count(*) FROM noted") == 0
+
+
+async def test_an_engine_s_own_tables_take_no_second_question(hostile: Hostile, tmp_path: Path) -> None:
+    workspace = await opened(hostile.dsn, tmp_path)
+    detected = reader(workspace).detected
+    reached = detected.trust.reached(detected.schema, ["DELETE job"])
+    assert reached.keys() == {'"public"."task"', '"public"."task_timer"'}
+    assert reached.keys() < detected.locked(["DELETE job"]).keys()
+    await workspace.close()
 
 
 async def test_a_table_that_is_reached_is_locked_before_the_change(
