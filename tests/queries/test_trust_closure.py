@@ -147,6 +147,36 @@ JOBS = {
     + CLASS.format(kind="", type="uuid", method="hash", members="OPERATOR 1 =, FUNCTION 1 hashed(uuid)")
     + "CREATE INDEX ON invoice USING hash (job theirs)",
 }
+# Catalogs that hold code or name a function: the case above, or why a role without rights cannot use it.
+KINDS = {
+    "pg_attrdef": "default",
+    "pg_amproc": "btree class",
+    "pg_cast": "cast of an enum",
+    "pg_constraint": "check",
+    "pg_index": "index predicate",
+    "pg_operator": "operator of a policy",
+    "pg_policy": "policy",
+    "pg_proc": "function of a trusted function",
+    "pg_rewrite": "rule",
+    "pg_statistic_ext": "statistics",
+    "pg_trigger": "condition of a trigger",
+    "pg_type": "check of a domain",
+    "pg_event_trigger": "",  # the test of init
+    "pg_aggregate": "",  # as pg_proc: it depends on its functions
+    "pg_class": "",  # bounds of partitions are constants; a table of a key by expression depends on its functions
+    "pg_partitioned_table": "",
+    "pg_range": "",  # as pg_type
+    # Their functions take or return internal types, so that only a superuser can make them, in C.
+    **dict.fromkeys(("pg_am", "pg_conversion", "pg_foreign_data_wrapper", "pg_language", "pg_transform"), ""),
+    **dict.fromkeys(("pg_ts_parser", "pg_ts_template"), ""),
+    "pg_publication_rel": "",  # filters of rows call functions of the server only, in another session
+}
+CATALOGS = """
+SELECT DISTINCT fktable::text FROM pg_get_catalog_foreign_keys() WHERE pktable = 'pg_proc'::regclass
+UNION
+SELECT attrelid::regclass::text FROM pg_attribute
+ WHERE atttypid = 'pg_node_tree'::regtype AND attrelid < 16384 AND attrelid::regclass::text ~ '^pg_'
+   AND attrelid IN (SELECT oid FROM pg_class WHERE relkind = 'r')"""
 OWNED = """
 DO $$ DECLARE f regprocedure; BEGIN
   FOR f IN SELECT p.oid FROM pg_proc p WHERE p.pronamespace = 'public'::regnamespace AND p.prosrc ~ 'public.ran' LOOP
@@ -204,6 +234,13 @@ async def hostile(eternaltwin_db: EternaltwinDb, eternaltwin: str, server: Postg
     await do(workspace, "cancel", [eternaltwin_db.id(done)])
     await workspace.close()
     return Hostile(eternaltwin_db, eternaltwin, role, eternaltwin_db.id(task), eternaltwin_db.id(job, "job"))
+
+
+@both_versions
+async def test_each_catalog_that_holds_code_has_a_case(eternaltwin_db: EternaltwinDb) -> None:
+    catalogs = {row["fktable"] for row in await eternaltwin_db.connection.fetch(CATALOGS)}
+    assert catalogs - KINDS.keys() == set()
+    assert {*KINDS.values()} <= {"", *READS, *TASKS}
 
 
 @both_versions
@@ -283,6 +320,19 @@ async def test_a_table_that_a_trusted_trigger_wrote_to_is_asked_before_the_end(h
         assert f"runs the function theirs of {hostile.role}, who is not trusted" in answer.out + answer.err
         assert "rolled back" in answer.out + answer.err
     assert await hostile.db.value("SELECT count(*) FROM noted") == 0
+
+
+async def test_a_trigger_that_alters_objects_runs_event_triggers(hostile: Hostile) -> None:
+    event = function("theirs()", "event_trigger", "NULL").replace("RETURN NULL", "RETURN")
+    own = "BEGIN ALTER TABLE noted SET (fillfactor = 50); RETURN NEW; END"
+    await hostile.plant(
+        f"CREATE TABLE noted (id uuid); CREATE FUNCTION own() RETURNS trigger LANGUAGE plpgsql SET search_path = public"
+        f" AS $$ {own} $$; CREATE TRIGGER own BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION own(); {event}"
+    )
+    await hostile.db.sql("CREATE EVENT TRIGGER e ON ddl_command_end EXECUTE FUNCTION theirs()")
+    answer = await asyncio.to_thread(unstick, "do", "wake", hostile.task, "-r", "x", "--yes", dsn=hostile.dsn)
+    assert answer.code == 3
+    assert f"the function theirs of the event trigger e of {hostile.role}" in answer.out + answer.err
 
 
 async def test_an_engine_s_own_tables_take_no_second_question(hostile: Hostile, tmp_path: Path) -> None:
