@@ -38,7 +38,6 @@ from queries.write.images import Images
 from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.script import ActionScript, Script
-from queries.write.server_copies import ServerCopies
 from queries.write.transaction_mark import TransactionMark
 
 UNREPLICATED = (
@@ -70,18 +69,22 @@ class Attempt:
     ``at``: start of the transaction, by the server's clock.
     """
 
-    def __init__(self, request: Request, *, on_server: bool = False) -> None:
-        """``on_server``: the server compares the rows."""
-        self.request, self.on_server = request, on_server
+    def __init__(self, request: Request) -> None:
+        self.request = request
         self.nodes = nodes = Nodes(request)
         is_undo = request.action.name == undo.NAME
         self.script: Script = undo.UndoScript(request, nodes) if is_undo else ActionScript(request, nodes)
-        kind = ServerCopies if on_server else ConsoleCopies
-        self.copies: Copies = kind(request, self.script)
+        self.copies: Copies = ConsoleCopies(request, self.script)
         self.effect = Effect()
         self.at = 0.0
         self.commit: Commit | None = None
         self.lost = ""
+
+    @property
+    def was_shown(self) -> bool:
+        """Return True if some of its nodes were dry-run."""
+        seen = self.request.seen
+        return seen is None or not seen.nodes.isdisjoint(self.request.versions)
 
     def results(self) -> tuple[Result, ...]:
         """Return a result for each node, ordered by id."""

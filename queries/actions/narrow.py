@@ -21,12 +21,10 @@ from queries.db.errors import (
 )
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import server_copies
 from queries.write.admit import POLICY
 from queries.write.gate import UnshownError
 from queries.write.request import Request
 from queries.write.script import GuardMissedError
-from queries.write.server_copies import IrregularError
 
 PART_SECONDS = 10.0  # for a part, including the halving that finds the nodes that make it fail
 _FULL = "53"  # class of SQLSTATE: the server has no disk space, memory or connection left
@@ -42,14 +40,9 @@ async def attempt_all(
     """
     seconds = None if until is None else until - time.monotonic()
     until = until or time.monotonic() + PART_SECONDS
-    in_table = workspace.audit_log.in_table  # else only whole rows prove a commit
-    attempt = Attempt(request, on_server=in_table and server_copies.suits(request))
+    attempt = Attempt(request)
     try:
         await transact(workspace, attempt, seconds)
-    except IrregularError:
-        assert request.run is not None  # or the server does not compare
-        request.run.irregular = True
-        await attempt_all(workspace, request, attempts, until)
     except (GuardMissedError, UnshownError) as error:
         reasons = _missed(attempt, error) if isinstance(error, GuardMissedError) else _unshown(request, error)
         stopped = Attempt(request.of(reasons))

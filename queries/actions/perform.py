@@ -177,14 +177,16 @@ def _part(workspace: Workspace, skipped: Iterable[Result], transactions: Sequenc
     results = sorted((*unrecorded, *recorded), key=lambda r: r.id)
     outcomes = Outcomes(
         results=tuple(results),
-        changes=tuple(copy for attempt in transactions for copy in attempt.effect.copies),
+        changes=tuple(copy for attempt in transactions if attempt.was_shown for copy in attempt.effect.copies),
         xid=" ".join(commit.xid for commit in commits) or None,
         audit_log=workspace.audit_log.place if commits else None,
         entries=tuple(commit.entry for commit in commits if commit.entry),
         for_now=tuple(i for attempt in transactions for i in attempt.nodes.for_now),
         durability=least_certain(commit.durability for commit in commits),
         logged=sum(
-            len(attempt.nodes.remaining) for attempt in transactions if attempt.commit is not None and attempt.on_server
+            len(attempt.nodes.remaining)
+            for attempt in transactions
+            if attempt.commit is not None and not attempt.was_shown
         ),
     )
     lost = next((attempt.lost for attempt in transactions if attempt.lost), "")

@@ -184,7 +184,7 @@ def _runner(
         kinds = {node_id.partition(":")[0]: node_id for node_id in versions}
         plan = plan_versions(workspace, dry_run.engine, dry_run.action, dict.fromkeys(kinds.values(), ""))
         independent = parts.are_independent(plan)
-        split = list(parts.split(free, parts.part_nodes(workspace, plan)))
+        split = list(parts.split(free))
     skipped = tuple(r for r in dry_run.results if r.id in dry_run.versions and r.id not in versions)
     before = before or Outcomes(results=())
     world = ChangeWorld(

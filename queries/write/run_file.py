@@ -60,7 +60,6 @@ class FileRun:
     def __init__(self, local: Local, begun: AuditLogEntry, members: msgspec.Raw) -> None:
         self.id, self.begun, self.members = begun.id, begun, members
         self.file, self.place = local.file, local.file.place
-        self.irregular = False
         self.ended = False
         self._database, self._log = local.database, local.log
         self._proofs: dict[str, Provable] = {}  # of the transactions of this process

@@ -55,14 +55,13 @@ class ListedRun(Record):
 class OpenRun(Protocol):
     """A run that this process continues.
 
-    ``begun``: its first entry. ``members``: its nodes as recorded JSON. ``irregular``: rows did not change as the
-    action says, so the server does not compare them. ``ended``: as far as this process knows. ``place``: of its log.
+    ``begun``: its first entry. ``members``: its nodes as recorded JSON. ``ended``: as far as this
+    process knows. ``place``: of its log.
     """
 
     id: str
     begun: AuditLogEntry
     members: msgspec.Raw
-    irregular: bool
     ended: bool
     place: str
 
@@ -115,7 +114,7 @@ class TableRun:
 
     def __init__(self, table: audit_log.Table, begun: AuditLogEntry, members: msgspec.Raw, process: str) -> None:
         self.id, self.begun, self.members, self.process = begun.id, begun, members, process
-        self.irregular = self.ended = False
+        self.ended = False
         self._table = table
 
     async def guard(self, transaction: Transaction) -> None:

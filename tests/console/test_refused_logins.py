@@ -151,7 +151,6 @@ async def test_a_bulk_logs_in_rarely_and_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parts, "PART_NODES", 5)
-    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1)
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 100, status="Blocked", timer=3600)
     role = Rotated(server, eternaltwin)
     workspace = await opened(role.dsn, tmp_path)

@@ -32,7 +32,6 @@ NODES, PART = 300, 10
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "PART_NODES", PART)
-    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1)
 
 
 async def filled(dsn: str, *, table: bool = True) -> tuple[EternaltwinDb, list[str]]:

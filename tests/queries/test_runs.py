@@ -42,7 +42,6 @@ async def tasks(
 ) -> AsyncIterator[tuple[Workspace, Workspace, DryRun]]:
     """Two operators, and the dry run of one of them."""
     monkeypatch.setattr(parts, "PART_NODES", PART)
-    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1)
     await eternaltwin_db.sql(audit_log.ddl())
     made = await eternaltwin_db.tasks([await eternaltwin_db.job()] * NODES, status="Blocked", timer=3600)
     anna, bert = await opened(eternaltwin, tmp_path / "anna"), await opened(eternaltwin, tmp_path / "bert")
@@ -127,7 +126,6 @@ async def ends_a_bulk(
     if place == "table":
         await eternaltwin_db.sql(audit_log.ddl())
     monkeypatch.setattr(parts, "PART_NODES", PART)
-    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1)
     made = await eternaltwin_db.tasks([await eternaltwin_db.job()] * PARTS * PART, status="Blocked", timer=3600)
     anna = await opened(dsn, tmp_path)
     bert = await opened(dsn, tmp_path if place == "file" else tmp_path / "another machine")

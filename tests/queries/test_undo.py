@@ -263,7 +263,6 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
 ) -> None:
     """Poll one task before the undo, one meanwhile, and one that waits for it."""
     monkeypatch.setattr(parts, "PART_NODES", 4)
-    monkeypatch.setattr(parts, "SERVER_PART_FACTOR", 1)
     monkeypatch.setattr("queries.db.database.IDLE_SECONDS", 60.0)
     tasks = [await eternaltwin_db.task(status="Blocked", timer=3600) for _ in range(12)]
     done = await do(workspace, "wake", map(eternaltwin_db.id, tasks))
