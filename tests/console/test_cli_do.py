@@ -578,8 +578,14 @@ def test_the_witnesses_about_the_owner_are_in_text_json_and_audit_log(
 ) -> None:
     server.sql(audit_log.ddl(), eternaltwin)
     node = add("Available", "job")
+    server.sql(
+        """UPDATE task SET state = '{"phase":"Late"}'; UPDATE job SET initial_state = '{"phase":"First"}'""",
+        eternaltwin,
+    )
     arguments = (node, "--arg", "confirm=SendEmail v1")
     text = do(eternaltwin, "restart", *arguments, "--dry-run")
+    assert re.search(r"state.phase +Late → First", text.out)  # bytes with JSON, by path
+    assert "too large" not in text.out
     assert "Owner, dead or alive" in text.out
     assert re.search(r"owner (is|seems) dead: \d of 5", text.out)
     assert "last poll of the job  dead: no unfinished task was polled" in text.out

@@ -38,10 +38,10 @@ def test_a_deep_document_is_compared_as_a_whole_below_some_level() -> None:
     assert (path.startswith("[0][0]"), was == now) == (True, False)
 
 
-def page(before: dict[str, Any], after: dict[str, Any]) -> str:
+def page(before: dict[str, Any], after: dict[str, Any], cells: int = 100) -> str:
     was, now = (msgspec.Raw(msgspec.json.encode(row)) for row in (before, after))
     change = RowChange(id="e/task:1", table="task", key="1", before=was, after=now)  # type: ignore[arg-type]
-    return "\n".join(text(line) for line in shown([change], 100))
+    return "\n".join(text(line) for line in shown([change], cells))
 
 
 @pytest.mark.parametrize("form", [lambda text: json.loads(text), str, lambda text: f"\\x{text.encode().hex()}"])
@@ -61,6 +61,18 @@ def test_a_value_over_the_limit_has_a_size_and_no_digest() -> None:
 
 def test_documents_that_differ_in_the_order_of_keys_only_are_shown_whole() -> None:
     assert '{"a": 1, "b": 2} → {"b": 2, "a": 1}' in page({"s": {"a": 1, "b": 2}}, {"s": {"b": 2, "a": 1}})
+
+
+def test_bytes_with_a_text_are_shown_as_text() -> None:
+    assert "state  waiting → done now" in page(
+        {"state": f"\\x{b'waiting'.hex()}"}, {"state": f"\\x{b'done now'.hex()}"}
+    )
+    assert "state  \\x00ff00ff → done" in page({"state": "\\x00ff00ff"}, {"state": f"\\x{b'done'.hex()}"})
+
+
+def test_of_a_long_value_64_kb_are_printed() -> None:
+    page_shown = page({"state": "a" * 70_000}, {"state": "b" * 70_000}, cells=1 << 30)
+    assert 65_536 <= page_shown.count("b") < 65_600
 
 
 def test_a_text_that_is_no_document_stays_a_text() -> None:

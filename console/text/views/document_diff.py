@@ -14,6 +14,7 @@ from queries.records.action import is_same
 from queries.text.json_text import below, decoded
 
 LEVELS_COMPARED = 40  # levels that are compared one by one
+LEAST_HEX = 10  # characters of bytes that are taken for a text
 MISSING = object()
 
 Difference = tuple[str, Any, Any]  # path in the document, value before and after, each may be MISSING
@@ -30,12 +31,23 @@ def document(value: Any) -> dict[str, Any] | list[Any] | None:
         return value
     if not isinstance(value, str):
         return None
+    text = readable(value)
     try:
-        text = bytes.fromhex(value[2:]).decode() if value.startswith("\\x") else value
         content = decoded(text) if text.lstrip()[:1] in ("{", "[") else None
     except (ValueError, msgspec.DecodeError):
         return None
     return content if isinstance(content, dict | list) else None
+
+
+def readable(value: str) -> str:
+    """Return the text that bytes in the server's hex form hold, or the value itself."""
+    if not value.startswith("\\x") or len(value) < LEAST_HEX:
+        return value
+    try:
+        text = bytes.fromhex(value[2:]).decode()
+    except ValueError:
+        return value
+    return text if all(c.isprintable() or c in "\t\r\n" for c in text) else value
 
 
 def large(value: Any) -> str:

@@ -43,6 +43,7 @@ MEANINGS = {
 }
 NAME_CELLS = 24  # of a column's name; a longer one has a line of its own
 PATHS_SHOWN = 20  # differing values of one document
+VALUE_SHOWN = 65_536  # characters of a value that are printed; all of it is compared and kept
 ROWS_SHOWN = 200  # most rows shown of one action; the audit log keeps all of them
 
 
@@ -124,7 +125,9 @@ def _values(change: RowChange, column: str) -> list[tuple[str, str | None, str |
 def _text(value: object) -> str | None:
     if value is MISSING:
         return None
-    return document_diff.large(value) or formatting.scalar(value)
+    value = document_diff.readable(value) if isinstance(value, str) else value
+    text = document_diff.large(value) or formatting.scalar(value)
+    return text if len(text) <= VALUE_SHOWN else f"{text[:VALUE_SHOWN]}…"
 
 
 def _beside(margin: Spans, old: str | None, new: str | None, cells: int) -> list[Spans]:
