@@ -46,7 +46,7 @@ WORDS: Final[Mapping[str, str]] = {
         "A change of many nodes in steps that are recorded: a bulk or a redrive. It can be stopped, continued"
         " and inspected from any machine."
     ),
-    "bulk": "A run that changes all of its nodes, part by part, at most 500 or 1,000 nodes in a transaction.",
+    "bulk": "A run that changes all of its nodes, part by part, at most 500 nodes in a transaction.",
     "audit log": (
         "Who did what to which rows, when, why and with which outcome: the table `unstick.audit_log`, or a local file."
     ),

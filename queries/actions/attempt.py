@@ -25,16 +25,14 @@ from queries.db.errors import (
 )
 from queries.db.transaction import Transaction
 from queries.read.question import NOW, together
-from queries.records.action import Durability, Outcome, Result
+from queries.records.action import Durability, Outcome, Result, RowChange
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, gate, run_log, transaction_mark, undo
 from queries.write.blast_radius import Measurement
-from queries.write.change import Copies, Effect, RowProof, change
-from queries.write.console_copies import ConsoleCopies
+from queries.write.change import Effect, RowProof, change
 from queries.write.failover import Committed
-from queries.write.images import Images
 from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.script import ActionScript, Script
@@ -74,7 +72,6 @@ class Attempt:
         self.nodes = nodes = Nodes(request)
         is_undo = request.action.name == undo.NAME
         self.script: Script = undo.UndoScript(request, nodes) if is_undo else ActionScript(request, nodes)
-        self.copies: Copies = ConsoleCopies(request, self.script)
         self.effect = Effect()
         self.at = 0.0
         self.commit: Commit | None = None
@@ -82,9 +79,9 @@ class Attempt:
 
     @property
     def was_shown(self) -> bool:
-        """Return True if some of its nodes were dry-run."""
-        seen = self.request.seen
-        return seen is None or not seen.nodes.isdisjoint(self.request.versions)
+        """Return False for a part of a run without dry-run nodes."""
+        seen, plain = self.request.seen, self.request.run is None or self.request.action.name == undo.NAME
+        return seen is None or plain or not seen.nodes.isdisjoint(self.request.versions)
 
     def results(self) -> tuple[Result, ...]:
         """Return a result for each node, ordered by id."""
@@ -95,7 +92,7 @@ class Attempt:
     def irreversible(self) -> Mapping[str, str]:
         """Changed nodes that cannot be undone, with the reason."""
         images, why = self.effect.images, self.request.no_images
-        if not isinstance(images, Images):  # those of the server are complete
+        if images is None:
             return dict.fromkeys(self.nodes.remaining, why) if why else {}
         return {self.nodes.full(local): each for local, each in images.incomplete.items()}
 
@@ -172,8 +169,7 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     code = workspace.untrusted_code
     trusted = code.question(request.reader, script.action, again=run is not None)
     written = gate.written(detected.schema, detected.relations)
-    images = attempt.copies.images
-    question = together(trusted, written, NOW, *([] if images is None else [images.learning()]))
+    question = together(trusted, written, NOW, script.images.learning())
     with table_locks():
         clearance, before, attempt.at, *_ = await question.answer(transaction)
         clearance = await code.check(transaction, request.reader, script.action, clearance)
@@ -182,7 +178,7 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
         return None
     transaction.settings.search(detected.action_schema, clearance.path)
     measurement = Measurement(request.reader) if request.measures else None
-    effect = await change(transaction, script, attempt.copies, before, measurement)
+    effect = await change(transaction, request, script, before, attempt.at, measurement)
     if why := await code.touched(other.table for other in effect.others).answer(transaction):
         attempt.nodes.skip_all(Outcome.REFUSED, why)
         return None
@@ -202,9 +198,7 @@ async def _write_entry(
 
     Return its id, or "" if the server does not return it.
     """
-    effect = attempt.effect
-    logged = entry if effect.compared is None else msgspec.structs.replace(entry, changes=effect.compared)
-    entry_id = await workspace.audit_log.destination.write(transaction, logged, trust, effect.images, mark)
+    entry_id = await workspace.audit_log.destination.write(transaction, entry, trust, attempt.effect.images, mark)
     if file := _file_of_run(workspace, attempt):
         await file.write(transaction, msgspec.structs.replace(entry, changes=()), trust, mark=mark)
     return entry_id
@@ -221,7 +215,7 @@ def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry
     nodes = attempt.nodes
     if status == commit_status.ABORTED:
         attempt.lost = commit_status.ROLLED_BACK
-        attempt.effect = msgspec.structs.replace(attempt.effect, copies=())
+        attempt.effect = msgspec.structs.replace(attempt.effect, changes=())
         nodes.skip_all(Outcome.UNSENT, commit_status.ROLLED_BACK)
     elif status == commit_status.UNKNOWN:
         nodes.skip_all(Outcome.UNKNOWN, commit_status.UNSETTLED.format(xid=mark.xid))
@@ -239,7 +233,8 @@ def append_outcome(workspace: Workspace, attempt: Attempt, intent: AuditLogEntry
 def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEntry:
     request, effect = attempt.request, attempt.effect
     server, run = request.reader.database.server, request.run
-    changes = (copy.differing() for copy in effect.copies)
+    # A part of a run without dry-run nodes has the columns that differ alone.
+    changes = map(RowChange.differing, effect.changes) if attempt.was_shown else iter(effect.changes)
     cohort = {} if request.cohort is None else {"cohort": request.cohort}
     named = {} if run is None else {RUN: run.named(**cohort)}
     others = "; ".join(f"{other.words} of {other.table}" for other in effect.others)

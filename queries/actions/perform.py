@@ -66,14 +66,14 @@ async def dry_run(
         operator=operator.name,
         arguments=dict(arguments),
         results=tuple(sorted((*results, *refused), key=lambda r: r.id)),
-        changes=tuple(copy.read() for effect in effects for copy in effect.copies),
+        changes=tuple(c.read(attempt.at) for attempt in transactions for c in attempt.effect.changes),
         versions=dict(plan.versions),
         row_digests={i: digest for effect in effects for i, digest in effect.row_digests.items()},
         # There is no server time if all were refused.
         at=max((attempt.at for attempt in transactions), default=0.0) or time.time(),
         audit_log=workspace.audit_log.place,
         for_now=tuple(i for attempt in transactions for i in attempt.nodes.for_now),
-        steady={i: text for each in transactions if each.request.action.waits for i, text in each.nodes.steady.items()},
+        steady={i: text for each in transactions for i, text in each.nodes.steady.items()},
         titles=plan.titles,
         blast_radius=await blast_radius.settled(current_reader(workspace, plan.label), measured) if measured else None,
         irreversible={i: why for attempt in transactions for i, why in attempt.irreversible.items()},
@@ -177,7 +177,7 @@ def _part(workspace: Workspace, skipped: Iterable[Result], transactions: Sequenc
     results = sorted((*unrecorded, *recorded), key=lambda r: r.id)
     outcomes = Outcomes(
         results=tuple(results),
-        changes=tuple(copy for attempt in transactions if attempt.was_shown for copy in attempt.effect.copies),
+        changes=tuple(c for attempt in transactions if attempt.was_shown for c in attempt.effect.changes),
         xid=" ".join(commit.xid for commit in commits) or None,
         audit_log=workspace.audit_log.place if commits else None,
         entries=tuple(commit.entry for commit in commits if commit.entry),

@@ -95,7 +95,7 @@ class Plan(Record):
 def statements(engine: Engine, action: Action) -> str:
     """Return the action's SQL in execution order, to show or copy."""
     if action.name == undo.NAME:
-        names = ("undo_find", "undo_delete", "undo_insert", "undo_update")
+        names = ("images_find", "undo_delete", "undo_insert", "undo_update")
         return "\n\n".join(f"-- {name}\n{statement(name).text};" for name in names)
     parts = [f"-- {name}\n{part.text};" for name, run in engine.actions[action.script].items() for part in run]
     return "\n\n".join(parts)

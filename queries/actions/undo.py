@@ -8,7 +8,7 @@ import msgspec
 
 from queries.actions.plan import Plan, plan_versions
 from queries.db.errors import DatabaseError, UnknownIdError
-from queries.records.audit import RUN, AuditLogEntry
+from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.workspace import Workspace
 from queries.write import undo
 
@@ -49,4 +49,7 @@ def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Colle
     named = {"entry": entries[0].id} if len(entries) == 1 else {RUN: entries[0].run}
     roles = sorted({f"{entry.role} ({entry.os_user}@{entry.host})" for entry in entries})
     undoes = f"{entries[0].action} of the {what}, by the role {', '.join(roles)}"
+    stays = dict.fromkeys(str(entry.arguments[OTHERS]) for entry in entries if OTHERS in entry.arguments)
+    if stays:
+        undoes += f". Rows of other tables do not come back: it has {'; '.join(stays)}"
     return msgspec.structs.replace(plan, key=undo.ACTION.key, arguments=named, undoes=undoes)

@@ -21,6 +21,7 @@ from queries.db.errors import DatabaseError, attempted, attempting
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read import documents
+from queries.read.question import NOW
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Result, RowChange
 from queries.records.finding import OPEN
@@ -30,7 +31,6 @@ from queries.workspace import Workspace
 from queries.write import audit_log, gate
 from queries.write.admit import lock
 from queries.write.change import Effect, change
-from queries.write.console_copies import ConsoleCopies
 from queries.write.nodes import AskRows, Nodes, ask
 from queries.write.request import Request
 from queries.write.script import ActionScript
@@ -85,14 +85,17 @@ class Trial:
     async def places(self, transaction: Transaction) -> dict[tuple[str, str], str]:
         """Lock the nodes. Return the ctid of each row that is shown, by table and key."""
         await self.lock(transaction)
-        copied = await self.script.copied().answer(transaction)
-        return {place: ctid for place, ctid in copied.places.items() if ctid}
+        await self.script.images.learning().answer(transaction)
+        read = await self.script.rows(transaction, await self.script.question().answer(transaction))
+        return {place: row.place for place, row in read.rows.items()}
 
     async def run(self, transaction: Transaction) -> Effect:
         """Run all steps before the rollback."""
         detected = self.nodes.reader.detected
         written = await gate.written(detected.schema, detected.relations).answer(transaction)
-        return await change(transaction, self.script, ConsoleCopies(self._request, self.script), written)
+        await self.script.images.learning().answer(transaction)
+        at = await NOW.answer(transaction)
+        return await change(transaction, self._request, self.script, written, at)
 
 
 class ActionCheck:
@@ -142,6 +145,11 @@ class ActionCheck:
             self.notes.fault(self._at(action), f"{action.name}: no node of the fixture is changed by it")
         others = [node for node in of_kind if node not in within]
         await (self._edit_outside(action, others) if text else self._outside(action, others, tried.arguments))
+
+    @property
+    def _located(self) -> Statement | None:
+        """The statement that returns the places of the nodes' rows."""
+        return self.reader.variant.select("images") or self.reader.variant.select("rows")
 
     def _at(self, action: Action, section: str = "lock") -> Statement | None:
         return first(self.reader.engine.actions.get(action.script, {}).get(section, ()))
@@ -322,12 +330,14 @@ class ActionCheck:
             effect = await running.run(transaction)
             after = await self.reader.nodes.existing(running.nodes.remaining).answer(transaction)
             self._check_status(tried.action, after)
-            self._check_left(tried.action, after, (copy.read() for copy in effect.copies))
-        copies = gate.copied(effect.copies, self.reader.detected.schema)
-        at, name = self._at(tried.action, "rows"), tried.action.name
+            self._check_left(tried.action, after, (change.read() for change in effect.changes))
+        images = gate.imaged(effect.pairs, self.reader.detected.schema)
+        at, name = self._located, tried.action.name
         for other in effect.others:
             where, _, table = other.table.rpartition(".")
-            for word, number, seen in zip(gate.WORDS, other.counts, copies.get((where, table), gate.NONE), strict=True):
+            if where != self.reader.detected.schema:
+                continue
+            for word, number, seen in zip(gate.WORDS, other.counts, images.get((where, table), gate.NONE), strict=True):
                 more[f"{word} {table}"] = number
                 beyond = excess is not None and number > excess.get(f"{word} {table}", 0)
                 if (number and not seen) or beyond:  # else a row was written twice
@@ -414,12 +424,14 @@ class ActionCheck:
         """Ask about one node: no section may return another, or lock its rows."""
         reader, (node_id,) = self.reader, tried.changed
         async with self._open(tried) as (transaction, running):
-            for section in ("lock", "refused", "rows"):
-                for part in tried.request(reader).sections.get(section, ()):
-                    rows = await running.nodes.rows(transaction, part)
-                    for other in sorted({row["id"] for row in rows} - {reader.ids.local(node_id)})[:1]:
-                        message = f"asked about {reader.ids.local(node_id)}, `:{section}` returns {other}"
-                        self.notes.fault(part, f"{tried.action.name}: {message}")
+            sections = tried.request(reader).sections
+            parts = [(f"`:{name}`", part) for name in ("lock", "refused") for part in sections.get(name, ())]
+            located = self._located
+            for name, part in [*parts, *([("it", located)] if located is not None else [])]:
+                rows = await running.nodes.rows(transaction, part)
+                for other in sorted({row["id"] for row in rows} - {reader.ids.local(node_id)})[:1]:
+                    message = f"asked about {reader.ids.local(node_id)}, {name} returns {other}"
+                    self.notes.fault(part, f"{tried.action.name}: {message}")
 
     async def _locks(self, tried: Tried) -> None:
         """Lock nodes, and try to lock them over a second connection."""

@@ -53,7 +53,7 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
     ]
     called = {name for name, need in spec.needs.items() if not set(effects.calls).isdisjoint(need.functions)}
     called |= set(action.when.values()) & set(spec.needs)
-    overwritten = () if action.undo is Undo.NONE else tuple(overwrites)
+    overwritten = tuple(overwrites)
     note = next((note for column, note in spec.undo.notes.items() if column in overwritten), "")
     named = {name for parts in sections.values() for part in parts for name, _ in keys_of(part, "args")}
     named -= {argument.name for argument in action.arguments}

@@ -27,7 +27,7 @@ from queries.files.written import Path as Setting
 from queries.records.node import Phase
 from queries.text.psql_text import literal, sql_name
 
-SECTIONS = ("lock", "refused", "rows", "change")
+SECTIONS = ("lock", "refused", "change")
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 
 # Column of a node -> SQL that converts an expression
@@ -373,7 +373,7 @@ class _Writer:
         at: Setting = ("actions", n)
         there = {section.name for section in sections(self.folder.files.get(file, ""))}
         declared = bool(action.set or action.delete)
-        missing = [s for s in SECTIONS if s not in there and (declared or s in ("lock", "rows"))]
+        missing = [s for s in SECTIONS if s not in there and (declared or s == "lock")]
         kinds = [self.kinds[name] for name in action.kinds if name in self.kinds and self.kinds[name][1].table]
         if not missing or len(kinds) != 1 or len(action.kinds) != 1 or file in self.files or not (declared or there):
             return

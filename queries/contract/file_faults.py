@@ -79,13 +79,15 @@ def _missing_files(folder: Folder, spec: EngineSpec, present: Collection[str]) -
         if name not in present and (name != "children" or spec.parents):
             yield folder.fault(f"{name}.sql", "the file is missing")
     scripts = {action.script for action in spec.actions if action.writes}
+    if scripts and not {"images", "rows"} & set(present):
+        yield folder.fault("images.sql", "the file is missing: actions have rows to show, and no kind has a `table`")
     for name in (*(f"actions/{s}" for s in sorted(scripts)), *(f"undo/{t}" for t in spec.undo.append_only)):
         if name not in present:
             yield folder.fault(f"{name}.sql", "the file is missing")
 
 
 def _missing_sections(folder: Folder, file: str, sections: Sections) -> Iterator[Fault]:
-    for section in ("change", "added") if file.startswith("undo/") else ("lock", "rows", "change"):
+    for section in ("change", "added") if file.startswith("undo/") else ("lock", "change"):
         if section not in sections:
             yield folder.fault(file, f"the section :{section} is missing")
 
@@ -114,10 +116,6 @@ def _section_faults(folder: Folder, file: str, sections: Sections) -> Iterator[F
         if section not in names:
             message = f"section {section!r} is not one of {', '.join(names)}"
             yield folder.fault(file, message, f"-- :{section}")
-    for part in () if of_undo else sections.get("rows", ()):
-        if not re.search(r"\bplace\b", part.text):
-            message = "the section 'rows' has no column `place`: the row's ctid as text, or NULL"
-            yield folder.fault(file, message, "-- :rows")
     for name in ("witnesses", "document"):
         for part in sections.get(name, ()):
             for column in required(SHAPES[f":{name}"]):

@@ -170,12 +170,17 @@ class RelatedRow(Record):
     note: str | None
 
 
-class LockerRow(Record):
-    """A row of ``rows.sql``."""
+class PlaceRow(Record):
+    """A row of ``images.sql``: the ctid of a row that actions on a node may change."""
 
     id: str
     relation: Annotated[Any, "oid"]
     place: str | None
+
+
+class LockerRow(PlaceRow, kw_only=True):
+    """A row of ``rows.sql``."""
+
     locker: Annotated[Any, "xid"]
 
 
@@ -207,17 +212,6 @@ class WitnessRow(Record):
     verdict: Verdict
     detail: str
     since: float | None = None
-
-
-class CopiedRow(Record):
-    """A row of the section ``rows``."""
-
-    id: str
-    table: str
-    key: str
-    place: str | None
-    row: Json
-    ours: bool | None = None
 
 
 class DocumentRow(Record):
@@ -261,10 +255,10 @@ SHAPES: dict[str, type[Record]] = {
     "progress": IdRow,
     "related": RelatedRow,
     "rows": LockerRow,
+    "images": PlaceRow,
     ":lock": LockRow,
     ":refused": RefusedRow,
     ":witnesses": WitnessRow,
-    ":rows": CopiedRow,
     ":change": IdRow,
     ":document": DocumentRow,
 }

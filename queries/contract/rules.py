@@ -16,7 +16,7 @@ from queries.contract.id_forms import KEY_TYPES
 from queries.contract.indexes import index_of
 from queries.contract.phases import phases_of
 from queries.contract.references import OF_KIND
-from queries.contract.spec import KEYS, Action, EngineSpec, FindingSpec, Kind, Need, Option, Status
+from queries.contract.spec import KEYS, Action, EngineSpec, FindingSpec, Kind, Need, Option, Status, VariesSpec
 from queries.files.statement import NAME as SQL_NAME
 from queries.files.statement import PARAMETERS
 from queries.files.strict_toml import TomlFile
@@ -169,6 +169,11 @@ def _no_table_column(c: RuleInput, columns: Iterable[str]) -> list[str]:
     """Return the columns, as ``table.column``, of tables that are not known."""
     parts = ((column, *column.partition(".")) for column in columns)
     return [repr(column) for column, table, _, name in parts if table not in c.relations or not name]
+
+
+def _no_varying(c: RuleInput, names: Iterable[str]) -> list[str]:
+    """Return columns of unknown tables, but for ``schema.table.column``."""
+    return _no_table_column(c, (name for name in names if name.partition(".")[0] in c.relations or name.count(".") < 2))
 
 
 def _no_index(ddl: str, tables: Collection[str]) -> list[str]:
@@ -456,6 +461,10 @@ RULES = (
     Rules("undo.counters.*", "undo.counters: ", (
         ("", lambda c, name: name.partition(".")[2] not in c.relations.get(name.partition(".")[0], ()),
          "there is no column {0!r}"),
+    )),
+    Rules("varies", "varies: ", tuple(
+        (kind, lambda c, varies, kind=kind: _no_varying(c, getattr(varies, kind)),
+         "{value} is no column of a known table") for kind in VariesSpec.__struct_fields__
     )),
     Rules("undo.notes.*", "undo.notes: ", (
         ("", lambda c, name, note: unknown([name], c.overwritten) if c.all_are_read else False,

@@ -319,6 +319,12 @@ KEYS = {
 }
 KEY_OF_NAME = "by name"  # key of an action that has the same one in all engines, or that ``keys`` names
 TITLES = {"edit": "Edit and retry", "send": "Send message"}  # other than their names
+_VARYING = {  # words of SQL whose value differs between two transactions
+    "time": r"\b(?:now|clock_timestamp|statement_timestamp|current_timestamp|localtimestamp)\b",
+    "key": r"\bnextval\b",
+    "token": r"\b(?:gen_random_uuid|pg_current_xact_id)\b",
+    "operator": r":operator\b",
+}
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/+-]*")
 
 
@@ -360,7 +366,7 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     needs: tuple[str, ...] = ()
     bulk_needs_index: bool = False
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``; follows from it
-    # Nodes share no rows that it locks or changes: parts may run in parallel, and the server may compare their rows.
+    # Nodes share no rows that it locks or changes: parts may run in parallel.
     independent: bool = False
     # In addition to the engine's ``arguments`` that its statements name
     arguments: Annotated[tuple[Argument, ...], forms.named("name")] = ()
@@ -398,6 +404,8 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
 
         It inserts deleted rows, and deletes inserted ones.
         """
+        if self.undo is Undo.NONE:
+            return ()
         whole = [name.removesuffix(".*") for name in self.overwrites if name.endswith(".*")]
         made = [table for table in whole if f"INSERT {table}" in self.privileges]
         return (*(f"INSERT {t}" for t in whole), *(f"{word} {t}" for t in made for word in ("UPDATE", "DELETE")))
@@ -455,6 +463,21 @@ class UndoSpec(Record, forbid_unknown_fields=True):
     notes: dict[str, str] = {}
 
 
+class VariesSpec(Record, forbid_unknown_fields=True):
+    """Columns, as ``table.column``, that may differ between dry run and commit.
+
+    All others are exact. ``time``: it is as far from ``now()``. ``key``: that of a new row, in a row that refers to it.
+    ``token``: another one each time, such as a transaction id. ``operator``: it has the name of who acts.
+    ``table.column.name`` is a member of a JSON object, and ``schema.q_*.column`` one of tables in another schema. What
+    an action sets to ``now()``, ``clock_timestamp()``, ``:operator`` or ``gen_random_uuid()`` follows from its ``set``.
+    """
+
+    time: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    token: tuple[str, ...] = ()
+    operator: tuple[str, ...] = ()
+
+
 class Revival(Record, forbid_unknown_fields=True):
     """Action that revives dead letters of a kind.
 
@@ -506,12 +529,14 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     # addition, by triggers, cascades and functions
     effects: dict[str, tuple[str, ...]] = {}
     undo: UndoSpec = UndoSpec()
+    varies: VariesSpec = VariesSpec()
     redrive: RedriveSpec = RedriveSpec()
     flow: FlowSpec | None = None  # else work per minute is not recorded
 
     def __post_init__(self) -> None:
         """Add what follows from other settings, where it is not there yet."""
         force_setattr(self, "kinds", tuple(map(self._with_columns, self.kinds)))
+        force_setattr(self, "varies", self._with_set(self.varies))
         if not all(map(_is_complete, self.actions)):
             force_setattr(self, "actions", tuple(map(self._completed, self.actions)))
 
@@ -558,6 +583,19 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         relation = self.recognise.relations.get(kind.table, {})
         same = {name: name for name in ("title", *RECORDED) if name in relation and not name.endswith("_id")}
         return msgspec.structs.replace(kind, columns={**same, **kind.columns}) if same.keys() - kind.columns else kind
+
+    def _with_set(self, varies: VariesSpec) -> VariesSpec:
+        """Return what may differ, with what follows from the columns that actions set."""
+        tables = {kind.name: kind.table for kind in self.kinds}
+        only = next(iter(tables.values())) if len(tables) == 1 else ""
+        names: dict[str, list[str]] = {kind: list(getattr(varies, kind)) for kind in _VARYING}
+        for action in self.actions:
+            for column, text in action.set.items():
+                for kind, words in _VARYING.items():
+                    name = f"{tables.get(next(iter(action.kinds), ''), only)}.{column}"
+                    if name not in names[kind] and re.search(words, text):
+                        names[kind].append(name)
+        return VariesSpec(**{kind: tuple(each) for kind, each in names.items()})
 
     def _completed(self, action: Action) -> Action:
         """Return an action with its title, key, kinds and phases.

@@ -16,9 +16,9 @@ from queries.text.suggest import did_you_mean
 
 PARAMETERS = {
     **dict.fromkeys(("ids", "places", "versions", "met_needs"), "text[]"),
-    **dict.fromkeys(("args", "changes", "copied", "images", "settings"), "jsonb"),
+    **dict.fromkeys(("args", "changes", "images", "settings"), "jsonb"),
     **dict.fromkeys(("limit", "bytes"), "int"),
-    **dict.fromkeys(("operator", "reason", "id", "parent", "cursor", "query", "dry_run", "schema"), "text"),
+    **dict.fromkeys(("operator", "reason", "id", "parent", "cursor", "query", "dry_run", "schema", "action"), "text"),
     "since": "float8",
 }
 """Type of each parameter that a statement may have, by name.
@@ -26,8 +26,8 @@ PARAMETERS = {
 ``ids``: local ids; NULL for all in findings and dead letters. ``versions``: of each id, as the operator saw it.
 ``places``: the last known ctid of each id. ``met_needs``: names of needs. ``settings``: thresholds and options.
 ``limit``: the maximum number of rows. ``bytes``: the maximum number of bytes to return. ``since``: seconds since 1970.
-``args``: values of an action's arguments. ``copied``: id, table and key of each row that was copied before the change;
-NULL before it. ``dry_run``: time of the dry run; NULL in it. ``changes``: rows that the action changed.
+``args``: values of an action's arguments. ``action``: its name. ``dry_run``: time of the dry run; NULL in it.
+``changes``: rows that the action changed.
 """
 
 

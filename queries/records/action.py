@@ -146,16 +146,16 @@ class RowChange(Record, gc=False):
     before: dict[str, Any] | None
     after: dict[str, Any] | None
 
-    def read(self) -> RowChange:
-        """Return the change with both rows decoded from the server's JSON."""
-        return RowChange(id=self.id, table=self.table, key=self.key, before=_read(self.before), after=_read(self.after))
+    def read(self, at: float | None = None) -> RowChange:
+        """Return the change with decoded rows. ``at``: ``now()`` of its transaction."""
+        before, after = _read(self.before, at), _read(self.after, at)
+        return RowChange(id=self.id, table=self.table, key=self.key, before=before, after=after)
 
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns that differ: all of an inserted or deleted row.
 
         A column differs if the server's text of it does; of decoded rows, as far as the values tell the texts apart.
-        :mod:`queries.write.server_copies` says the same of rows that stay on the server.
         """
         was = {} if self.before is None else _columns(self.before)
         now = {} if self.after is None else _columns(self.after)
@@ -183,8 +183,32 @@ class RowChange(Record, gc=False):
 _ROW = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
-def _read(row: Any) -> Any:
-    return decoded(bytes(row)) if isinstance(row, msgspec.Raw) else row
+class ReadRow(dict[str, Any]):
+    """Decoded row with its JSON, which has all digits, and ``now()`` of its change."""
+
+    text: bytes
+    at: float | None = None
+
+
+def _read(row: Any, at: float | None = None) -> Any:
+    if not isinstance(row, msgspec.Raw):
+        return row
+    read = ReadRow(decoded(bytes(row)))
+    read.text, read.at = bytes(row), at
+    return read
+
+
+def texts_of(row: Any) -> dict[str, msgspec.Raw]:
+    """Return the columns of a row as JSON texts."""
+    row = row.text if isinstance(row, ReadRow) else row
+    text = msgspec.json.encode(row) if isinstance(row, dict) else row
+    return {} if text is None else _ROW.decode(text)
+
+
+def time_of(change: RowChange, at: float) -> float:
+    """Return ``now()`` of a change, or ``at`` if its rows do not have it."""
+    row = change.after if change.before is None else change.before
+    return at if not isinstance(row, ReadRow) or row.at is None else row.at
 
 
 def _columns(row: Any) -> dict[str, Any]:

@@ -1,7 +1,7 @@
 -- Images of one entry, what the server recorded of the entry, and whether entry and images still have their hashes.
 -- id: the entry
 -- Indexes: audit_log_pkey, audit_images_pkey.
-SELECT l.role, l.engine, l.schema, i.images::text AS images,
+SELECT l.role, l.engine, l.schema, coalesce(l.arguments ->> 'other_rows', '') AS others, i.images::text AS images,
        coalesce(l.images_digest = encode(sha256(convert_to(i.images::text, 'UTF8')), 'hex') AND l.digest =
 \ir parts/audit_log_digest.sql
        , false) AS intact

@@ -1,8 +1,8 @@
 -- Parts of the statements that undo changes of tables. The server quotes all names, and casts restore the values.
 -- args: for each table an object with name; columns: those that are restored; counters: those that only increase
--- key is the primary key, before the image of a row `i`; `t` is the row of the table.
+-- before is the image of a row `i`; `t` is the row of the table.
 -- parents: the other tables of :args that it references.
--- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index, pg_constraint_conrelid_contypid_conname_index.
+-- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_constraint_conrelid_contypid_conname_index.
 WITH asked AS MATERIALIZED (
   SELECT a.t ->> 'name' AS name, a.t -> 'columns' AS columns, a.t -> 'counters' AS counters, c.oid
     FROM jsonb_array_elements(:args::text::jsonb) AS a(t)
@@ -15,18 +15,8 @@ parts AS MATERIALIZED (
          format('i.before ? %L', k.attname) AS given,
          a.columns ? k.attname AS restored, a.counters ? k.attname AS counter
     FROM asked a JOIN pg_attribute k ON k.attrelid = a.oid AND k.attnum > 0 AND NOT k.attisdropped AND k.attgenerated = ''
-),
-keys AS MATERIALIZED (
-  SELECT a.oid, p.at, format('t.%I', k.attname) AS name,
-         format('t.%I = (i.key ->> %s)::%s', k.attname, p.at - 1, format_type(k.atttypid, k.atttypmod)) AS match
-    FROM asked a
-    JOIN pg_index x ON x.indrelid = a.oid AND x.indisprimary
-   CROSS JOIN LATERAL unnest(x.indkey::int2[]) WITH ORDINALITY AS p(attnum, at)
-    JOIN pg_attribute k ON k.attrelid = a.oid AND k.attnum = p.attnum
 )
 SELECT a.name,
-       (SELECT string_agg(k.match, ' AND ' ORDER BY k.at) FROM keys k WHERE k.oid = a.oid) AS match,
-       (SELECT string_agg(k.name, ', ' ORDER BY k.at) FROM keys k WHERE k.oid = a.oid) AS sort,
        (SELECT string_agg(CASE WHEN p.counter THEN format('%1$s = greatest(t.%1$s, %2$s) + 1', p.name, p.value)
                                ELSE format('%1$s = CASE WHEN %2$s THEN %3$s ELSE t.%1$s END', p.name, p.given, p.value) END, ', ' ORDER BY p.attnum)
           FROM parts p WHERE p.oid = a.oid AND (p.restored OR p.counter)) AS sets,

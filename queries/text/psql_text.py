@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 _VARIABLE = re.compile(r""":(?<![:\w]:)(?:"(\w+)"|'(\w+)'|(\w+))""")  # begins with a literal: 13 times faster
 _UNSAFE = re.compile(r"[^\w ./+*=<>,;()\[\]{}@#!?%&|~^`:-]|--|/\*")  # `$`, quotes, `\`, line breaks, comments
@@ -84,3 +85,22 @@ def array(texts: Iterable[str]) -> str:
 def sql_words(sql: str) -> list[str]:
     """Return the words of an SQL text without its literals."""
     return re.findall(r"\w+", re.sub(r"'(?:[^']|'')*'", "", sql))
+
+
+_ITEM = re.compile(r'[{}]|"((?:[^"\\]|\\.)*)"|[^,{}"]+', re.DOTALL)
+
+
+def items(array: str) -> list[Any]:
+    """Return the elements of an array in the server's text form, as texts and lists."""
+    lists: list[list[Any]] = [[]]
+    for match in _ITEM.finditer(array, array.index("{")):
+        if match[0] == "{":
+            lists.append([])
+            lists[-2].append(lists[-1])
+        elif match[0] == "}":
+            lists.pop()
+        elif match[1] is not None:
+            lists[-1].append(re.sub(r"\\(.)", r"\1", match[1], flags=re.DOTALL))
+        else:
+            lists[-1].append(None if match[0] == "NULL" else match[0])
+    return list(lists[0][0])

@@ -30,6 +30,7 @@ ROW_LOCK_SECONDS, PAUSE_SECONDS = 0.5, 0.005
 PROBES = 64  # limit of statements that distinguish locked rows from rows that a policy hides
 
 CHANGED_MEANWHILE = "it changed during the wait"
+ACTIVE_SINCE = "its owner was active since the dry run"
 HELD = "another transaction holds a lock on it, or on a part of it"
 LIVES = "its {summary}. If you have checked that it is gone, say so: {gone}=yes"
 POLICY = "row-level policy: this role can see it, but not change it"
@@ -94,6 +95,9 @@ async def lock(transaction: Transaction, request: Request, nodes: Nodes, locks: 
             nodes.skip(node_id, Outcome.STALE, "it was changed since it was shown")
     for node_id in [i for i in nodes.remaining if awaited is not None and nodes.steady.get(i) != awaited.get(i)]:
         nodes.skip(node_id, Outcome.STALE, CHANGED_MEANWHILE)
+    shown = {} if request.seen is None or request.action.waits else request.seen.steady
+    for node_id in [i for i in nodes.remaining if i in shown and nodes.steady.get(i) != shown[i]]:
+        nodes.skip(node_id, Outcome.STALE, ACTIVE_SINCE)
     return len(now) == first
 
 

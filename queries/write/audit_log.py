@@ -6,6 +6,7 @@ import base64
 import contextlib
 import errno
 import fcntl
+import hashlib
 import os
 import re
 import socket
@@ -23,7 +24,7 @@ from queries.contract.trust import Trust
 from queries.db.connecting import APPLICATION
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, UnknownIdError
-from queries.db.query import Query, Rows
+from queries.db.query import Query, Row, Rows
 from queries.db.shared_sql import FOLDER, statement
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
@@ -33,12 +34,13 @@ from queries.files.statement import sql_text
 from queries.read.question import Question
 from queries.records import stored
 from queries.records.action import Outcome, Result, RowChange, titled
-from queries.records.audit import VIA, AuditLogEntry, Origin
+from queries.records.audit import OTHERS, VIA, AuditLogEntry, Origin
 from queries.records.record import Record
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
 from queries.write import audit_chain
 from queries.write.audit_chain import INTENT, ChainLink, PgSnapshot, Sequence, Verification
+from queries.write.deferred import FIRED
 from queries.write.images import Images, StoredImages
 from queries.write.transaction_mark import TransactionMark
 
@@ -50,9 +52,9 @@ NOT_USED = "The table unstick.audit_log is not used: {doubt}."
 Extra = Images | msgspec.Raw | None  # beside an entry: images of its rows, or the nodes of the run that it begins
 BLOCK_BYTES = 1 << 20  # bytes of the local file that are read at a time
 TAIL_BYTES = 1 << 12  # bytes at its end that have the head of its last line
-ENTRIES_AT_ONCE = 10  # entries that are read at a time; one may have the rows of 1,000 nodes
-RUN_ENTRIES_AT_ONCE = 50  # entries of a run that are read at a time; one has the results of 1,000 nodes
-ENTRIES_HASHED = 25  # entries of the table that the server hashes at a time; one may have the rows of 1,000 nodes
+ENTRIES_AT_ONCE = 10  # entries that are read at a time; one may have the rows of 500 nodes
+RUN_ENTRIES_AT_ONCE = 50  # entries of a run that are read at a time; one has the results of 500 nodes
+ENTRIES_HASHED = 25  # entries of the table that the server hashes at a time; one may have the rows of 500 nodes
 _PLAIN = ("id", "at", "role", "xid", "os_user", "host", "engine", "schema", "action", "reason")  # columns as they are
 _PARTS: dict[str, Any] = {"arguments": dict[str, Any], "results": tuple[Result, ...], "changes": tuple[RowChange, ...]}
 FILE_LOCK_SECONDS = 0.5  # to wait for another process that is appending to the local file
@@ -237,6 +239,42 @@ def refuse_doubt(trust: Trust) -> None:
         raise DatabaseError(NOT_USED.format(doubt=why), "Nothing was changed.")
 
 
+class NotKeptError(DatabaseError):
+    """The audit log does not have the entry that was written to it."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The audit log did not keep the entry as it was written: a trigger, a rule or a policy on unstick.audit_log"
+            " or unstick.audit_images has removed or changed it, or its hash trigger is off.",
+            "Nothing was changed. `unstick init` repairs the hash trigger; the owner of the table removes the others.",
+        )
+
+
+_COUNTS = Query(statement("audit_log_counts"))
+
+
+def _is_counted(before: Rows, after: Rows, *, images: bool) -> bool:
+    """Return True if the server has inserted an entry and its images alone."""
+    words = ("inserted", "updated", "deleted")
+    numbers = {now["name"]: [now[w] - was[w] for w in words] for was, now in zip(before, after, strict=True)}
+    return not numbers or numbers == {
+        "audit_log": [1, 0, 0],
+        **({"audit_images": [int(images), 0, 0]} if "audit_images" in numbers else {}),
+    }
+
+
+def _is_kept(row: Row, values: Mapping[str, str]) -> bool:
+    """Return True if an entry and its images are as they were written."""
+    changes, images = _digest(values["changes"]), _digest(values["images"]) if "images" in values else None
+    if not row["same"] or row["changes"] not in (changes, None):
+        return False
+    return "hashed" not in row or (row["hashed"] and images == row["images_digest"] == row["images"])
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()
+
+
 class Table:
     """The audit log table. ``readable`` False: it is written only.
 
@@ -333,12 +371,20 @@ class Table:
         """
         refuse_doubt(trust)
         values = {"args": fields(entry), "changes": msgspec.json.encode(entry.changes).decode()}
-        if images is None:
-            await transaction.rows(statement("audit_log_append"), values)
+        if images is not None:
+            values["images"] = msgspec.json.encode(images).decode()
+        append = Query(statement("audit_log_append" if images is None else "audit_images_append"), values)
+        if not self._readable:
+            before, _, *_, after = await transaction.batch([_COUNTS, append, *FIRED.queries, _COUNTS])
+            if not _is_counted(before, after, images=images is not None):
+                raise NotKeptError
             return ""
-        values["images"] = msgspec.json.encode(images).decode()
-        written: str = (await transaction.rows(statement("audit_images_append"), values))[0]["entry"]
-        return written
+        whole = self._state.images and self._state.hashed
+        kept = Query(statement("audit_images_kept" if whole else "audit_log_kept"), values)
+        _, *_, rows = await transaction.batch([append, *FIRED.queries, kept])
+        if not rows or not _is_kept(rows[0], values):
+            raise NotKeptError
+        return "" if images is None else str(rows[0]["entry"])
 
     def settle(self, entry: AuditLogEntry) -> None:
         """Note nothing: the entry is there if and only if its transaction has committed."""
@@ -611,7 +657,8 @@ class File:
         """Return the images of an entry, or None. Raises DatabaseError."""
         for line in self.lines(entry.encode()):
             if line.entry.id == entry and line.images:
-                return StoredImages.of(msgspec.structs.asdict(line.entry), line.kept, intact=line.intact)
+                own = msgspec.structs.asdict(line.entry) | {"others": str(line.entry.arguments.get(OTHERS, ""))}
+                return StoredImages.of(own, line.kept, intact=line.intact)
         return None
 
     def _open(self) -> BinaryIO:

@@ -1,46 +1,45 @@
-"""The steps of a change: admit, copy, change, copy again, compare, gate.
+"""The steps of a change: admit, read rows, change, read again, gate.
 
-A dry run then rolls back. A commit writes the entry and commits. What is changed is a :class:`Script`; who compares the
-rows, this console or the server, is a :class:`Copies`.
+A dry run then rolls back. A commit writes the entry and commits. What is changed is a :class:`Script`.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import msgspec
 
 from queries.db.database import TableName
 from queries.db.errors import ConflictError, DatabaseError, DeniedError, LockedError, LostError, SlowError, table_locks
-from queries.db.query import Query
-from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
-from queries.files.statement import Statement
 from queries.read.question import Question, value_of
-from queries.records.action import OtherRows, RowChange, is_same
+from queries.records.action import OtherRows, RowChange
 from queries.records.record import Record
-from queries.text.json_text import decoded
 from queries.write import gate
 from queries.write.blast_radius import Measured, Measurement
-from queries.write.images import ImageReader, Images
+from queries.write.compare import Contract
+from queries.write.deferred import FIRED
+from queries.write.image_reader import RowPair, RowsRead, RowText
+from queries.write.images import Images
+from queries.write.request import Request
 from queries.write.script import GuardMissedError, Script
 
 
 class Effect(Record):
     """Everything that a transaction did.
 
-    ``nodes``: ids that it reached. ``copies``: changed rows as JSON text of the server, which the audit log stores
-    without decoding. ``compared``: JSON instead of ``copies`` if the server compared the rows; ``images`` are JSON
-    then. ``others``: rows that the copies do not have. ``counted`` False: the server does not count rows, so there may
-    be others. ``held``: seconds that its statements took, with row locks.
+    ``nodes``: ids that it reached. ``pairs``: changed rows as text; ``changes``: as JSON, which the audit log stores
+    without decoding. ``images``: what an undo needs; None if none are kept. ``others``: rows that the images do not
+    have. ``counted`` False: the server does not count rows, so there may be others. ``held``: seconds that its
+    statements took, with row locks.
     """
 
     nodes: tuple[str, ...] = ()
-    copies: tuple[RowChange, ...] = ()
-    compared: msgspec.Raw | None = None
-    images: Images | msgspec.Raw | None = None
+    pairs: tuple[RowPair, ...] = ()
+    changes: tuple[RowChange, ...] = ()
+    images: Images | None = None
     row_digests: dict[str, str] = {}
     others: tuple[OtherRows, ...] = ()
     counted: bool = True
@@ -48,44 +47,18 @@ class Effect(Record):
     held: float = 0.0
 
 
-class Copies(Protocol):
-    """Copies of the rows before and after a change, and their comparison."""
-
-    @property
-    def images(self) -> ImageReader | None:
-        """Reader of the rows' images. It must know their columns before the first copy."""
-
-    def question_before(self) -> Question[Any]:
-        """Ask for the rows of the remaining nodes before the change."""
-
-    async def before(self, transaction: Transaction, rows: Any) -> dict[str, str]:
-        """Read the answer to `asked_before`. Return digests of the rows by node.
-
-        Nodes whose rows are not those of the dry run are skipped. Raises DatabaseError.
-        """
-
-    def question_after(self) -> Question[Any]:
-        """Ask for the rows after the change."""
-
-    async def after(
-        self, transaction: Transaction, rows: Any, server: Mapping[TableName, gate.Counts] | None
-    ) -> Effect:
-        """Read the answer to `asked_after`, compare the rows, and pass the gate.
-
-        ``server``: the rows that it has counted; None: it does not count. Raises DatabaseError.
-        """
-
-
 async def change(
     transaction: Transaction,
+    request: Request,
     script: Script,
-    copies: Copies,
     written: gate.WrittenRows,
+    at: float,
     measurement: Measurement | None = None,
 ) -> Effect:
     """Change the nodes of a script, up to COMMIT or ROLLBACK.
 
-    ``written``: what the session has written before. ``measurement``: of the blast radius. Raises DatabaseError.
+    ``written``: what the session has written before. ``at``: ``now()``. ``measurement``: of the blast radius. Raises
+    DatabaseError.
     """
     began = time.monotonic()
     nodes, detected = script.nodes, script.nodes.reader.detected
@@ -95,8 +68,9 @@ async def change(
         return [measurement.related(nodes.remaining)] if measurement and nodes.remaining else []
 
     with table_locks():
-        before, *reach = await script.admit(transaction, lambda: [copies.question_before(), *related()])
-        digests = await copies.before(transaction, value_of(before))
+        first, *reach = await script.admit(transaction, lambda: [script.question(), *related()])
+        before = await script.rows(transaction, value_of(first))
+        digests = script.digests(before)
         if measurement and nodes.remaining:
             await measurement.before(transaction, nodes.remaining, *reach)
     if not nodes.remaining:
@@ -105,8 +79,8 @@ async def change(
     changed, answers = await script.change(
         transaction,
         lambda: [
-            _FIRED,
-            copies.question_after(),
+            FIRED,
+            script.question(),
             gate.written(detected.schema, detected.relations),
             *related(),
             *(measurement.again() if measurement else ()),
@@ -117,8 +91,11 @@ async def change(
     if missed:
         raise GuardMissedError(missed)
     _check_fired(answers[0])
-    after, now = value_of(answers[1]), value_of(answers[2])
-    effect = await copies.after(transaction, after, now.since(written) if written.counted else None)
+    now = value_of(answers[2])
+    after = await script.rows(transaction, value_of(answers[1]), before)
+    effect = await _compared(
+        transaction, request, script, before, after, now.since(written) if written.counted else None, at
+    )
     measured = None
     if measurement:
         # In the same message, after the server's counts. A clock that was set meanwhile says little.
@@ -135,13 +112,82 @@ async def change(
     )
 
 
-# Deferred constraints are checked before COMMIT, which a dry run does not reach. A failure at COMMIT could not be
-# traced to a node by halving, and the check would run there without statement_timeout. Triggers may leave advisory
-# locks.
-_FIRED = Question(
-    [Query(Statement(text="SET CONSTRAINTS ALL IMMEDIATE", source="")), Query(statement("advisory_unlock"))],
-    lambda _: None,
-)
+async def _compared(
+    transaction: Transaction,
+    request: Request,
+    script: Script,
+    before: RowsRead,
+    after: RowsRead,
+    server: Mapping[TableName, gate.Counts] | None,
+    at: float,
+) -> Effect:
+    """Return the rows that differ, and pass the gate.
+
+    ``server``: the rows that it has counted; None: it does not count. Raises MiscountedError, DeniedError, and in a
+    commit UnshownError.
+    """
+    nodes, seen, reader, detected = script.nodes, request.seen, script.images, request.reader.detected
+    shown, remaining = None if seen is None else seen.nodes, set(nodes.remaining)
+
+    def updated(table: str) -> int | None:
+        return None if server is None else server.get(gate.qualified(table, detected.schema), gate.NONE).updated
+
+    async def differing() -> list[RowPair]:
+        pairs = await reader.pairs(transaction, before, after, updated)
+        return [pair for pair in pairs if not remaining.isdisjoint(pair.ids)]
+
+    pairs = await differing()
+    if server != gate.imaged(pairs, detected.schema):  # nothing may lead to a row any more
+        after = await reader.with_missing(transaction, before, after)
+        pairs = await differing()
+    changes = tuple(
+        reader.change(pair, node, whole=shown is None or node in shown)
+        for pair in pairs
+        for node in pair.ids
+        if node in remaining
+    )
+    if seen is not None:
+        keys = {table: layout.key for table, layout in reader.layouts.items()}
+        names = request.operator.name, seen.operator
+        contract = Contract(request.reader.engine.spec.varies, keys, names)
+        gate.compare_rows(changes, seen, nodes.remaining, contract, at, lambda node: _had(script, before, node))
+    others: tuple[OtherRows, ...] = ()
+    if server is not None:
+        more = gate.unimaged(server, gate.imaged(pairs, detected.schema))
+        others = await gate.others(transaction, more, server, detected.schema, detected.relations)
+        gate.hidden(others, nodes.policies, detected.schema)
+        if seen is not None:
+            gate.compare(others, seen, nodes.remaining)
+    images = None
+    if not request.no_images:
+        local = nodes.reader.ids.local
+        images = reader.collect(pairs, local, remaining).without(
+            map(local, nodes.remaining), _unimaged(changes, others)
+        )
+    return Effect(pairs=tuple(pairs), changes=changes, images=images, others=others)
+
+
+def _had(script: Script, before: RowsRead, node: str) -> Callable[[str, bytes], bool]:
+    """Return whether a row of a node had a value, as JSON, in the column of a name."""
+    values: set[tuple[str, bytes]] = set()
+
+    def had(name: str, value: bytes) -> bool:
+        if not values:
+            rows = (place for place in before.rows if node in before.ids[place])
+            values.update(each for place in rows for each in script.images.json_of(place[0], before.rows[place]))
+        return (name, value) in values
+
+    return had
+
+
+def _unimaged(changes: tuple[RowChange, ...], others: tuple[OtherRows, ...]) -> str:
+    """Return why an undo could not restore all rows of the engine, or ""."""
+    shown = {change.table for change in changes}
+    for other in others:
+        name = other.table.rpartition(".")[2]
+        if other.own and (other.deleted or (other.updated and name not in shown)):
+            return f"it has also {other.words} of {name} without a copy ({other.cause})"
+    return ""
 
 
 def _check_fired(answer: DatabaseError | None) -> None:
@@ -161,7 +207,7 @@ class RowProof:
     """Proof by the rows that a transaction was committed, or was not."""
 
     def __init__(self, script: Script, effect: Effect) -> None:
-        self._script, self._nodes, self._copies = script, effect.nodes, effect.copies
+        self._script, self._nodes, self._pairs = script, effect.nodes, effect.pairs
 
     async def was_committed(self, transaction: Transaction) -> bool | None:
         """Return True or False if the rows prove a commit or its absence, else None.
@@ -169,19 +215,25 @@ class RowProof:
         A transaction commits as a whole, so one row in its state before or after the change is proof. A missing row
         proves little, because engines delete rows too.
         """
-        if not self._copies:
+        if not self._pairs:
             return None
+        before = RowsRead()
+        for pair in self._pairs:
+            if row := pair.was or pair.now:
+                before.add(pair.ids[0], self._script.images.layouts[pair.table], row)
         with self._script.nodes.only(self._nodes):
-            now = (await self._script.copied().answer(transaction)).rows
-        rows_now = [(_decoded(now.get((c.id, c.table, c.key))), c.read()) for c in self._copies]
-        for rows in ([(row, c) for row, c in rows_now if row is not None], rows_now):
-            after = any(is_same(row, c.after) for row, c in rows)
-            if after is not any(is_same(row, c.before) for row, c in rows):
+            answer = await self._script.question().answer(transaction)
+            read = await self._script.images.completed(transaction, answer)
+            now = (await self._script.images.with_missing(transaction, before, read)).rows
+        rows_now = [(now.get((pair.table, pair.key)), pair) for pair in self._pairs]
+        for rows in ([(row, pair) for row, pair in rows_now if row is not None], rows_now):
+            after = any(_is(row, pair.now) for row, pair in rows)
+            if after is not any(_is(row, pair.was) for row, pair in rows):
                 return after
             if after:
                 return None
         return None
 
 
-def _decoded(row: Any) -> Any:
-    return None if row is None else decoded(row)
+def _is(row: RowText | None, other: RowText | None) -> bool:
+    return row is other is None or (row is not None and other is not None and row.equals(other))

@@ -1,9 +1,9 @@
 """The one gate of every write: what was written is what was shown.
 
 The server counts the rows that a transaction inserts, updates and deletes, by table. They include what foreign keys,
-triggers and rules did. What the row copies do not have is named in the dry run and in the audit log, and stops a commit
-whose dry run did not show it. So does a changed row that the dry run did not show, or showed otherwise. Nothing here
-knows what kind of change it is.
+triggers and rules did. What the images do not have is named in the dry run and in the audit log, and stops a commit
+whose dry run did not show it. So does a changed row that the dry run did not show, or showed otherwise
+(:mod:`~queries.write.compare`). Nothing here knows what kind of change it is.
 
 Not counted: what runs in another session (dblink, foreign tables), and what a function does outside of the database.
 A row that a trigger wrote and rolled back again in a block of its own is counted.
@@ -11,10 +11,8 @@ A row that a trigger wrote and rolled back again in a block of its own is counte
 
 from __future__ import annotations
 
-import re
-from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from queries.db.database import TableName
 from queries.db.errors import ConflictError, DeniedError
@@ -22,14 +20,12 @@ from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.read.question import Question
-from queries.records.action import DryRun, OtherRows, RowChange, is_same
+from queries.records.action import DryRun, OtherRows, RowChange
 from queries.records.record import Record
+from queries.write.compare import AGAIN, Contract, Profile, Row, shown_nodes
+from queries.write.image_reader import RowPair
 
 WORDS = ("inserted", "updated", "deleted")
-EPOCH = 1_000_000_000  # a number from here on may be a time or an id, which differs between dry run and commit
-
-# Parts of a text that may differ between dry run and commit: ids and tokens, then times and numbers.
-_VARYING = re.compile(r"\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b|\b[0-9a-fA-F]{16,}\b|\d+(?:\.\d+)?")
 
 
 class Counts(NamedTuple):
@@ -78,7 +74,7 @@ class UnshownError(ConflictError):
 
 
 class MiscountedError(ConflictError):
-    """The row copies show changes that the server did not make.
+    """The images show changes that the server did not make.
 
     The transaction is rolled back.
     """
@@ -103,17 +99,17 @@ def _written(answers: Sequence[Rows]) -> WrittenRows:
     )
 
 
-def copied(changes: Iterable[RowChange], schema: str) -> dict[TableName, Counts]:
-    """Count the changed rows of the copies by table. Nodes may share a row."""
-    rows = {(c.table, c.key): (c.before is None, c.after is None) for c in changes}
+def imaged(pairs: Iterable[RowPair], schema: str) -> dict[TableName, Counts]:
+    """Count the changed rows of the images by table."""
     numbers: dict[TableName, list[int]] = {}
-    for (table, _), (inserted, deleted) in rows.items():
-        numbers.setdefault(qualified(table, schema), [0, 0, 0])[0 if inserted else 2 if deleted else 1] += 1
+    for pair in pairs:
+        kind = 0 if pair.was is None else 2 if pair.now is None else 1
+        numbers.setdefault(qualified(pair.table, schema), [0, 0, 0])[kind] += 1
     return {table: Counts(*counts) for table, counts in numbers.items()}
 
 
 def qualified(table: str, schema: str) -> TableName:
-    """Return schema and name of a table of the copies.
+    """Return schema and name of a table of the images.
 
     They name no schema if it is the engine's.
     """
@@ -121,21 +117,21 @@ def qualified(table: str, schema: str) -> TableName:
     return where or schema, name
 
 
-def uncopied(server: Mapping[TableName, Counts], copies: Mapping[TableName, Counts]) -> dict[TableName, Counts]:
-    """Return what the server wrote beyond the copies.
+def unimaged(server: Mapping[TableName, Counts], images: Mapping[TableName, Counts]) -> dict[TableName, Counts]:
+    """Return what the server wrote beyond the images.
 
     Raises MiscountedError if it wrote less. A row that moves to another partition counts as deleted and inserted.
     """
     surplus = {}
-    for table in server.keys() | copies.keys():
-        inserted, updated, deleted = server.get(table, NONE).minus(copies.get(table, NONE))
+    for table in server.keys() | images.keys():
+        inserted, updated, deleted = server.get(table, NONE).minus(images.get(table, NONE))
         moved = max(min(-updated, inserted, deleted), 0)
         more = Counts(inserted - moved, updated + moved, deleted - moved)
         for word, number in zip(WORDS, more, strict=True):
             if number < 0:
                 name, here = table[1], server.get(table, NONE)
                 raise MiscountedError(
-                    f"The row copies show {copies[table][WORDS.index(word)]} {word} rows of {name}, but the server"
+                    f"The images show {images[table][WORDS.index(word)]} {word} rows of {name}, but the server"
                     f" {word} {here[WORDS.index(word)]}."
                 )
         if more != NONE:
@@ -150,7 +146,7 @@ async def others(
     schema: str,
     relations: Collection[str],
 ) -> tuple[OtherRows, ...]:
-    """Return the rows beyond the copies, with what may have written them.
+    """Return the rows beyond the images, with what may have written them.
 
     Raises DatabaseError.
     """
@@ -191,82 +187,48 @@ def compare(others: Sequence[OtherRows], shown: DryRun, nodes: Collection[str]) 
     """Compare rows of other tables with those of the dry run. Raises UnshownError.
 
     The numbers must be the same for the same nodes. Of fewer nodes there may be fewer. Of nodes that were not dry-run,
-    only the tables are known.
+    they must be in proportion if each node of the dry run may have written as many.
     """
     seen = {other.table: other for other in shown.others}
     dry_run = shown.nodes
+
+    def differs(now: int, was: int) -> bool:
+        if same or subset:
+            return now != was if same else now > was
+        share, rest = divmod(was, len(dry_run) or 1)
+        return now != share * len(nodes) if was and not rest else now > 0 == was
+
     subset, same = dry_run.issuperset(nodes), dry_run == frozenset(nodes)
-    for table in sorted({*seen, *(other.table for other in others)} if same else {other.table for other in others}):
+    for table in sorted({other.table for other in others} | (set() if subset and not same else seen.keys())):
         now = next((other for other in others if other.table == table), OtherRows(table=table))
         was = seen.get(table, OtherRows(table=table))
         pairs = zip(now.counts, was.counts, strict=True)
-        if any(n != w if same else n > w if subset else (n and not w) for n, w in pairs):
+        if any(differs(n, w) for n, w in pairs):
             what = f"the dry run showed {was.words}" if any(was.counts) else "the dry run did not show that"
             cause = f" ({now.cause})" if now.cause else ""
             raise UnshownError(f"It would also have {now.words} of {table}{cause}; {what}.", {})
 
 
-def compare_rows(changes: Iterable[RowChange], shown: DryRun, nodes: Collection[str], operator: str) -> None:
-    """Compare the rows that ``operator`` changes with those of the dry run.
+def compare_rows(
+    changes: Iterable[RowChange],
+    shown: DryRun,
+    nodes: Collection[str],
+    contract: Contract,
+    at: float,
+    had: Callable[[str], Callable[[str, bytes], bool]],
+) -> None:
+    """Compare the rows of a commit with those of the dry run. Raises UnshownError.
 
-    Raises UnshownError. A row that nodes share may be listed under any of them. Inserted rows get new keys, so they are
-    counted. Another operator may have made the dry run, and actions write the name.
+    ``at``: ``now()`` of the commit. ``had``: of a node, whether a row of it had a value, as JSON, in a column.
     """
-    dry_run = shown.nodes
-    overlap = dry_run.intersection(nodes)
-    changes_read = [change.read() for change in changes if change.id in overlap]
-    names = "|".join(map(re.escape, sorted({operator, shown.operator} - {""}, key=len, reverse=True)))
-    varying = re.compile(f"{names}|{_VARYING.pattern}") if names else _VARYING
-    rows = {(c.table, c.key): c for c in changes_read if c.before is not None}
-    before = {(c.table, c.key): c for c in shown.changes if c.before is not None}
-    whys: dict[str, str] = {}
-    for place, change in sorted(rows.items()):
-        was = before.get(place)
-        why = "it changed a row that the dry run did not show" if was is None else _columns_differ(change, was, varying)
-        if why:
-            whys.setdefault(change.id, f"the commit differs: {why} ({change.table}). Repeat the dry run.")
-    if overlap == dry_run and overlap.issuperset(nodes):
-        made, expected = (Counter(c.table for c in each if c.before is None) for each in (changes_read, shown.changes))
-        for place in sorted(before.keys() - rows.keys()):
-            why = "it did not change a row that the dry run changed"
-            whys.setdefault(before[place].id, f"the commit differs: {why} ({place[0]}). Repeat the dry run.")
-        for table in sorted(made.keys() | expected.keys()):
-            if made[table] != expected[table]:
-                why = f"it inserted {made[table]} rows of {table}, and the dry run {expected[table]}"
-                raise UnshownError(f"The commit differs: {why}.", {})
+    rows = [Row(change, at) for change in changes]
+    whys = shown_nodes(rows, shown, nodes, contract)
+    others: dict[str, list[Row]] = {node: [] for node in set(nodes) - shown.nodes}
+    for row in rows:
+        if row.node in others:
+            others[row.node].append(row)
+    if others and (profile := Profile.of(shown, contract)).known:
+        differences = {node: profile.difference(each, had(node)) for node, each in others.items()}
+        whys |= {node: f"{why}. {AGAIN}" for node, why in differences.items() if why}
     if whys:
         raise UnshownError(next(iter(whys.values())), whys)
-
-
-def _columns_differ(now: RowChange, was: RowChange, varying: re.Pattern[str]) -> str:
-    """Return how a row's change differs from that of the dry run, or ""."""
-    if (now.after is None) != (was.after is None):
-        return f"the commit {'deleted' if now.after is None else 'changed'} a row of {now.table}, unlike the dry run"
-    if now.after is None or was.after is None or now.before is None or was.before is None:
-        return ""
-    shown = was.columns
-    for name in now.columns:
-        if not is_same(now.before.get(name), was.before.get(name)):
-            continue  # another transaction has changed it since; the versions say whether that matters
-        if name not in shown:
-            return f"the commit changed {now.table}.{name}, which the dry run did not"
-        if not _alike(now.after.get(name), was.after.get(name), varying):
-            return f"the commit set {now.table}.{name} to another value than the dry run"
-    return ""
-
-
-def _alike(now: Any, was: Any, varying: re.Pattern[str]) -> bool:
-    """Return True if two values differ at most in times, ids, tokens and operators."""
-    if is_same(now, was):
-        return True
-    if isinstance(now, str) and isinstance(was, str):
-        return varying.sub("0", now) == varying.sub("0", was)
-    if isinstance(now, bool) or isinstance(was, bool):
-        return False
-    if isinstance(now, int | float) and isinstance(was, int | float):
-        return min(now, was) >= EPOCH
-    if isinstance(now, list) and isinstance(was, list):
-        return len(now) == len(was) and all(_alike(a, b, varying) for a, b in zip(now, was, strict=True))
-    if isinstance(now, dict) and isinstance(was, dict):
-        return now.keys() == was.keys() and all(_alike(value, was[key], varying) for key, value in now.items())
-    return False

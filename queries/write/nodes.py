@@ -146,12 +146,13 @@ class Nodes:
 def _parameters(request: Request) -> dict[str, Any]:
     reader, seen = request.reader, request.seen
     return {
+        "action": request.action.name,
         "operator": request.operator.name,
         "reason": request.reason,
         "args": dict(request.arguments),
         "met_needs": sorted(reader.detected.met_needs),
+        "places": [],
         "settings": reader.engine.settings,
-        "copied": None,
         "dry_run": None if seen is None else str(seen.at),
     }
 

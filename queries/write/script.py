@@ -1,14 +1,14 @@
 """Statements of a transaction: the sections of an action, or an undo.
 
 The sections of an action run in one short READ COMMITTED transaction. ``lock`` locks the rows with SKIP LOCKED and
-returns their versions. ``refused`` returns nodes that the action does not apply to. ``rows`` copies the rows that will
-change. ``change`` changes them and checks the versions again in its WHERE. ``rows`` copies the rows once more. A dry
-run then rolls back. A commit compares the first copy with the dry run's. Nodes that cannot change are skipped, each
-with its reason; the others continue.
+returns their versions. ``refused`` returns nodes that the action does not apply to. The engine's ``images.sql`` (or
+``rows.sql``) returns the places of the nodes' rows, which are read before and after ``change``. That changes them and
+checks the versions again in its WHERE. A dry run then rolls back. A commit compares the rows with the dry run's. Nodes
+that cannot change are skipped, each with its reason; the others continue.
 
 If an action has ``waits``, a ``refused`` row may have ``for_now``: an executor is running the node, and
 :mod:`queries.runs` can try again. The ``steady`` text of the node's ``lock`` row must not change during that
-wait. ``rows`` may take ``copied``, the keys of the first copy, to find rows that were reached through a deleted row.
+wait; of an action without ``waits``, it must not change since the dry run.
 
 An action that takes work from an owner may have ``witnesses``: one row for each sign of life or death of the owner,
 with ``id, witness, verdict, detail``, where the verdict is ``dead``, ``alive`` or ``unknown``; ``since`` may say when
@@ -25,19 +25,16 @@ from queries.contract import absence
 from queries.contract.rows import SHAPES, verify
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
-from queries.db.query import Rows
 from queries.db.transaction import Transaction
 from queries.read.question import Question, Questions, answered, together, value_of
 from queries.records.action import Outcome
-from queries.write import audit_log, row_copies
+from queries.write import audit_log
 from queries.write.admit import admit
-from queries.write.images import ImageReader
+from queries.write.image_reader import ImageReader, RowsRead
 from queries.write.nodes import Nodes
 from queries.write.request import Request
-from queries.write.row_copies import Copy
 
 HIDDEN = "row-level policies on {tables} may hide rows that it needs. A role that sees all rows can do it"
-BEFORE, AFTER = "images_before", "images_after"  # statements of images, for a copy before or after the change
 
 
 class GuardMissedError(DatabaseError):
@@ -54,15 +51,12 @@ class GuardMissedError(DatabaseError):
 class Script(Protocol):
     """The statements of one transaction.
 
-    ``action``: with the privileges that it needs. ``images``: reads images of its rows; None: there are none.
+    ``action``: with the privileges that it needs. ``images``: reads its rows.
     """
 
     action: Action
     nodes: Nodes
-
-    @property
-    def images(self) -> ImageReader | None:
-        """Reader of the rows' images; None if none are kept."""
+    images: ImageReader
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read what it needs before the first statement. Raises DatabaseError."""
@@ -73,14 +67,17 @@ class Script(Protocol):
         Return the answers to what ``then`` asks about the others, up to the first error. Raises DatabaseError.
         """
 
-    def copied(self, images: str = "") -> Question[Copy]:
-        """Ask for a copy of the rows of the remaining nodes.
+    def question(self) -> Question[RowsRead]:
+        """Ask for the rows of the remaining nodes."""
 
-        ``images``: BEFORE or AFTER the change, or "" for a copy without images. Reading the answer raises
-        GuardMissedError if rows are not as they must be after the change.
+    async def rows(self, transaction: Transaction, answer: RowsRead, before: RowsRead | None = None) -> RowsRead:
+        """Return the rows of an answer, with those that it lacks.
+
+        ``before``: the rows before the change. Raises DatabaseError, and GuardMissedError if rows are not as they must
+        be after the change.
         """
 
-    def digests(self, before: Copy) -> dict[str, str]:
+    def digests(self, before: RowsRead) -> dict[str, str]:
         """Return a digest by node.
 
         Nodes whose rows differ from those of the dry run are skipped.
@@ -99,7 +96,7 @@ class ActionScript:
 
     def __init__(self, request: Request, nodes: Nodes) -> None:
         self.action, self.nodes = request.action, nodes
-        self.images = None if request.no_images else image_reader(request)
+        self.images = image_reader(request)
         self._request = request
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
@@ -121,36 +118,24 @@ class ActionScript:
             self.nodes.skip_all(Outcome.DENIED, HIDDEN.format(tables=", ".join(sorted(hidden))))
         return await admit(transaction, self._request, self.nodes, then)
 
-    def copied(self, images: str = "") -> Question[Copy]:
-        """Ask for a copy of affected rows.
+    def question(self) -> Question[RowsRead]:
+        """Ask for the rows of the nodes."""
+        variant = self.nodes.reader.variant
+        located = variant.select("images") or variant.select("rows")
+        return Question([], lambda _: RowsRead()) if located is None else self.images.question(self.nodes, located)
 
-        Later statements may take the keys of the first copy as ``copied``.
-        """
-        reader = self.images if images else None
-        sections = self._request.sections
-        if images != BEFORE:
-            return row_copies.copied(self.nodes, sections["rows"], reader, images)
-        question = row_copies.copied(self.nodes, sections["rows"], reader, images, copied=None)
+    async def rows(self, transaction: Transaction, answer: RowsRead, before: RowsRead | None = None) -> RowsRead:
+        """Return the rows of an answer, with those that it lacks."""
+        return await self.images.completed(transaction, answer)
 
-        def read(answers: Sequence[Rows]) -> Copy:
-            copy = question.read(answers)
-            if any("copied" in part.parameters for parts in sections.values() for part in parts):
-                keys = [(self.nodes.reader.ids.local(i), *rest) for i, *rest in copy.rows]
-                self.nodes.parameters["copied"] = keys
-            return copy
-
-        return Question(question.queries, read)
-
-    def digests(self, before: Copy) -> dict[str, str]:
+    def digests(self, before: RowsRead) -> dict[str, str]:
         """Return digests of the nodes' rows.
 
         If the rows are the guard, nodes with other rows than shown are skipped.
         """
         nodes = self.nodes
         seen = None if self._request.seen is None else self._request.seen.row_digests
-        digests = row_copies.digests(
-            [i for i in nodes.remaining if seen is None or i in seen], before.rows, nodes.guarded
-        )
+        digests = before.digests([i for i in nodes.remaining if seen is None or i in seen], nodes.guarded)
         if self.action.guard == "rows" and seen is not None:
             for node_id in [i for i, digest in digests.items() if seen[i] != digest]:
                 nodes.skip(node_id, Outcome.STALE, "rows that this changes were modified since the dry run")

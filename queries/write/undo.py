@@ -23,13 +23,13 @@ from queries.records.action import Outcome, Result, Risk, RowChange, Undo
 from queries.records.finding import Support
 from queries.records.node import Phase
 from queries.records.record import Record
-from queries.write import audit_log, images, undo_rights
+from queries.write import audit_log, image_reader, undo_rights
 from queries.write.admit import HELD
-from queries.write.images import ImageReader, Images, Layout, RowImage, RowKey, RowText, TableImages
+from queries.write.image_reader import ImageReader, Layout, RowKey, RowsRead, RowText
+from queries.write.images import Images, RowImage, TableImages
 from queries.write.nodes import Nodes
 from queries.write.request import Request
-from queries.write.row_copies import Copy
-from queries.write.script import AFTER, BEFORE, GuardMissedError
+from queries.write.script import GuardMissedError
 
 NAME = "undo"
 VALUE_CHARACTERS = 4000  # characters of a value in the detail of a result
@@ -50,6 +50,7 @@ INCOMPLETE = "image incomplete: {}"
 COLUMNS = "irreversible: the columns of {} have changed since"
 KEY = "irreversible: the primary key of {} has changed since"
 NOT_BACK = "{} is not as before, because of a trigger, a rule or a row-level policy of the table"
+STAYS = "what triggers and foreign keys did stays: {}"
 HIDDEN = "policies on {} may hide rows that are not back"
 
 
@@ -57,8 +58,6 @@ class Parts(Record):
     """Parts of the statements for one table, as ``undo_columns.sql`` returns them."""
 
     name: str
-    match: str | None  # None: the table has no primary key
-    sort: str | None
     sets: str | None
     names: str
     values: str
@@ -100,19 +99,15 @@ class UndoScript:
         self.action, self.nodes = request.action, nodes
         self.reader = request.reader
         self._entry = str(request.arguments.get("entry", ""))
-        self._no_images = request.no_images
         self._images = Images()
         self._kept: dict[RowKey, KeptRow] = {}
         self._parts: dict[str, Parts] = {}
         self._added: dict[RowKey, KeptRow] = {}  # rows that compensate
-        self._texts = ImageReader(self.reader.database, "", ())
+        self.images = ImageReader(self.reader.database, "", ())
         self._now: dict[RowKey, RowText] = {}
+        self._changed = False
+        self._others = ""  # rows of other tables that the action has written
         self._hidden_from_author: tuple[str, ...] = ()  # tables of which policies hide rows from the entry's writer
-
-    @property
-    def images(self) -> ImageReader | None:
-        """Reader of the rows' images, for the undo of the undo."""
-        return None if self._no_images else self._texts
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read the images of the entry. Raises DatabaseError."""
@@ -128,6 +123,7 @@ class UndoScript:
         if why:
             self.nodes.skip_all(Outcome.REFUSED, why)
             return
+        self._others = entry.others
         await self._learn(transaction, entry.images)
 
     async def _learn(self, transaction: Transaction, images: Images) -> None:
@@ -148,7 +144,7 @@ class UndoScript:
                 rows[table.table, key] = KeptRow(table=table.table, key=key, image=image, ids=ids)
         self._kept = rows
         read = [f"{t.table}.{c}" for t in images.tables for c in (t.columns if t.others else ("*",))]
-        self._texts = ImageReader(self.reader.database, detected.schema, read)
+        self.images = ImageReader(self.reader.database, detected.schema, read)
         tables = [
             {
                 "name": t.table,
@@ -161,9 +157,9 @@ class UndoScript:
         with table_locks():
             *_, columns = await transaction.batch([*detected.locks(words), Query(statement("undo_columns"), values)])
         parts = [msgspec.convert(dict(row), Parts) for row in columns]
-        await self._texts.learn(transaction, names, again=True)
-        plain = {name for name, layout in self._texts.layouts.items() if layout.plain}
-        self._parts = {p.name: p for p in _parents_first(parts) if p.match and p.name in plain}
+        await self.images.learn(transaction, names, again=True)
+        layouts = self.images.layouts
+        self._parts = {p.name: p for p in _parents_first(parts) if p.name in layouts and layouts[p.name].restorable}
 
     @property
     def _append_only(self) -> tuple[str, ...]:
@@ -195,14 +191,14 @@ class UndoScript:
         self._skip_sharing()
         return await answered(transaction, then())
 
-    def digests(self, before: Copy) -> dict[str, str]:
+    def digests(self, before: RowsRead) -> dict[str, str]:
         """Return the entry for each node: the rows were compared with its images."""
         return dict.fromkeys(self.nodes.remaining, self._entry)
 
     def _skip_unrestorable(self) -> None:
         """Skip nodes without complete images, or with other columns by now."""
         imaged = {i for row in self._kept.values() for i in row.ids}
-        layouts = self._texts.layouts
+        layouts = self.images.layouts
         altered = {
             t.table: KEY if t.table not in self._parts or t.key != layouts[t.table].key else COLUMNS
             for t in self._images.tables
@@ -254,17 +250,17 @@ class UndoScript:
             pairs = zip(rows_of.values(), answers, strict=True)
             return {each[row["n"]].place: _state(row) for each, rows in pairs for row in rows}
 
-        queries = [
-            Query(self._statement("undo_find", table, lock=clause), {"changes": [row.image.key for row in each]})
+        layouts = self.images.layouts
+        finding = [
+            ImageReader.finding(layouts[table], [row.image.key for row in each], clause)
             for table, each in rows_of.items()
         ]
-        return Question(queries, read)
+        return Question([query for each in finding for query in each.queries], read)
 
-    def _statement(self, name: str, table: str, **more: str) -> Statement:
+    def _statement(self, name: str, table: str) -> Statement:
         parts = self._parts[table]
-        own = {"match": parts.match or "false", "sort": parts.sort or "", "names": parts.names, "values": parts.values}
-        layout = self._texts.layouts[table]
-        return images.filled(name, layout, **own, sets=parts.sets or "", images=images.rows_of([layout]), **more)
+        own = {"names": parts.names, "values": parts.values, "sets": parts.sets or ""}
+        return image_reader.filled(name, self.images.layouts[table], **own)
 
     async def _reasons(
         self, transaction: Transaction, changed: Mapping[str, tuple[Outcome, str, str | None]]
@@ -299,6 +295,7 @@ class UndoScript:
 
         Return the nodes that were undone.
         """
+        self._changed = True
         rows = [row for row in self._kept.values() if self._concerned(row.place)]
         plain = [row for row in rows if row.table not in self._append_only]
         children_first = list(reversed(self._parts))
@@ -351,24 +348,20 @@ class UndoScript:
         ]
         return {**self.nodes.parameters, "changes": changes}
 
-    def copied(self, images: str = "") -> Question[Copy]:
-        """Ask for the rows.
-
-        Before the change they are known. After it they are compared with the images.
-        """
-        if images == BEFORE:
-            copy = self._copy(self._now)
-            return Question([], lambda _: copy)
+    def question(self) -> Question[RowsRead]:
+        """Ask for the rows after the change."""
+        if not self._changed:
+            return Question([], lambda _: RowsRead())
         rows = [r for r in (*self._kept.values(), *self._added.values()) if self._concerned(r.place)]
         question = self._finding(rows, lock=False)
+        return Question(question.queries, lambda answers: self._read(_images_of(question.read(answers))))
 
-        def read(answers: Sequence[Rows]) -> Copy:
-            now = _images_of(question.read(answers))
-            if images == AFTER:  # else a commit whose answer was lost is looked at
-                self._check_restored(now)
-            return self._copy(now)
-
-        return Question(question.queries, read)
+    async def rows(self, transaction: Transaction, answer: RowsRead, before: RowsRead | None = None) -> RowsRead:
+        """Return the rows, which are compared with the images after the change."""
+        if before is None:
+            return self._read(self._now)
+        self._check_restored(answer.rows)
+        return answer
 
     def _check_restored(self, now: Mapping[RowKey, RowText]) -> None:
         """Note columns that differ from the images.
@@ -389,6 +382,8 @@ class UndoScript:
             raise GuardMissedError(list(missed), missed)
         for row in self._added.values():
             self._note(row.ids, f"{row.table} has a new row")
+        if self._others:
+            self._note(self.nodes.remaining, STAYS.format(self._others))
         hidden = sorted({*self._hidden_from_author, *self.reader.detected.policies})
         if hidden:
             self._note(self.nodes.remaining, HIDDEN.format(", ".join(hidden)))
@@ -397,9 +392,9 @@ class UndoScript:
         """Note columns that differ from the image. Return what kept its value, or ""."""
         if was is not None and text.xmin == was.xmin:
             return f"the row of {row.table}"
-        layout = self._texts.layouts[row.table]
+        layout = self.images.layouts[row.table]
         generated = {c for c, made in zip(layout.columns, layout.generated, strict=True) if made}
-        now, old = images.values(layout, text), {} if was is None else images.values(layout, was)
+        now, old = _values(layout, text), {} if was is None else _values(layout, was)
         expected = {**old, **(row.image.before or {})}
         for column in RowChange(id="", table=row.table, key=row.key, before=expected, after=now).columns:
             if column in generated or column not in now:  # an image may have a column that is gone
@@ -419,15 +414,21 @@ class UndoScript:
                 details += f", {detail}" if details else detail
             notes[node_id] = why + more, details
 
-    def _copy(self, texts: Mapping[RowKey, RowText]) -> Copy:
-        """Return a copy of rows, as JSON of their texts."""
-        rows: dict[tuple[str, str, str], str] = {}
+    def _read(self, texts: Mapping[RowKey, RowText]) -> RowsRead:
+        """Return rows as they were read, for the nodes that remain."""
+        rows = RowsRead()
         for place, text in texts.items():
             row = self._kept.get(place) or self._added[place]
-            values = msgspec.json.encode(images.values(self._texts.layouts[row.table], text)).decode()
-            rows |= {(i, row.table, row.key): values for i in row.ids if i in self.nodes.remaining}
-        places = {place: row.place for place, row in texts.items() if self._concerned(place)}
-        return Copy(rows=rows, places=places, texts=texts)
+            for node in row.ids:
+                if node in self.nodes.remaining:
+                    rows.add(node, self.images.layouts[row.table], text)
+        return rows
+
+
+def _values(layout: Layout, row: RowText) -> dict[str, str | None]:
+    """Return the columns of a row that an image has, as texts."""
+    values = layout.values(row)
+    return {column: image_reader.read(values[column][1]) for column in layout.columns}
 
 
 def _same_columns(kept: TableImages, layout: Layout) -> bool:
@@ -435,9 +436,7 @@ def _same_columns(kept: TableImages, layout: Layout) -> bool:
 
 
 def _state(row: Mapping[str, Any]) -> RowState:
-    image = (
-        None if row["rest"] is None else RowText(row["place"], row["rest"], row["texts"], row["xmin"], row["digest"])
-    )
+    image = None if row["rest"] is None else image_reader.row_text(row)
     return RowState(row["place"] is not None, row["present"], image)
 
 

@@ -12,6 +12,7 @@ from typing import Any
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
 from queries.read.reader import Reader
+from queries.records.action import Undo
 from queries.write.images import StoredImages, TableImages
 
 ALTERED = "the entry or its images were changed after they were written (`unstick audit --verify`)"
@@ -38,7 +39,10 @@ def why_foreign(reader: Reader, stored: StoredImages) -> str:
         return ELSEWHERE.format(engine=stored.engine, schema=stored.schema)
     spec = reader.engine.spec
     columns: dict[str, set[str]] = {}
-    for full in (*(c for action in spec.actions for c in action.overwrites), *spec.undo.counters):
+    for full in (
+        *(c for action in spec.actions if action.undo is not Undo.NONE for c in action.overwrites),
+        *spec.undo.counters,
+    ):
         owner, _, column = full.partition(".")
         columns.setdefault(owner, set()).add(column)
     for table in stored.images.tables:

@@ -18,6 +18,7 @@ from tests.servers import PostgresServer
 
 TOML, NODES, ROOTS, LIVE, DEAD = "engine.toml", "nodes.sql", "roots.sql", "live.sql", "dead.sql"
 FINDING, RETRY, RELEASE = "findings/taken_too_long.sql", "actions/retry.sql", "actions/release.sql"
+IMAGES = "images.sql"
 LOG = """CREATE TABLE log (item bigint);
 CREATE FUNCTION log_it() RETURNS trigger LANGUAGE plpgsql AS
  'BEGIN INSERT INTO public.log VALUES (NEW.id); RETURN NEW; END';
@@ -38,7 +39,7 @@ CREATE TRIGGER touch BEFORE UPDATE ON work_items FOR EACH ROW WHEN (OLD.state = 
 AFTER = "(w.task, -w.id) > (split_part(:cursor, '|', 1), -split_part(:cursor, '|', 2)::int8)"
 ALL_ROWS = 'WITH a AS (SELECT max(tries) AS n FROM :"schema".work_items)'
 GUARD = "WHERE w.id = substr(seen.id, 6)::int8 AND w.xmin::text = seen.version AND w.state = 'failed'"
-SHOWN = 'row_to_json(w) AS row\n  FROM :"schema".work_items w\n WHERE'
+SHOWN = 'FROM :"schema".work_items w\n WHERE'
 LARGE = 150_000  # rows of a large table: more than the server reads without an index
 
 
@@ -77,7 +78,7 @@ MISTAKES = [
     Mistake(FILES, "children.sql", "item_by_parent", "item_by_parnt", "-- needs", "does not define"),
     Mistake(FILES, LIVE, "LIMIT :limit", "LIMIT $4", "$4", "$4 has no name"),
     Mistake(FILES, ROOTS, "< :cursor", "< :curser", "curser", "is neither a parameter"),
-    Mistake(FILES, RETRY, "-- :rows", "--", "-- Run", ":rows is missing"),
+    Mistake(FILES, RETRY, "-- :change", "--", "-- Run", ":change is missing"),
     Mistake(FILES, "detail/payload.sql", "-- kinds: item", "-- kinds: itm", "-- kinds", "no node kind"),
     Mistake(FILES, NODES, "AS phase", "AS fase", "[[statuses]]", "todo: it has several phases", TOML),
     Mistake(FILES, ROOTS, "SELECT", "\\ir parts/root.sql\nSELECT", "\\ir", "not a file of this folder"),
@@ -116,7 +117,7 @@ MISTAKES = [
     Mistake(ACTIONS, RETRY, "RETURNING 'item:' || w.id", "RETURNING w.id::text", "SELECT", "change does not return"),
     Mistake(ACTIONS, RETRY, "AND w.state <> 'failed'", "AND false", "SELECT", "does not refuse it",
             more=((RETRY, " AND w.state = 'failed'", ""),)),
-    Mistake(ACTIONS, "schema.sql", "-- The queue", f"{LOG}-- The queue", "SELECT", "log, and 0 are shown", RETRY,
+    Mistake(ACTIONS, "schema.sql", "-- The queue", f"{LOG}-- The queue", "SELECT", "log, and 0 are shown", IMAGES,
             more=(("schema.sql", LOG, ""), ("schema.sql", "error text\n);", f"error text\n);\n{LOG}"))),
     Mistake(ACTIONS, "fixture.sql", "'failed'", "'done'", "SELECT", "no node of the fixture", RETRY,
             more=(("fixture.sql", "'failed'", "'done'"),)),
@@ -130,9 +131,10 @@ MISTAKES = [
             "opposite order of release"),
     Mistake(ACTIONS, RETRY, GUARD,
             f"{GUARD} OR w.parent_id = substr(seen.id, 6)::int8 AND w.state = 'failed'", "SELECT",
-            "if other rows refer to it"),
+            "if other rows refer to it", IMAGES),
     Mistake(ACTIONS, RETRY, GUARD,
-            f"{GUARD} OR w.id <> substr(seen.id, 6)::int8 AND w.state = 'failed'", "SELECT", "rows of work_items, and"),
+            f"{GUARD} OR w.id <> substr(seen.id, 6)::int8 AND w.state = 'failed'", "SELECT",
+            "rows of work_items, and", IMAGES),
     Mistake(ACTIONS, RETRY, "SET state = 'todo'", "SET state = 'again'", "UPDATE",
             "status 'again', which is not declared",
             more=(("schema.sql", "'failed', 'done')", "'failed', 'done', 'again', 'other')"),
@@ -178,7 +180,7 @@ MISTAKES = [
     Mistake("large tables", NODES, "w.taken_by AS owner",
             "(SELECT min(o.taken_by) FROM :\"schema\".work_items o WHERE o.task = w.task) AS owner", "SELECT",
             "no index bounds it"),
-    Mistake("large tables", RETRY, SHOWN, f"{SHOWN} (SELECT max(o.tries) FROM :\"schema\".work_items o) >= 0 AND",
+    Mistake("large tables", IMAGES, SHOWN, f"{SHOWN} (SELECT max(o.tries) FROM :\"schema\".work_items o) >= 0 AND",
             "SELECT", "to change one node: no index bounds it"),
     Mistake("large tables", "counts.sql",
             "CASE WHEN sum(count(w.phase)) OVER () > 10000 THEN 'capped' ELSE 'exact' END",

@@ -12,7 +12,7 @@ import pytest
 from queries.db.database import SPELLING
 from queries.records.action import Outcome
 from queries.write import audit_log
-from queries.write.images import ImageReader
+from queries.write.image_reader import ImageReader, RowsRead
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, opened, outcomes_of, undone
 from tests.servers import PostgresServer, both_versions
@@ -108,10 +108,10 @@ async def test_values_of_all_types_come_back(
         server.sql(f"ALTER {target} RESET ALL")
 
 
-async def test_a_partitioned_table_has_no_images(
+async def test_a_physical_place_is_that_of_one_partition(
     eternaltwin: str, eternaltwin_db: EternaltwinDb, tmp_path: Path
 ) -> None:
-    """A physical place names one row of each partition."""
+    """Rows of a partitioned table are shown and compared, and not restored."""
     await eternaltwin_db.sql(
         "CREATE TABLE split (id int PRIMARY KEY) PARTITION BY RANGE (id);"
         "CREATE TABLE low PARTITION OF split FOR VALUES FROM (0) TO (9);"
@@ -121,6 +121,8 @@ async def test_a_partitioned_table_has_no_images(
     images = ImageReader(workspace.database, "public", ["split.*", "job.*"])
     async with workspace.database.reading() as transaction:
         await images.learn(transaction, ["split"])
-        assert await images.completed(transaction, {("split", "1"): "(0,1)"}, {}) == {}
+        oid = await eternaltwin_db.value("SELECT 'high'::regclass::oid::text")
+        rows = await images.completed(transaction, RowsRead(unknown=[("", oid, "(0,1)")]))
+        assert list(rows.rows) == [("split", "10")]
     assert not images.layouts["split"].plain
     await workspace.close()

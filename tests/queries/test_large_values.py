@@ -9,7 +9,7 @@ import pytest
 
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log, images, row_copies
+from queries.write import audit_log, image_reader
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, seen, undone
@@ -72,7 +72,7 @@ async def test_a_change_of_a_large_value_is_noticed(
     table: Workspace, agent_jobs_db: AgentJobsDb, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The digests of the dry run and of the commit differ, with a limit of 100 bytes."""
-    monkeypatch.setattr(row_copies, "VALUE_BYTES", 100)
+    monkeypatch.setattr(image_reader, "ROW_IMAGE_BYTES", 100)
     job = await agent_jobs_db.job("failed", age=90000, started=89990, ended=89980, error="a" * 200)
     node = agent_jobs_db.id(job)
     versions = await seen(table, [node], "agent_jobs")
@@ -93,14 +93,17 @@ async def test_images_of_bytea_have_the_digest_of_its_text(table: Workspace, age
     )
     schema = table.engines["agent_jobs"].detected.schema
     async with table.database.reading() as transaction:
-        reader = images.ImageReader(table.database, schema, ["jobs.*"])
-        await reader.learn(transaction, ["jobs"])
-        (row,) = (await reader.completed(transaction, {("jobs", "1"): place}, {})).values()
-        layout = reader.layouts["jobs"]
-        assert images.values(layout, row)["raw"] == expected
-        others = [c for c in layout.columns if c not in ("raw", "id")]
-        reader = images.ImageReader(table.database, schema, [f"jobs.{c}" for c in others])
-        await reader.learn(transaction, ["jobs"])
-        (row,) = (await reader.completed(transaction, {("jobs", "1"): place}, {})).values()
-        assert reader.layouts["jobs"].others == ("raw",)
+
+        async def read(columns: list[str]) -> tuple[image_reader.Layout, image_reader.RowText]:
+            reader = image_reader.ImageReader(table.database, schema, columns)
+            await reader.learn(transaction, ["jobs"])
+            layout = reader.layouts["jobs"]
+            located = image_reader.RowsRead(unknown=[("", layout.oid, place)])
+            (row,) = (await reader.completed(transaction, located)).rows.values()
+            return layout, row
+
+        layout, row = await read(["jobs.*"])
+        assert image_reader.read(layout.values(row)["raw"][1]) == expected
+        layout, row = await read([f"jobs.{c}" for c in layout.columns if c not in ("raw", "id")])
+        assert layout.others == ("raw",)
         assert row.rest == rest

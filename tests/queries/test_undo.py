@@ -287,7 +287,7 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
     async def locking(self: Transaction, queries: Sequence[Query], *more: Any) -> Any:
         """Let a runner poll a task once the undo has locked its part."""
         answers = await each(self, queries, *more)
-        locks = [q for q in queries if "undo_find" in q.statement.source and "SKIP LOCKED" in q.statement.text]
+        locks = [q for q in queries if "images_find" in q.statement.source and "SKIP LOCKED" in q.statement.text]
         if not waiting and any(str(keys[after]) in str(query.values) for query in locks):
             waiting.append(asyncio.create_task(runners[1].execute(poll, keys[after], revisions[after])))
             pid = runners[1].get_server_pid()

@@ -107,7 +107,7 @@ BROKEN = [
     (change(TOML, "[needs.", '[options.by]\ntitle = "t"\nview = true\n\n[needs.'), TOML, "view = true",
      "options.by: a view needs"),
     (change("actions/wake.sql", "-- :refused", "-- :refuse"), "actions/wake.sql", "-- :refuse",
-     "section 'refuse' is not one of lock, refused, witnesses, rows, change"),
+     "section 'refuse' is not one of lock, refused, witnesses, change"),
     (change("actions/restart.sql", "AS verdict", "AS opinion"), "actions/restart.sql", "-- :witnesses",
      "the section 'witnesses' has no column `verdict`"),
     (change("actions/wake.sql", "-- :change", "-- :refused"), "actions/wake.sql", None,

@@ -2,60 +2,172 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
 import pytest
 
+from queries.contract.spec import VariesSpec
 from queries.records.action import DryRun, Outcome, Result, RowChange
 from queries.write import gate
+from queries.write.compare import Contract
 
-NODE = "e/task:1"
+AT, LATER = 1_795_863_600.0, 1_795_867_200.0  # 2026-11-28T11:00:00Z, and an hour later
 DRY_RUN = DryRun(
     engine="e",
     action="wake",
     reason="",
     arguments={},
-    results=(Result(id=NODE, outcome=Outcome.CHANGED),),
+    results=(),
     changes=(),
-    versions={NODE: "1"},
+    versions={},
     row_digests={},
-    at=0.0,
+    at=AT,
     audit_log="table",
     operator="ann@a",
 )
+VARIES = VariesSpec(
+    time=("task.at", "task.n", "task.doc.at", "log.at"), token=("task.doc.xid",), operator=("task.doc.by", "task.who")
+)
 
 
-def change(value: Any) -> RowChange:
-    return RowChange(id=NODE, table="task", key="1", before={"n": "other"}, after={"n": value})
+def row(node: str, before: Any, after: Any, table: str = "task", key: str = "1") -> RowChange:
+    """A changed row, with the JSON texts of its columns."""
+
+    def raw(values: Any) -> Any:
+        return (
+            None
+            if values is None
+            else msgspec.Raw(("{" + ",".join(f'"{n}":{v}' for n, v in values.items()) + "}").encode())
+        )
+
+    return RowChange(id=f"e/task:{node}", table=table, key=key, before=raw(before), after=raw(after))
 
 
-def compared(now: Any, shown: Any) -> str:
+def stopped(shown: Sequence[RowChange], now: Sequence[RowChange], nodes: Sequence[str], copies: bool = False) -> str:
     """Return why a commit of another operator than the dry run stops, or ""."""
+    results = tuple(Result(id=i, outcome=Outcome.CHANGED) for i in dict.fromkeys(c.id for c in shown))
+    dry_run = msgspec.structs.replace(DRY_RUN, changes=tuple(c.read(AT) for c in shown), results=results)
+    contract = Contract(VARIES, {"task": ("id",), "log": ("id",)}, ("bob@b", "ann@a"))
+    ids = [f"e/task:{node}" for node in nodes]
     try:
-        gate.compare_rows([change(now)], msgspec.structs.replace(DRY_RUN, changes=(change(shown),)), [NODE], "bob@b")
+        gate.compare_rows(now, dry_run, ids, contract, LATER, lambda _: lambda name, value: copies)
     except gate.UnshownError as error:
         return str(error)
     return ""
 
 
+def compared(column: str, shown: str, now: str) -> str:
+    """Return why another value of a column stops the commit, or ""."""
+    return stopped(
+        [row("1", {column: '"other"'}, {column: shown})], [row("1", {column: '"other"'}, {column: now})], ["1"]
+    )
+
+
 @pytest.mark.parametrize(
-    ("now", "shown"),
+    ("column", "shown", "now"),
     [
-        ("2026-11-28T12:00:01.5+00:00", "2026-11-28T11:00:00+00:00"),
-        (1795867201, 1795863600.5),
-        ("6f0c1f5e-0d2b-4b57-a3cb-2d6f0f6f1a11", "0b7d2a34-55aa-4c1e-9a0f-7f1f9f1f2c22"),
-        ("cancelled by bob@b", "cancelled by ann@a"),
-        ({"at": "10:01", "by": ["bob@b"]}, {"by": ["ann@a"], "at": "10:00"}),
+        ("at", '"2026-11-28 11:00:00+00"', '"2026-11-28 12:00:01.5+00"'),
+        ("at", '"2026-11-28T11:00:00"', '"2026-11-28T12:00:00"'),
+        ("at", '"2999-01-01 00:00:00+00"', '"2999-01-01 00:00:00+00"'),
+        ("n", "1795863600123", "1795867200200"),
+        ("who", '"cancelled by ann@a"', '"cancelled by bob@b"'),
+        (
+            "doc",
+            '{"at":"2026-11-28T11:00:00Z","xid":"7","by":"ann@a"}',
+            '{"at":"2026-11-28T12:00:00Z","xid":"8","by":"bob@b"}',
+        ),
     ],
 )
-def test_times_ids_and_operators_may_differ(now: Any, shown: Any) -> None:
-    assert compared(now, shown) == ""
+def test_a_column_may_differ_as_the_contract_says(column: str, shown: str, now: str) -> None:
+    assert compared(column, shown, now) == ""
 
 
 @pytest.mark.parametrize(
-    ("now", "shown"),
-    [(True, 1), (2, 1), ("done", "failed"), ({"a": 1}, {"a": True}), ([1], [1, 1]), ({"a": 1}, {"b": 1}), (None, 1)],
+    ("column", "shown", "now"),
+    [
+        ("at", '"2026-11-28 11:00:00+00"', '"2999-11-28 12:00:00+00"'),
+        ("at", '"2026-11-28 11:00:00+00"', '"2026-11-28 12:00:09+00"'),
+        ("at", '"2026-11-28 11:00:00+00"', '"infinity"'),
+        ("at", '"2026-11-28 11:00:00+00"', "null"),
+        ("n", "1795863600123", "9000000000000000"),
+        ("doc", '{"at":"2026-11-28T11:00:00Z","n":1}', '{"at":"2026-11-28T12:00:00Z","n":2}'),
+        ("doc", '{"xid":"7"}', '{"xid":null}'),
+        ("doc", '{"xid":"7"}', '{"xid":"8","more":1}'),
+        ("text", '"20 EUR"', '"99999 EUR"'),
+        ("text", '"11 bytes, md5 1fe9ab"', '"30 bytes, md5 77e1cd"'),
+        ("text", '"at 2026-11-28 11:00:00+00"', '"at 2026-11-28 12:00:00+00"'),
+        ("text", '"by ann@a"', '"by bob@b"'),
+        ("text", '"6f0c1f5e-0d2b-4b57-a3cb-2d6f0f6f1a11"', '"0b7d2a34-55aa-4c1e-9a0f-7f1f9f1f2c22"'),
+        ("number", "2000000000", "9000000000000000"),
+        ("number", "0.1", "0.1000000000000000055"),
+        ("number", "1.10", "1.1"),
+        ("flag", "true", "1"),
+        ("list", "[1]", "[1,1]"),
+        ("json", '{"a":1,"b":2}', '{"b":2,"a":1}'),
+    ],
 )
-def test_another_value_stops_the_commit(now: Any, shown: Any) -> None:
-    assert "set task.n to another value than the dry run" in compared(now, shown)
+def test_another_value_stops_the_commit(column: str, shown: str, now: str) -> None:
+    assert f"set task.{column} to another value than the dry run" in compared(column, shown, now)
+
+
+def test_another_column_or_a_missing_one_stops_the_commit() -> None:
+    was = {"a": "1", "b": "1"}
+    shown = [row("1", was, {"a": "2", "b": "1"})]
+    assert "changed task.b, which the dry run did not" in stopped(shown, [row("1", was, {"a": "2", "b": "2"})], ["1"])
+    both = [row("1", was, {"a": "2", "b": "2"})]
+    assert "did not change task.b, which the dry run did" in stopped(both, [row("1", was, {"a": "2", "b": "1"})], ["1"])
+    assert "unlike the dry run" in stopped(shown, [row("1", was, None)], ["1"])
+
+
+def log(node: str, key: str, text: str, at: str) -> RowChange:
+    return row(node, None, {"id": key, "text": text, "at": at}, "log", key)
+
+
+def test_inserted_rows_are_a_multiset_without_their_keys() -> None:
+    then, now = '"2026-11-28 11:00:00+00"', '"2026-11-28 12:00:00+00"'
+    shown = [log("1", "1", '"a"', then), log("1", "2", '"b"', then)]
+    assert stopped(shown, [log("1", "8", '"b"', now), log("1", "9", '"a"', now)], ["1"]) == ""
+    assert "log.text is another" in stopped(shown, [log("1", "8", '"a"', now), log("1", "9", '"c"', now)], ["1"])
+    assert "inserted" in stopped(shown, [log("1", "8", '"a"', now), log("1", "9", '"a"', now)], ["1"])
+    assert "it has not inserted a row" in stopped(shown, [log("1", "8", '"a"', now)], ["1"])
+    assert "log.at is another" in stopped(
+        shown, [log("1", "8", '"a"', now), log("1", "9", '"b"', '"2999-01-01"')], ["1"]
+    )
+
+
+WAKE = [
+    row(node, {"id": node, "status": '"Blocked"', "n": n}, {"id": node, "status": '"Ready"', "n": n}, key=node)
+    for node, n in (("1", "3"), ("2", "4"))
+]
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (row("9", {"status": '"Blocked"'}, {"status": '"Ready"'}, key="9"), ""),
+        (row("9", {"status": '"Blocked"'}, {"status": '"Complete"'}, key="9"), "set task.status to another value"),
+        (row("9", {"status": '"Blocked"', "cpu": "1"}, {"status": '"Ready"', "cpu": "2"}, key="9"), "changed task.cpu"),
+        (row("9", {"cpu": "1"}, {"cpu": "2"}, key="9"), "changed task.cpu"),
+        (row("9", {"status": '"Blocked"'}, None, key="9"), "deleted a row of task"),
+        (row("9", None, {"id": "9", "status": '"Ready"'}, key="9"), "inserted a row of task"),
+        (row("9", {"a": "1"}, {"a": "2"}, "timer", "9"), "changed a row of timer"),
+    ],
+)
+def test_nodes_that_were_not_dry_run_do_what_the_others_did(change: RowChange, why: str) -> None:
+    found = stopped(WAKE, [change], ["9"])
+    assert why in found if why else not found
+    assert "changed 0 rows of task" in stopped(WAKE, [], ["9"])
+    assert (
+        "changed 2 rows of task" in stopped(WAKE, [change, row("9", {"status": "1"}, {"status": "2"}, key="10")], ["9"])
+        or why
+    )
+
+
+def test_an_inserted_row_of_another_node_may_copy_what_the_node_has() -> None:
+    then, now = '"2026-11-28 11:00:00+00"', '"2026-11-28 12:00:00+00"'
+    shown = [log("1", "1", '"a"', then), log("2", "2", '"a"', then)]
+    assert stopped(shown, [log("9", "9", '"a"', now)], ["9"]) == ""
+    assert "set log.text to another value" in stopped(shown, [log("9", "9", '"evil"', now)], ["9"])
+    assert stopped(shown, [log("9", "9", '"own"', now)], ["9"], copies=True) == ""

@@ -9,6 +9,3 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
                  @> substr(seen.version, 6)::jsonb
             ELSE false END AS unchanged
 \ir parts/locked.sql
-
--- :rows
-\ir parts/task_rows.sql

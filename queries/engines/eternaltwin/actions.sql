@@ -13,16 +13,6 @@ SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmi
  ORDER BY t.task_id
    FOR UPDATE OF t SKIP LOCKED
 
--- :rows
--- kinds: task
-SELECT 'task:' || t.task_id AS id, 'task' AS "table", t.task_id::text AS key, t.ctid::text AS place,
-\ir parts/task_row.sql
-\ir parts/asked_tasks.sql
-UNION ALL
-SELECT 'task:' || m.task_id, 'task_timer', m.deadline || ' ' || m.task_id, m.ctid::text, row_to_json(m)
-  FROM :"schema".task_timer m
- WHERE m.task_id = ANY (:task_keys)
-
 -- :lock
 -- kinds: job
 -- A job is locked when all its tasks are locked. If another transaction holds one of them, the job is reported as locked.
@@ -36,13 +26,3 @@ SELECT 'job:' || j.job_id AS id, j.xmin::text AS version
 \ir parts/asked_jobs.sql
    AND (SELECT count(*) FROM held h WHERE h.job_id = j.job_id) = (SELECT count(*) FROM :"schema".task t WHERE t.job_id = j.job_id)
  ORDER BY j.job_id
-
--- :rows
--- kinds: job
-SELECT 'job:' || t.job_id AS id, 'task' AS "table", t.task_id::text AS key, t.ctid::text AS place,
-\ir parts/task_row.sql
-\ir parts/tasks_of_jobs.sql
-UNION ALL
-SELECT 'job:' || t.job_id, 'task_timer', m.deadline || ' ' || m.task_id, m.ctid::text, row_to_json(m)
-  FROM :"schema".task_timer m JOIN :"schema".task t ON t.task_id = m.task_id
- WHERE t.job_id = ANY (:job_keys)

@@ -3,5 +3,3 @@
 -- transitions.
 
 \ir parts/lock.sql
-
-\ir parts/rows.sql

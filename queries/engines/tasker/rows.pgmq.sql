@@ -3,11 +3,5 @@
 \ir parts/node_rows.sql
 UNION ALL
 SELECT m.id, m.relation, m.place, m.locker FROM (
-\ir parts/messages_asked.sql
-     $q$SELECT array_to_tsvector(ARRAY[jsonb_build_object('id', msg_id, 'relation', tableoid, 'place', ctid, 'locker', xmax::text)::text])
-          FROM pgmq.%I WHERE msg_id = ANY (%L::int8[])$q$, t.relname, w.ids)) AS m
-)
-SELECT 'message:' || r.queue || '/' || (r.m ->> 'id') AS id, (r.m ->> 'relation')::oid AS relation, r.m ->> 'place' AS place,
-       (r.m ->> 'locker')::xid AS locker
-  FROM read r
+\ir parts/messages_at.sql
 ) AS m

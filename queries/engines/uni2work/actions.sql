@@ -12,11 +12,3 @@
    AND q.lock_instance IS NULL AND q.lock_time IS NULL
  ORDER BY q.id
    FOR UPDATE OF q SKIP LOCKED
-
--- :rows
--- kinds: job
-SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key, q.ctid::text AS place,
-       to_jsonb(q) - 'content' || jsonb_build_object('content',
-\ir parts/content.sql
-       ) AS row
-\ir parts/asked_jobs.sql

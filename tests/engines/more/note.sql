@@ -13,15 +13,6 @@ SELECT 'item:' || t.id AS id, 'it is ' || t.state AS why
   FROM :"schema".work_items t
  WHERE t.id = ANY (:item_keys) AND t.state <> 'failed'
 
--- :rows
-SELECT 'item:' || t.id AS id, 'work_items' AS "table", t.id::text AS key, t.ctid::text AS place, to_jsonb(t) AS row
-  FROM :"schema".work_items t
- WHERE t.id = ANY (:item_keys)
- UNION ALL
-SELECT 'item:' || l.item, 'log', l.id::text, l.ctid::text, to_jsonb(l)
-  FROM :"schema".log l
- WHERE l.item = ANY (:item_keys)
-
 -- :change
 WITH changed AS (
   UPDATE :"schema".work_items t SET error = 'seen'

@@ -35,7 +35,7 @@ async def test_delete_removes_the_row_and_keeps_a_copy(
     change = outcomes.changes[0]
     assert change.after is None
     assert change.before is not None
-    assert (change.before["inner_state"], change.before["inbox"]) == ('{"x": 1}', ['{"a": 1}'])
+    assert (change.before["inner_state"], change.before["inbox"]) == ({"x": 1}, ['{"a": 1}'])
 
 
 @pytest.mark.parametrize("beat", [0, 295, "2090-01-01"])

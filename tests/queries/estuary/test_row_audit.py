@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import asyncpg
-import msgspec
 import pytest
 
-from queries.contract import loader
 from queries.contract.builtin import builtin
-from queries.contract.detect import DetectedEngine
-from queries.contract.engine import in_schema
 from queries.db.shared_sql import statement
-from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
-from tests.queries.builders import do, dry_run_of, opened, outcomes_of, why
+from tests.queries.builders import do, dry_run_of, opened, outcomes_of
 from tests.queries.estuary.test_actions import SHARD, sent
 from tests.queries.row_audit import RowAudit
 from tests.servers import both_versions
@@ -115,57 +109,6 @@ async def test_a_skipped_task_is_in_no_entry(estuary_db: EstuaryDb, workspace: W
 
 
 # The guard in the write path
-
-
-@pytest.fixture
-async def careless(estuary: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    """Workspace with a faulty engine folder: its delete loses the parents' rows."""
-    folder = tmp_path / LABEL
-    shutil.copytree(Path(loader.__file__).parents[1] / "engines" / LABEL, folder)
-    file = folder / "actions" / "delete.sql"
-    text = file.read_text()
-    assert "WHERE :copied IS NULL AND c.task_id" in text
-    file.write_text(text.replace("WHERE :copied IS NULL AND c.task_id", "WHERE c.task_id").replace(
-        "WHERE c ->> 0 = ANY (:ids)) AS n", "WHERE false) AS n"
-    ))  # fmt: skip
-    workspace = await opened(estuary, tmp_path)
-    own = workspace.engines[LABEL]
-    detected: DetectedEngine = own.detected
-    bound = in_schema(loader.load(folder), detected.schema)
-    workspace.engines[LABEL] = Reader(workspace.database, msgspec.structs.replace(detected, engine=bound))
-    yield workspace
-    await workspace.close()
-
-
-@both_versions
-async def test_images_that_claim_deletions_which_were_none_break_it_off(
-    estuary_db: EstuaryDb, careless: Workspace, audit: RowAudit
-) -> None:
-    parent = await estuary_db.task(32767, state=WAITING)
-    child, alone = await estuary_db.task(32767, parent=parent), await estuary_db.task(2)
-    ids = [estuary_db.id(child), estuary_db.id(alone)]
-    await audit.made()
-    dry_run = await dry_run_of(careless, "delete", ids, None, LABEL)
-    assert outcomes_of(dry_run) == {estuary_db.id(child): Outcome.CONFLICT, estuary_db.id(alone): CHANGED}
-    outcomes = await do(careless, "delete", ids, None, LABEL)
-    assert outcomes_of(outcomes) == {estuary_db.id(child): Outcome.CONFLICT, estuary_db.id(alone): CHANGED}
-    assert "the server deleted 1" in why(outcomes, estuary_db.id(child))
-    await audit.check(outcomes)
-    assert await estuary_db.row(child) is not None
-
-
-@both_versions
-async def test_the_count_is_of_this_transaction_alone(estuary_db: EstuaryDb, careless: Workspace) -> None:
-    """An earlier delete in the server's statistics must not hide a missing one."""
-    for _ in range(3):
-        gone = await estuary_db.task(2)
-        assert outcomes_of(await do(careless, "delete", [estuary_db.id(gone)], None, LABEL)) == {
-            estuary_db.id(gone): CHANGED
-        }
-    parent = await estuary_db.task(32767, state=WAITING)
-    child = await estuary_db.task(32767, parent=parent)
-    outcomes = await do(careless, "delete", [estuary_db.id(child)], None, LABEL)
-    assert outcomes_of(outcomes) == {estuary_db.id(child): Outcome.CONFLICT}
 
 
 async def test_a_server_that_does_not_count_is_not_asked_to_agree(

@@ -64,23 +64,6 @@ SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
 -- :witnesses
 \ir ../parts/executor_witnesses.sql
 
--- :rows
-\ir ../parts/task_rows.sql
-UNION ALL
--- The parents: found through their children before the change, and in copied after it.
-SELECT n.id, 'tasks', p.task_id::text, p.ctid::text,
-       json_build_object('task_id', p.task_id::text, 'task_type', p.task_type, 'wake_at', p.wake_at::text, 'heartbeat', p.heartbeat::text,
-                         'inbox', p.inbox::text[], 'inbox_next', p.inbox_next::text[])
-  FROM (SELECT 'task:' || c.task_id AS id, c.parent_id::macaddr8 AS parent
-          FROM :"schema".tasks c
-         WHERE :copied IS NULL AND c.task_id = ANY (:task_keys)
-        UNION ALL
-        SELECT c ->> 0, (c ->> 2)::macaddr8
-          FROM jsonb_array_elements(:copied) AS c
-         WHERE c ->> 0 = ANY (:ids)) AS n
-  JOIN :"schema".tasks p ON p.task_id = n.parent
- WHERE NOT p.task_id = ANY (:task_keys)
-
 -- :change
 SELECT count(*) AS notified
   FROM (SELECT c.task_id, p.task_id AS parent

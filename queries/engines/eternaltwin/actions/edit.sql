@@ -27,11 +27,6 @@ SELECT r.id, r.why
          WHERE t.task_id = ANY (:task_keys)) AS r
  WHERE r.why IS NOT NULL
 
--- :rows
-SELECT 'task:' || t.task_id AS id, 'task' AS "table", t.task_id::text AS key, t.ctid::text AS place,
-\ir ../parts/task_row.sql
-\ir ../parts/asked_tasks.sql
-
 -- :change
 UPDATE :"schema".task t
    SET state = convert_to(:args -> 'state' ->> 'text', 'UTF8'), revision = t.revision + 1

@@ -12,8 +12,6 @@ SELECT r.id, r.why
 
 \ir ../parts/lost_owner.sql
 
-\ir ../parts/job_rows.sql
-
 -- :change
 \ir ../parts/freed.sql
 UPDATE :"schema"._private_jobs j SET locked_at = NULL, locked_by = NULL, attempts = least(j.attempts, j.max_attempts - 1)

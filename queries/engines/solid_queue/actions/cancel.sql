@@ -16,18 +16,6 @@ SELECT n.id, n.why
        ) AS n
  WHERE n.why IS NOT NULL
 
-\ir ../parts/rows.sql
-UNION ALL
-SELECT 'job:' || e.job_id, 'solid_queue_recurring_executions', e.id::text, e.ctid::text, row_to_json(e)
-  FROM :"schema".solid_queue_recurring_executions e
- WHERE e.job_id = ANY (:job_keys)
-
--- :rows
--- needs: batches
-SELECT 'job:' || e.job_id AS id, 'solid_queue_batch_executions' AS "table", e.id::text AS key, e.ctid::text AS place, row_to_json(e) AS row
-  FROM :"schema".solid_queue_batch_executions e
- WHERE e.job_id = ANY (:job_keys)
-
 -- :change
 WITH seen AS MATERIALIZED (
   SELECT j.id

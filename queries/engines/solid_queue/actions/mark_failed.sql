@@ -7,9 +7,6 @@
 
 \ir ../parts/dead_worker.sql
 
-\ir ../parts/rows.sql
-\ir ../parts/semaphore_rows.sql
-
 -- :change
 \ir ../parts/unclaimed.sql
 signalled AS (

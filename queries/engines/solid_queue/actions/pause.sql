@@ -12,8 +12,6 @@ SELECT 'queue:' || u.queue_name AS id, 'it is paused already' AS why
   FROM :"schema".solid_queue_pauses u
  WHERE u.queue_name = ANY (:queue_keys)
 
-\ir ../parts/pause_rows.sql
-
 -- :change
 INSERT INTO :"schema".solid_queue_pauses (queue_name, created_at)
 SELECT substr(seen.id, 7), timezone('UTC', now())

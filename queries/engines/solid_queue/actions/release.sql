@@ -6,8 +6,6 @@
 
 \ir ../parts/dead_worker.sql
 
-\ir ../parts/rows.sql
-
 -- :change
 \ir ../parts/unclaimed.sql
 ready AS (

@@ -18,8 +18,6 @@ SELECT q.id, 'it is not paused' AS why
   FROM unnest(:ids) AS q(id)
  WHERE NOT EXISTS (SELECT FROM :"schema".solid_queue_pauses u WHERE u.queue_name = substr(q.id, 7))
 
-\ir ../parts/pause_rows.sql
-
 -- :change
 DELETE FROM :"schema".solid_queue_pauses u
  USING unnest(:ids, :versions) AS seen(id, version)

@@ -12,8 +12,6 @@ SELECT 'job:' || j.id AS id,
 \ir ../parts/jobs.sql
    AND (j.finished_at IS NOT NULL OR coalesce(r.id, c.id, b.id, s.id) IS NOT NULL)
 
-\ir ../parts/rows.sql
-
 -- :change
 WITH seen AS MATERIALIZED (
   SELECT j.id, j.queue_name, j.priority, j.concurrency_key

@@ -29,9 +29,6 @@ SELECT n.id, n.why
        ) AS n
  WHERE n.why IS NOT NULL
 
-\ir ../parts/rows.sql
-\ir ../parts/semaphore_rows.sql
-
 -- :change
 WITH seen AS MATERIALIZED (
   SELECT j.id, j.queue_name, j.priority, b.concurrency_key

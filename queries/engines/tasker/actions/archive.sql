@@ -9,12 +9,6 @@ SELECT 'message:' || r.queue || '/' || (r.m ->> 'id') AS id, r.m ->> 'version' A
   FROM read r
  WHERE pg_try_advisory_xact_lock(hashtext('pgmq'), hashtext(r.queue || '/' || (r.m ->> 'id')))
 
--- :rows
-\ir ../parts/messages_to_archive.sql
-SELECT 'message:' || r.queue || '/' || (r.m ->> 'id') AS id, 'pgmq.' || lower('q_' || r.queue) AS "table", r.m ->> 'id' AS key, NULL AS place, r.m - 'read' - 'version' AS row FROM read r
-
-\ir ../parts/rows_archived.sql
-
 -- :change
 \ir ../parts/messages_to_archive.sql
 SELECT a.id

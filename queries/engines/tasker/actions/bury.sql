@@ -19,13 +19,6 @@ SELECT 'task:' || h.task_uuid AS id, coalesce(x.task_transition_uuid::text, 'non
                 THEN 'it is already in the dead-letter queue' END AS why
 \ir ../parts/refused_tasks.sql
 
--- :rows
-SELECT 'task:' || d.task_uuid AS id, 'tasks_dlq' AS "table", d.dlq_entry_uuid::text AS key, d.ctid::text AS place,
-       CASE WHEN d.created_at = localtimestamp THEN to_jsonb(d) ELSE to_jsonb(d) - 'task_snapshot' END AS row,
-       d.xmin IS NOT DISTINCT FROM pg_current_xact_id_if_assigned()::xid AS ours
-  FROM :"schema".tasks_dlq d
- WHERE d.task_uuid = ANY (:task_keys)
-
 \ir ../parts/change_seen.sql
 INSERT INTO :"schema".tasks_dlq (task_uuid, original_state, dlq_reason, task_snapshot, metadata)
 SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(

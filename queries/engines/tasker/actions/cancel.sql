@@ -25,10 +25,6 @@ SELECT o.id, 'messages about its steps cannot be archived: ' || string_agg(c.unr
   FROM of_queues o JOIN closed c ON c.queue_name = o.queue_name
  GROUP BY o.id
 
-\ir ../parts/rows_messages.sql
-
-\ir ../parts/rows_archived.sql
-
 \set state cancelled
 \set event Cancel
 \ir ../parts/change_moving.sql

@@ -10,8 +10,6 @@
                 WHEN :args ->> 'process' = 'true' AND :settings ->> 'queue' <> 'pgmq' THEN 'the engine''s queues are not in this database' END AS why
 \ir ../parts/refused_steps.sql
 
-\ir ../parts/rows_messages.sql
-
 \ir ../parts/change_seen.sql
 , moving AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, x.to_state, 'complete' AS becomes,

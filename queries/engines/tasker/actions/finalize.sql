@@ -8,8 +8,6 @@
                 THEN 'some of its steps are not done: ' || k.completed_steps || ' of ' || k.total_steps || ', ' || replace(k.execution_status, '_', ' ') END AS why
 \ir ../parts/refused_in_context.sql
 
-\ir ../parts/rows_task.sql
-
 \ir ../parts/change_seen.sql
 SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, ('complete')::varchar, NULL, jsonb_build_object(
          'event', 'AllStepsSuccessful',

@@ -7,11 +7,6 @@
                 WHEN t.priority = (:args ->> 'priority')::int THEN 'it already has that priority' END AS why
 \ir ../parts/refused_tasks.sql
 
--- :rows
-SELECT 'task:' || t.task_uuid AS id, 'tasks' AS "table", t.task_uuid::text AS key, t.ctid::text AS place, to_jsonb(t) - 'context' AS row
-  FROM :"schema".tasks t
- WHERE t.task_uuid = ANY (:task_keys)
-
 \ir ../parts/change_seen.sql
 UPDATE :"schema".tasks t SET priority = (:args ->> 'priority')::int, updated_at = now()
   FROM seen n

@@ -29,8 +29,6 @@ SELECT d.id, CASE WHEN NOT EXISTS (SELECT FROM queues q WHERE q.queue_name = d.q
     OR EXISTS (SELECT FROM unread_queues u WHERE u.queue_name = d.queue)
     OR EXISTS (SELECT FROM messages m WHERE m.queue_name = d.queue AND m.m ->> 'step' = d.workflow_step_uuid::text)
 
-\ir ../parts/rows_messages.sql
-
 \ir ../parts/change_seen.sql
 SELECT s.id FROM (
   SELECT n.id, :"schema".pgmq_send_with_notify(

@@ -17,12 +17,6 @@ SELECT 'dead_letter:' || d.dlq_entry_uuid AS id,
    AND (d.resolution_status <> 'pending'
         OR coalesce(:args ->> 'status', '') NOT IN ('manually_resolved', 'permanently_failed', 'cancelled'))
 
--- :rows
-SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, 'tasks_dlq' AS "table", d.dlq_entry_uuid::text AS key, d.ctid::text AS place,
-       to_jsonb(d) - 'task_snapshot' || jsonb_build_object('task_snapshot', octet_length(d.task_snapshot::text) || ' bytes, md5 ' || md5(d.task_snapshot::text)) AS row
-  FROM :"schema".tasks_dlq d
- WHERE d.dlq_entry_uuid = ANY (:dead_letter_keys)
-
 -- :change
 -- Only pending entries. Existing metadata is kept and extended.
 WITH

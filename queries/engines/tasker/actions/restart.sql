@@ -25,18 +25,6 @@ SELECT DISTINCT i AS id, 'it was already restarted. The request is waiting in or
 UNION
 SELECT i, 'a request may already be waiting, but the queue cannot be read: ' || u.unread FROM unnest(:ids) AS i CROSS JOIN unread_queues u
 
--- :rows
--- needs: pgmq
-WITH queues AS (SELECT 'orchestration_task_requests'::text AS queue_name),
-\ir ../parts/messages.sql
-SELECT 'task:' || t.task_uuid AS id, 'tasks' AS "table", t.task_uuid::text AS key, t.ctid::text AS place, to_jsonb(t) - 'context' AS row
-  FROM :"schema".tasks t
- WHERE t.task_uuid = ANY (:task_keys)
-UNION ALL
-SELECT 'task:' || t.task_uuid, 'pgmq.q_orchestration_task_requests', m.m ->> 'id', NULL, m.m - 'due' - 'at' - 'read'
-  FROM :"schema".tasks t JOIN messages m ON m.m ->> 'restarts' = t.task_uuid::text
- WHERE t.task_uuid = ANY (:task_keys)
-
 \set states ended
 \ir ../parts/change_seen.sql
 UPDATE :"schema".tasks t

@@ -26,8 +26,3 @@ SELECT 'cron:' || c.id AS id, 'job ' || min(b.id) || ' has the same content and 
   FROM :"schema".cron_last_exec c JOIN locked b ON b.content = c.job
  WHERE c.id = ANY (:cron_keys)
  GROUP BY c.id
-
--- :rows
-SELECT 'cron:' || c.id AS id, 'cron_last_exec' AS "table", c.id::text AS key, c.ctid::text AS place,
-       to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text) AS row
-\ir ../parts/asked_entries.sql

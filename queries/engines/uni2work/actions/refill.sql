@@ -20,11 +20,6 @@ SELECT r.id, r.why
          WHERE b.ident::text = ANY (:bucket_keys)) AS r
  WHERE r.why IS NOT NULL
 
--- :rows
-SELECT 'bucket:' || b.ident AS id, 'token_bucket' AS "table", b.ident::text AS key, b.ctid::text AS place, to_jsonb(b) AS row
-  FROM :"schema".token_bucket b
- WHERE b.ident::text = ANY (:bucket_keys)
-
 -- :change
 UPDATE :"schema".token_bucket b SET last_value = (:args ->> 'value')::int8, last_access = now()
   FROM unnest(:ids, :versions) AS seen(id, version)

@@ -6,12 +6,21 @@
 -- Indexes: both ends of queued_job_pkey; all of cron_last_exec up to 160 MB, else its newest entries.
 
 -- :lock
-SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
+-- steady: the instance's last activity elsewhere. If it is active after the dry run, the row is stale and stays unchanged.
+WITH whole AS (SELECT 167772160 AS bytes),
+\ir ../parts/signs.sql
+SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
+       (SELECT max(s.at)::text FROM signs s
+         WHERE isfinite(s.at) AND (s.job = ANY (:job_keys)) IS NOT TRUE AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
 \ir ../parts/asked_jobs.sql
    AND NOT coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
 
 -- :lock
-SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
+WITH whole AS (SELECT 167772160 AS bytes),
+\ir ../parts/signs.sql
+SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
+       (SELECT max(s.at)::text FROM signs s
+         WHERE isfinite(s.at) AND (s.job = ANY (:job_keys)) IS NOT TRUE AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
 \ir ../parts/asked_jobs.sql
    AND coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
  ORDER BY q.id
@@ -24,20 +33,6 @@ SELECT r.id, r.why
   FROM (SELECT 'job:' || q.id AS id,
                CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'it is not locked, so any worker can take it'
 \ir ../parts/lost_instance.sql
-
--- :rows
--- Include the instance's last activity elsewhere. If it is active after the dry run, the row is stale and stays unchanged.
-WITH whole AS (SELECT 167772160 AS bytes),
-\ir ../parts/signs.sql
-SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key, q.ctid::text AS place,
-       to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 2000), 'last activity',
-         coalesce((SELECT date_trunc('second', max(s.at))::text FROM signs s
-                    WHERE isfinite(s.at) AND (s.job = ANY (:job_keys)) IS NOT TRUE
-                      AND seen.version NOT LIKE '%@-:%'
-                      AND s.instance = split_part(seen.version, '@', 1)), 'none')) AS row
-  FROM :"schema".queued_job q
-  LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'job:' || q.id
- WHERE q.id = ANY (:job_keys)
 
 -- :change
 UPDATE :"schema".queued_job q SET lock_instance = NULL, lock_time = NULL

@@ -6,8 +6,11 @@
 -- 160 MB, else its newest entries.
 
 -- :lock
+-- steady: the instance's last activity elsewhere. If it is active after the dry run, the rows are stale and stay unchanged.
 -- Return a holder only if every row to release was locked here. One row locked by another transaction makes it locked.
-WITH
+WITH whole AS (SELECT 167772160 AS bytes),
+\ir ../parts/signs.sql
+,
 \ir ../parts/holder_versions.sql
 , held AS MATERIALIZED (
   SELECT q.id, q.lock_instance
@@ -25,7 +28,9 @@ WITH
   -- Keep the row ids for the statements below: after the change, no row shows which instance had locked it.
   SELECT set_config('unstick.held', coalesce(jsonb_object_agg(h.id, h.lock_instance)::text, '{}'), true) FROM held h
 )
-SELECT v.id, v.version
+SELECT v.id, v.version,
+       (SELECT max(s.at)::text FROM signs s
+         WHERE isfinite(s.at) AND (s.job IN (SELECT h.id FROM held h)) IS NOT TRUE AND 'holder:' || s.instance = v.id) AS steady
   FROM versions v CROSS JOIN kept
  WHERE v.old = (SELECT count(*) FROM held h WHERE 'holder:' || h.lock_instance = v.id)
 
@@ -59,20 +64,6 @@ WITH asked AS MATERIALIZED (
    WHERE i NOT IN ('holder:none', 'holder:inconsistent')
 ),
 \ir ../parts/instance_witnesses.sql
-
--- :rows
--- Include the instance's last activity elsewhere. If it is active after the dry run, the rows are stale and stay unchanged.
-WITH whole AS (SELECT 167772160 AS bytes),
-\ir ../parts/signs.sql
-SELECT 'holder:' || h.instance AS id, 'queued_job' AS "table", q.id::text AS key, q.ctid::text AS place,
-       to_jsonb(q) - 'content' || jsonb_build_object('content', left(q.content::text, 500)) AS row
-  FROM jsonb_each_text(nullif(current_setting('unstick.held', true), '')::jsonb) AS h(id, instance) JOIN :"schema".queued_job q ON q.id = h.id::int8
-UNION ALL
-SELECT i, 'activity', i, NULL, jsonb_build_object('last', coalesce(date_trunc('second', l.at)::text, 'none'))
-  FROM unnest(:ids) AS i
-  LEFT JOIN (SELECT s.instance, max(s.at) AS at FROM signs s
-              WHERE isfinite(s.at) AND (coalesce(nullif(current_setting('unstick.held', true), ''), '{}')::jsonb ? s.job::text) IS NOT TRUE
-              GROUP BY s.instance) AS l ON 'holder:' || l.instance = i
 
 -- :change
 WITH

@@ -25,19 +25,6 @@ SELECT 'cron:' || c.id AS id, 'the same content is already queued, as job ' || m
  WHERE c.id = ANY (:cron_keys)
  GROUP BY c.id
 
--- :rows
--- The newest rows of equal content, which include the inserted row.
-SELECT 'cron:' || c.id AS id, 'queued_job' AS "table", q.id::text AS key, q.place,
-       to_jsonb(q) - 'content' - 'place' || jsonb_build_object('content',
-\ir ../parts/content.sql
-       ) AS row
-  FROM :"schema".cron_last_exec c
-  JOIN (SELECT o.*, o.ctid::text AS place FROM :"schema".queued_job o ORDER BY o.id DESC LIMIT :head::int) AS q ON q.content = c.job
- WHERE c.id = ANY (:cron_keys)
-UNION ALL
-SELECT 'cron:' || c.id, 'cron_last_exec', c.id::text, c.ctid::text, to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text)
-\ir ../parts/asked_entries.sql
-
 -- :change
 WITH made AS (
   INSERT INTO :"schema".queued_job (content, creation_instance, creation_time, write_last_exec)

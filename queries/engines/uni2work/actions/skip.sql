@@ -44,27 +44,6 @@ SELECT r.id, r.why
          WHERE q.id = ANY (:job_keys)) AS r
  WHERE r.why IS NOT NULL
 
--- :rows
-SELECT 'job:' || q.id AS id, 'queued_job' AS "table", q.id::text AS key, q.ctid::text AS place,
-       to_jsonb(q) - 'content' || jsonb_build_object('content',
-\ir ../parts/content.sql
-       ) AS row
-\ir ../parts/asked_jobs.sql
-
--- :rows
--- The first copy keeps the content for the second copy, because the change deletes the queued row.
-WITH content AS MATERIALIZED (
-  SELECT q.id, q.content FROM :"schema".queued_job q WHERE q.id = ANY (:job_keys)
-), kept AS MATERIALIZED (
-  SELECT CASE WHEN EXISTS (SELECT FROM content)
-              THEN set_config('unstick.content', (SELECT jsonb_object_agg(k.id, k.content)::text FROM content k), true)
-              ELSE current_setting('unstick.content', true) END AS text
-)
-SELECT 'job:' || h.id AS id, 'cron_last_exec' AS "table", c.id::text AS key, c.ctid::text AS place,
-       to_jsonb(c) - 'job' || jsonb_build_object('job', c.job::text) AS row
-  FROM kept k CROSS JOIN jsonb_each(nullif(k.text, '')::jsonb) AS h(id, content) JOIN :"schema".cron_last_exec c ON c.job = h.content
- WHERE 'job:' || h.id = ANY (:ids)
-
 -- :change
 WITH skipped AS (
   DELETE FROM :"schema".queued_job q

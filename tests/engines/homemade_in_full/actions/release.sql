@@ -15,11 +15,6 @@ SELECT 'item:' || w.id AS id,
  WHERE w.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
    AND (w.state <> 'doing' OR w.taken_at > now() - :stale)
 
--- :rows
-SELECT 'item:' || w.id AS id, 'work_items' AS "table", w.id::text AS key, w.ctid::text AS place, row_to_json(w) AS row
-  FROM :"schema".work_items w
- WHERE w.id = ANY (ARRAY(SELECT substr(i, 6)::int8 FROM unnest(:ids) AS i))
-
 -- :change
 UPDATE :"schema".work_items w SET state = 'todo', taken_by = NULL, taken_at = NULL
   FROM unnest(:ids, :versions) AS seen(id, version)

@@ -1,0 +1,1 @@
+\ir parts/image_rows.sql

@@ -1,0 +1,275 @@
+"""Comparison of a commit with its dry run.
+
+A value is the same if its text is. ``[varies]`` in an engine's folder says what else may differ between the two
+transactions. Inserted rows are compared as a multiset of their columns without the key. Nodes that were not dry-run
+must do what the others did: in each table as many rows, the same columns, and the same value where all of them got one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from fnmatch import fnmatchcase
+from typing import Any, NamedTuple
+
+import msgspec
+
+from queries.contract.spec import VariesSpec
+from queries.records.action import DryRun, RowChange, texts_of, time_of
+from queries.text.json_text import Number
+
+TIME_TOLERANCE_SECONDS = 5.0  # between the distances from now(): a transaction may take as long
+AGAIN = "Repeat the dry run."
+KINDS = ("inserted", "changed", "deleted")
+
+_SCALES = ((1e15, 1e6), (1e12, 1e3), (1e9, 1.0))  # numbers from here on are times in us, in ms, in seconds
+
+Group = tuple[str, str]  # table and kind of a change
+
+
+class Value(NamedTuple):
+    """Value without its times, and these as seconds from ``now()``."""
+
+    exact: Any
+    times: tuple[float, ...] = ()
+
+    def equals(self, other: Value) -> bool:
+        """Return True if the values differ at most as the contract says."""
+        pairs = zip(self.times, other.times, strict=False)
+        return self.exact == other.exact and all(abs(a - b) <= TIME_TOLERANCE_SECONDS for a, b in pairs)
+
+
+class Contract:
+    """Allowed differences between two transactions.
+
+    ``keys``: the columns of the primary key of each table. ``operators``: the names of those who act.
+    """
+
+    def __init__(self, varies: VariesSpec, keys: Mapping[str, Sequence[str]], operators: Iterable[str]) -> None:
+        self.keys = keys
+        self._varies = {kind: getattr(varies, kind) for kind in VariesSpec.__struct_fields__}
+        self._known: dict[str, tuple[set[str], bool]] = {}
+        self._operators = sorted({*operators} - {""}, key=len, reverse=True)
+
+    def _kinds(self, name: str) -> tuple[set[str], bool]:
+        """Return how a value may differ, and True if a member of it may."""
+        if name not in self._known:
+            size = name.count(".") + 1
+            every = [(kind, each.split(".")) for kind, names in self._varies.items() for each in names]
+            fitting = [(kind, parts) for kind, parts in every if fnmatchcase(name, ".".join(parts[:size]))]
+            kinds = {kind for kind, parts in fitting if len(parts) == size}
+            self._known[name] = kinds, any(len(parts) > size for _, parts in fitting)
+        return self._known[name]
+
+    def is_same(self, name: str, now: Row, was: Row) -> bool:
+        """Return True if a column of two rows may have got the same value."""
+        return now.now.get(name) == was.now.get(name) or self.value(name, now).equals(self.value(name, was))
+
+    def value(self, column: str, row: Row) -> Value:
+        """Return the new value of a column."""
+        return self._value(f"{row.table}.{column}", row.now.get(column), row.at)
+
+    def whole(self, row: Row) -> Value:
+        """Return a row, without its key if it is inserted."""
+        parts: list[Any] = [row.kind]
+        times: list[float] = []
+        for side in (row.was, row.now):
+            for name in sorted(side):
+                if row.kind != "inserted" or name not in self.keys.get(row.table, ()):
+                    value = self._value(f"{row.table}.{name}", side[name], row.at)
+                    parts.append((name, bytes(value.exact) if isinstance(value.exact, msgspec.Raw) else value.exact))
+                    times += value.times
+            parts.append("")
+        return Value(tuple(parts), tuple(times))
+
+    def _value(self, name: str, text: msgspec.Raw | None, at: float) -> Value:
+        if text is None or not any(self._kinds(name)):
+            return Value(text)
+        times: list[float] = []
+        exact = self._exact(name, _parsed(bytes(text).decode(errors="surrogateescape")), at, times)
+        return Value(repr(exact), tuple(times))
+
+    def _exact(self, name: str, value: Any, at: float, times: list[float]) -> Any:
+        kinds, within = self._kinds(name)
+        if value is not None and kinds & {"key", "token"}:
+            return ("another",)
+        if "time" in kinds and (time := _time(value)) is not None:
+            times.append(time - at)
+            return ("time",)
+        if "operator" in kinds and isinstance(value, str):
+            for operator in self._operators:
+                value = value.replace(operator, "\0")
+        if within and isinstance(value, str) and value[:1] == "{":  # a document within a document
+            with contextlib.suppress(ValueError):
+                value = _parsed(value)
+        if within and isinstance(value, tuple) and not isinstance(value, Number):
+            return tuple((key, self._exact(f"{name}.{key}", each, at, times)) for key, each in value)
+        return value
+
+
+def _parsed(text: str) -> Any:
+    """Return a JSON value with numbers as spelled and objects as their members."""
+    return json.loads(text, parse_float=Number, parse_int=Number, object_pairs_hook=tuple)
+
+
+def _time(value: Any) -> float | None:
+    """Return a time in seconds since 1970, or None. A time without a zone is in UTC."""
+    try:
+        if isinstance(value, Number):
+            number = float(value.text)
+            return next((number / scale for least, scale in _SCALES if number >= least), None)
+        time = datetime.fromisoformat(value)
+        return (time if time.tzinfo else time.replace(tzinfo=UTC)).timestamp()
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+class Row:
+    """Changed row, column by column as JSON. ``at``: ``now()`` of its transaction."""
+
+    __slots__ = ("at", "columns", "kind", "node", "now", "place", "table", "was")
+
+    def __init__(self, change: RowChange, at: float) -> None:
+        self.node, self.table, self.at = change.id, change.table, time_of(change, at)
+        self.place = change.table, change.key
+        self.was, self.now = texts_of(change.before), texts_of(change.after)
+        self.kind = KINDS[0 if change.before is None else 2 if change.after is None else 1]
+        names = self.now or self.was
+        self.columns = [n for n in names if self.kind != "changed" or self.now[n] != self.was.get(n)]
+
+
+def shown_nodes(now: Iterable[Row], shown: DryRun, nodes: Collection[str], contract: Contract) -> dict[str, str]:
+    """Return by node how its rows differ from those of the dry run.
+
+    A row that nodes share may be listed under any of them. ``nodes``: all of the commit.
+    """
+    overlap = shown.nodes.intersection(nodes)
+    if not overlap:
+        return {}
+    same = overlap == shown.nodes and overlap.issuperset(nodes)
+    rows = [row for row in now if row.node in overlap]
+    before = [Row(change, shown.at) for change in shown.changes]
+    whys: dict[str, str] = {}
+
+    def is_keyed(row: Row) -> bool:
+        return row.kind != "inserted" and bool(contract.keys.get(row.table))
+
+    keyed, expected = ({row.place: row for row in some if is_keyed(row)} for some in (rows, before))
+    for place, row in sorted(keyed.items()):
+        was = expected.get(place)
+        why = "it changed a row that the dry run did not show" if was is None else _difference(row, was, contract)
+        if why:
+            whys.setdefault(row.node, f"{why} ({row.table})")
+    for place in sorted(expected.keys() - keyed.keys()) if same else ():
+        whys.setdefault(expected[place].node, f"it did not change a row that the dry run changed ({place[0]})")
+    others = [row for row in rows if not is_keyed(row)], [row for row in before if not is_keyed(row)]
+    for row, why in _unmatched(*others, contract, same=same):
+        whys.setdefault(row.node if row.node in overlap else min(overlap), f"{why} ({row.table})")
+    return {node: f"the commit differs: {why}. {AGAIN}" for node, why in whys.items()}
+
+
+def _difference(now: Row, was: Row, contract: Contract) -> str:
+    table = now.table
+    if now.kind != was.kind:
+        return f"the commit {now.kind} a row of {table}, unlike the dry run"
+    for name in now.columns if now.kind == "changed" else ():
+        if name not in was.columns:
+            return f"the commit changed {table}.{name}, which the dry run did not"
+        # Another transaction may have changed it since; the versions say whether that matters.
+        if now.was[name] == was.was[name] and not contract.is_same(name, now, was):
+            return f"the commit set {table}.{name} to another value than the dry run"
+    for name in was.columns if now.kind == "changed" else ():
+        if name not in now.columns and now.was.get(name, was.was[name]) == was.was[name]:
+            return f"the commit did not change {table}.{name}, which the dry run did"
+    return ""
+
+
+def _unmatched(now: Sequence[Row], was: Sequence[Row], contract: Contract, *, same: bool) -> Iterable[tuple[Row, str]]:
+    """Yield rows without a partner; with ``same`` also those of the dry run."""
+    partners: dict[Group, dict[Any, list[tuple[Value, Row]]]] = {}
+    for row in was:
+        value = contract.whole(row)
+        partners.setdefault((row.table, row.kind), {}).setdefault(value.exact, []).append((value, row))
+    for row in now:
+        value, group = contract.whole(row), partners.get((row.table, row.kind), {})
+        alike = group.get(value.exact, [])
+        partner = next((n for n, (other, _) in enumerate(alike) if value.equals(other)), None)
+        if partner is not None:
+            del alike[partner]
+        elif not any(group.values()):
+            yield row, f"it {row.kind} a row of {row.table}, which the dry run did not"
+        else:
+            names = [n for n in row.now or row.was if n not in contract.keys.get(row.table, ())]
+            unlike = ([n for n in names if not contract.is_same(n, row, o)] for some in group.values() for _, o in some)
+            named = [f": {row.table}.{name} is another" for name in min(unlike, key=len)]
+            yield row, f"it {row.kind} another row of {row.table} than the dry run{''.join(named[:1])}"
+    left = (row for group in partners.values() for some in group.values() for _, row in some)
+    yield from ((row, f"it has not {row.kind} a row as the dry run did") for row in left if same)
+
+
+class Profile:
+    """Rows that the nodes of a dry run changed, by table and kind."""
+
+    _last: tuple[tuple[RowChange, ...], Profile] | None = None
+
+    def __init__(self, shown: DryRun, contract: Contract) -> None:
+        self._contract = contract
+        rows = [Row(change, shown.at) for change in shown.changes]
+        nodes = {*shown.nodes, *(row.node for row in rows)}
+        counts = Counter((row.node, row.table, row.kind) for row in rows)
+        self._rows: dict[Group, list[Row]] = {}
+        for row in rows:
+            self._rows.setdefault((row.table, row.kind), []).append(row)
+        each = {group: [counts[(node, *group)] for node in nodes] for group in self._rows}
+        self._counts = {group: (min(numbers), max(numbers)) for group, numbers in each.items()}
+        self._columns = {group: {n for row in some for n in row.columns} for group, some in self._rows.items()}
+        self._constants = {group: [*filter(self._is_constant(group), names)] for group, names in self._columns.items()}
+        self.known = bool(rows)
+
+    @classmethod
+    def of(cls, shown: DryRun, contract: Contract) -> Profile:
+        """Return the profile of a dry run. A bulk asks for the same one with each part."""
+        if cls._last is None or cls._last[0] is not shown.changes:
+            cls._last = shown.changes, cls(shown, contract)
+        return cls._last[1]
+
+    def _is_constant(self, group: Group) -> Callable[[str], bool]:
+        """Return whether several nodes got the same value in a column."""
+        rows, key = self._rows[group], self._contract.keys.get(group[0], ())
+        several = group[1] != "deleted" and len({row.node for row in rows}) > 1
+
+        def is_constant(name: str) -> bool:
+            same = (name in row.columns and self._contract.is_same(name, row, rows[0]) for row in rows)
+            return several and name not in key and all(same)
+
+        return is_constant
+
+    def difference(self, rows: Sequence[Row], has: Callable[[str, bytes], bool]) -> str:
+        """Return what a node did that no node of the dry run has done, or "".
+
+        ``has``: a row of the node had this JSON in the column of that name.
+        """
+        counts = Counter((row.table, row.kind) for row in rows)
+        for table, kind in sorted(counts.keys() - self._counts.keys()):
+            return f"the commit {kind} a row of {table}, which no node of the dry run did"
+        for group, (least, most) in sorted(self._counts.items()):
+            if not least <= counts[group] <= most:
+                return f"the commit {group[1]} {counts[group]} rows of {group[0]}, which no node of the dry run did"
+        return next(filter(None, (self._row_difference(row, has) for row in rows)), "")
+
+    def _row_difference(self, row: Row, has: Callable[[str, bytes], bool]) -> str:
+        rows, is_same = self._rows[row.table, row.kind], self._contract.is_same
+        for name in row.columns:
+            if name not in self._columns[row.table, row.kind] and not all(is_same(name, row, other) for other in rows):
+                return f"the commit changed {row.table}.{name}, which no node of the dry run did"
+        for name in self._constants[row.table, row.kind]:
+            if name not in row.columns:
+                return f"the commit did not change {row.table}.{name}, which each node of the dry run did"
+            copied = row.kind == "inserted" and has(name, bytes(row.now[name]))
+            depends = row.kind == "changed" and row.was[name] != rows[0].was[name]  # on the value before
+            if not (copied or depends or is_same(name, row, rows[0])):
+                return f"the commit set {row.table}.{name} to another value than for each node of the dry run"
+        return ""

@@ -1,0 +1,459 @@
+"""Rows as text before and after a change: the one copy of what an action changes.
+
+Two readings are what a dry run shows, what guards a commit, what the gate compares, and what the audit log and an undo
+keep. The columns that an action overwrites are read whole, up to 1 MiB. The values of the other columns are compared:
+they are read up to 2,000 bytes, and as size and digest beyond.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from itertools import chain
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import msgspec
+
+from queries.db.database import Database
+from queries.db.errors import DatabaseError
+from queries.db.query import Query, Row, Rows
+from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
+from queries.files.statement import Statement, with_parts
+from queries.read.question import Question, together
+from queries.records.action import RowChange
+from queries.records.record import Record
+from queries.text.json_text import paired
+from queries.text.psql_text import items
+from queries.write.images import Images, RowImage, TableImages
+from queries.write.nodes import Nodes
+
+ROW_IMAGE_BYTES = 1 << 20  # of text in the image of one row
+ENTRY_IMAGE_BYTES = 16 << 20  # ... in the images of one audit log entry
+
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")  # that JSON can hold
+
+RowKey = tuple[str, str]  # table and key of a row, as in RowChange
+
+
+class Layout(Record):
+    """Columns of a table, as ``image_columns.sql`` returns them.
+
+    Without ``match`` it has no primary key.
+    """
+
+    name: str
+    plain: bool  # not partitioned, and no view
+    relation: str
+    literal: str
+    oid: str
+    oids: tuple[str, ...]
+    version: str
+    columns: tuple[str, ...]
+    forms: tuple[str, ...]  # of a column's text: json, number, array, text
+    varying: tuple[bool, ...]
+    generated: tuple[bool, ...]
+    others: tuple[str, ...]
+    other_forms: tuple[str, ...]
+    other_varying: tuple[bool, ...]
+    key: tuple[str, ...]
+    match: str | None
+    sort: str | None
+    texts: str
+    more: str
+    rest: str
+    key_at: tuple[int, ...] = ()  # of the key among the columns
+
+    @property
+    def restorable(self) -> bool:
+        """Return True if an undo can restore rows of the table."""
+        return self.plain and bool(self.key)
+
+    def key_of(self, row: RowText) -> tuple[str | None, ...]:
+        """Return the primary key of a row."""
+        return tuple([read(row.texts[n]) if self.varying[n] else row.texts[n] for n in self.key_at])
+
+    def values(self, row: RowText, names: set[str] | None = None) -> dict[str, tuple[str, str | None]]:
+        """Return the form and the text of each column; "=" or "#" is before the text."""
+        whole = zip(self.columns, self.forms, self.varying, row.texts, strict=True)
+        more = zip(self.others, self.other_forms, self.other_varying, row.more, strict=True)
+        return {
+            name: (form, text) if varies or text is None else (form, f"={text}")
+            for name, form, varies, text in chain(whole, more)
+            if names is None or name in names
+        }
+
+
+class RowText(Record, gc=False, kw_only=False):
+    """A row as text, as far as a statement read it.
+
+    Values of varying size begin with ``=`` or ``#``; ``image_columns.sql`` says why. ``more``: the columns that are not
+    read whole, and ``rest`` their digest. ``digest``: of the whole row. ``own``: this transaction wrote it.
+    """
+
+    place: str
+    texts: Sequence[str | None]
+    more: Sequence[str | None]
+    rest: str
+    xmin: str
+    digest: str
+    own: bool
+
+    def equals(self, other: RowText) -> bool:
+        """Return True if the rows have the same values."""
+        return self.texts == other.texts and self.more == other.more
+
+
+class RowPair(Record, gc=False, kw_only=False):
+    """Row before and after a change, for the nodes ``ids``. None: it is not there."""
+
+    ids: tuple[str, ...]
+    table: str
+    key: str
+    was: RowText | None
+    now: RowText | None
+
+
+class RowsRead(Record):
+    """Rows of nodes at one moment.
+
+    ``ids``: the nodes of each. ``keyless``: rows of tables without a primary key. ``unknown``: node, table and place of
+    rows whose table is not known yet.
+    """
+
+    rows: dict[RowKey, RowText] = {}
+    ids: dict[RowKey, tuple[str, ...]] = {}
+    keyless: dict[str, list[tuple[str, RowText]]] = {}
+    unknown: list[tuple[str, str, str]] = []
+
+    def add(self, node: str, layout: Layout, row: RowText) -> None:
+        """Add a row of a node."""
+        if not layout.key:
+            self.keyless.setdefault(layout.name, []).append((node, row))
+            return
+        place = layout.name, " ".join(text or "" for text in layout.key_of(row))
+        self.rows[place] = row
+        if node not in (ids := self.ids.get(place, ())):
+            self.ids[place] = (*ids, node)
+
+    def digests(self, nodes: Iterable[str], guarded: Container[str]) -> dict[str, str]:
+        """Return a digest of each node's rows, equal as long as none of them changes.
+
+        The rows of ``guarded`` nodes change all the time. Their digest covers only the tables and keys.
+        """
+        parts: dict[str, list[bytes]] = {i: [] for i in nodes}
+        every = [(*place, row, i) for place, row in sorted(self.rows.items(), key=_first) for i in self.ids[place]]
+        for table, rows in sorted(self.keyless.items()):
+            every += sorted(
+                ((table, "", row, i) for i, row in rows), key=lambda each: str((each[2].texts, each[2].more))
+            )
+        for table, key, row, node in every if parts else ():
+            if node in parts:
+                values = () if node in guarded else (row.texts, row.more)
+                parts[node].append(msgspec.json.encode((table, key, *values)))
+        return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
+
+
+def _first(item: tuple[RowKey, RowText]) -> RowKey:
+    return item[0]
+
+
+_layouts: WeakKeyDictionary[Database, dict[tuple[str, str, tuple[str, ...]], Layout]] = WeakKeyDictionary()
+
+
+class ImageReader:
+    """Reads rows of an engine's tables as text, in one transaction.
+
+    ``columns``: the columns to read whole, as ``table.column`` or ``table.*``. Rows of the engine's other tables are
+    not read.
+    """
+
+    def __init__(self, database: Database, schema: str, columns: Iterable[str]) -> None:
+        self._schema = schema
+        self._columns: dict[str, list[str]] = {}
+        for name in columns:
+            table, _, column = name.partition(".")
+            self._columns.setdefault(table, []).append(column)
+        self._known = _layouts.setdefault(database, {})
+        self._absent: set[str] = set()
+        self._ignored: set[str] = set()  # oids of tables of which no rows are read
+        self.layouts: dict[str, Layout] = {}
+
+    def question(self, nodes: Nodes, part: Statement) -> Question[RowsRead]:
+        """Ask for the rows of nodes. ``part`` returns their places."""
+        layouts = list(self.layouts.values())
+        text = with_parts(statement("images").text, {"images": rows_of(layouts), "located": part.text})
+        question = nodes.question(msgspec.structs.replace(part, text=text))
+        return Question(question.queries, lambda answers: self._read(nodes, question.read(answers)))
+
+    def _read(self, nodes: Nodes, answer: Rows) -> RowsRead:
+        rows, by_oid = RowsRead(), {oid: layout for layout in self.layouts.values() for oid in layout.oids}
+        prefix = nodes.full("")
+        for row in answer:
+            layout = by_oid.get(row["relation"])
+            if layout is not None and row["rest"] is not None:
+                rows.add(prefix + row["id"], layout, row_text(row))
+            elif row["relation"] not in self._ignored:
+                rows.unknown.append((prefix + row["id"], row["relation"], row["place"]))
+        return rows
+
+    async def completed(self, transaction: Transaction, rows: RowsRead) -> RowsRead:
+        """Return the rows with those of tables that are new, or have other columns.
+
+        Raises DatabaseError.
+        """
+        by_relation: dict[str, list[tuple[str, str]]] = {}
+        for node, relation, place in rows.unknown:
+            by_relation.setdefault(relation, []).append((node, place))
+        for relation, located in by_relation.items():
+            layout = await self._learned(transaction, relation)
+            if layout is None:
+                self._ignored.add(relation)
+                continue
+            values = {"changes": [(relation, place) for _, place in located]}
+            try:
+                answer = await transaction.rows(filled("images_at", layout, images=rows_of([layout])), values)
+            except DatabaseError:  # a column may be gone
+                self._known.clear()
+                raise
+            for row in answer:
+                rows.add(located[row["n"]][0], layout, row_text(row))
+        rows.unknown.clear()
+        return rows
+
+    async def _learned(self, transaction: Transaction, relation: str) -> Layout | None:
+        """Return the columns of a table, read again; None if its rows are not read."""
+        asked = {"oid": relation, "columns": ["*"], "bytes": ROW_IMAGE_BYTES}
+        for row in await transaction.rows(statement("image_columns"), {"schema": self._schema, "args": [asked]}):
+            name: str = row["name"]
+            if "." in name:  # it is in another schema
+                self._columns[name] = ["*"]
+                self._learn({name}, [[row]])
+            elif name in self._columns:
+                self.layouts.pop(name, None)
+                await self.learn(transaction, [name], again=True)
+            return self.layouts.get(name)
+        return None
+
+    async def learn(self, transaction: Transaction, tables: Iterable[str], *, again: bool = False) -> None:
+        """Read the columns of tables, unless they are known. Raises DatabaseError."""
+        await self.learning(tables, again=again).answer(transaction)
+
+    def learning(self, tables: Iterable[str] | None = None, *, again: bool = False) -> Question[None]:
+        """Ask for the columns of tables, or of all, unless they are known."""
+        tables_read = []
+        names = self._columns.keys() & set(self._columns if tables is None else tables)
+        for table in sorted(names - self.layouts.keys() - self._absent):
+            layout = self._known.get((self._schema, table, tuple(self._columns[table])))
+            if layout is not None and not again:
+                self.layouts[table] = layout
+            else:
+                tables_read.append({"name": table, "columns": self._columns[table], "bytes": ROW_IMAGE_BYTES})
+        values = {"schema": self._schema, "args": tables_read}
+        queries = [Query(statement("image_columns"), values)] if tables_read else []
+        return Question(queries, lambda answers: self._learn({str(each["name"]) for each in tables_read}, answers))
+
+    def _learn(self, names: set[str], answers: Sequence[Rows]) -> None:
+        self._absent |= names
+        for row in chain.from_iterable(answers):
+            layout = msgspec.convert(dict(row), Layout, strict=False)  # the driver knows no array of bool
+            layout = msgspec.structs.replace(layout, key_at=tuple(map(layout.columns.index, layout.key)))
+            self.layouts[layout.name] = layout
+            self._absent.discard(layout.name)
+            self._known[self._schema, layout.name, tuple(self._columns[layout.name])] = layout
+
+    async def with_missing(self, transaction: Transaction, before: RowsRead, after: RowsRead) -> RowsRead:
+        """Return the rows after a change, with those that only their key finds now.
+
+        Raises DatabaseError.
+        """
+        missing: dict[str, list[RowKey]] = {}
+        for place in before.rows.keys() - after.rows.keys():
+            missing.setdefault(place[0], []).append(place)
+        asked = [(self.layouts[table], sorted(places)) for table, places in sorted(missing.items())]
+        finding = [self.finding(layout, [layout.key_of(before.rows[p]) for p in places]) for layout, places in asked]
+        for (layout, places), found in zip(asked, await together(*finding).answer(transaction), strict=True):
+            for row in found:
+                if row["rest"] is not None:
+                    for node in before.ids[places[row["n"]]]:
+                        after.add(node, layout, row_text(row))
+        return after
+
+    @staticmethod
+    def finding(layout: Layout, keys: Sequence[Sequence[str | None]], lock: str = "") -> Question[Rows]:
+        """Ask for rows by their primary keys."""
+        own = {"match": layout.match or "false", "sort": layout.sort or "1", "lock": lock}
+        sent = filled("images_find", layout, images=rows_of([layout]), **own)
+        return Question([Query(sent, {"changes": keys})] if keys else [], lambda answers: answers[0] if answers else [])
+
+    async def pairs(
+        self, transaction: Transaction, before: RowsRead, after: RowsRead, updated: Callable[[str], int | None]
+    ) -> list[RowPair]:
+        """Return the rows that differ, without those that another transaction has written.
+
+        ``updated``: number of updated rows of a table, if known. Raises DatabaseError.
+        """
+        pairs = []
+        for place in sorted(before.rows.keys() | after.rows.keys()):
+            was, now = before.rows.get(place), after.rows.get(place)
+            if was is None or now is None or not was.equals(now):
+                pairs.append(RowPair(before.ids.get(place) or after.ids[place], *place, was, now))
+        for table in sorted(before.keyless.keys() | after.keyless.keys()):
+            pairs += _keyless_pairs(table, before.keyless.get(table, []), after.keyless.get(table, []), updated(table))
+        xids = sorted({pair.now.xmin for pair in pairs if pair.now is not None and not pair.now.own})
+        if not xids:
+            return pairs
+        own = {row["xid"] for row in await transaction.rows(statement("xacts_running"), {"ids": xids})}
+        return [p for p in pairs if p.now is None or p.now.own or p.now.xmin in own]
+
+    def change(self, pair: RowPair, node: str, *, whole: bool) -> RowChange:
+        """Return a change as JSON. ``whole``: with the columns that are equal."""
+        layout, (was, now) = self.layouts[pair.table], (pair.was, pair.now)
+        names: set[str] | None = None
+        if was is not None and now is not None and not whole:
+            both = zip(
+                layout.columns + layout.others, chain(was.texts, was.more), chain(now.texts, now.more), strict=True
+            )
+            names = {name for name, old, new in both if old != new}
+        before, after = (None if row is None else _json(layout.values(row, names)) for row in (was, now))
+        return RowChange(id=node, table=pair.table, key=pair.key, before=before, after=after)
+
+    def json_of(self, table: str, row: RowText) -> Iterable[tuple[str, bytes]]:
+        """Yield the columns of a row with their values as JSON."""
+        for name, (form, text) in self.layouts[table].values(row).items():
+            yield name, msgspec.json.encode(_value(form, text))
+
+    def collect(self, pairs: Sequence[RowPair], local: Callable[[str], str], nodes: Collection[str]) -> Images:
+        """Return the images for an undo of ``nodes``. ``local`` returns a local id."""
+        tables: dict[str, list[RowImage]] = {}
+        incomplete: dict[str, str] = {}
+        size = 0
+        for pair in pairs:
+            layout = self.layouts[pair.table]
+            for node in map(local, (i for i in pair.ids if i in nodes)):
+                if "." in pair.table or not layout.restorable:
+                    incomplete.setdefault(node, _unknown(pair.table, layout))
+                    continue
+                image, bytes_, why = _image(layout, node, pair.was, pair.now)
+                size += bytes_
+                if size > ENTRY_IMAGE_BYTES:
+                    why = why or f"the images of all rows are more than {_bytes(ENTRY_IMAGE_BYTES)}"
+                if why:
+                    incomplete.setdefault(node, why)
+                tables.setdefault(pair.table, []).append(image)
+        kept = []
+        for table, images in tables.items():
+            of = self.layouts[table]
+            rows = tuple(image for image in images if image.id not in incomplete)
+            kept.append(TableImages(table=table, key=of.key, columns=of.columns, others=of.others, rows=rows))
+        return Images(tables=tuple(kept), incomplete=incomplete)
+
+
+def row_text(row: Row) -> RowText:
+    """Return a row of a statement that reads images."""
+    return RowText(row["place"], row["texts"], row["more"], row["rest"], row["xmin"], row["digest"], row["own"])
+
+
+def _keyless_pairs(
+    table: str, before: Sequence[tuple[str, RowText]], after: Sequence[tuple[str, RowText]], updated: int | None
+) -> Iterable[RowPair]:
+    """Yield the rows that differ of a table without a primary key, as a multiset.
+
+    Which row became which is unknown: as many as the server has updated are shown as changed.
+    """
+    was, now = _beyond(before, after), _beyond(after, before)
+    same = min(len(was), len(now), len(was) if updated is None else updated)
+    for (node, row), (_, other) in zip(was[:same], now[:same], strict=True):
+        yield RowPair((node,), table, row.place, row, other)
+    for node, row in was[same:]:
+        yield RowPair((node,), table, row.place, row, None)
+    for node, row in now[same:]:
+        yield RowPair((node,), table, row.place, None, row)
+
+
+def _beyond(rows: Sequence[tuple[str, RowText]], others: Iterable[tuple[str, RowText]]) -> list[tuple[str, RowText]]:
+    """Return the rows that the others do not have."""
+    there = Counter((node, tuple(row.texts), tuple(row.more)) for node, row in others)
+    beyond = []
+    for node, row in rows:
+        values = node, tuple(row.texts), tuple(row.more)
+        if there[values]:
+            there[values] -= 1
+        else:
+            beyond.append((node, row))
+    return beyond
+
+
+def _image(layout: Layout, node: str, was: RowText | None, now: RowText | None) -> tuple[RowImage, int, str]:
+    """Return the image of a row, its size, and why it is incomplete, or ""."""
+    before: dict[str, str | None] | None = None if was is None else {}
+    size, why, key = 0, "", () if now is None else layout.key  # a change leaves the key
+    for column, text, varying, generated in zip(
+        layout.columns, () if was is None else was.texts, layout.varying, layout.generated, strict=was is not None
+    ):
+        if before is not None and not generated and column not in key:
+            size += len(text or "")
+            if varying and text is not None and text[0] == "#":
+                why = f"{_bytes(int(text[1:].split(' ')[0]))} of {layout.name}.{column}"
+            before[column] = read(text) if varying else text
+    if was is not None and (layout.others if now is None else was.rest != now.rest):
+        why = f"other columns of {layout.name} were changed too, for example by a trigger"
+    if not why and size > ROW_IMAGE_BYTES:
+        why = f"{_bytes(size)} of a row of {layout.name}"
+    of_key = was or now
+    assert of_key is not None  # a change has a row before or after it
+    after, xmin = (None, None) if now is None else (now.digest, now.xmin)
+    return RowImage(id=node, key=layout.key_of(of_key), before=before, after=after, xmin=xmin), size, why
+
+
+def filled(name: str, layout: Layout, **parts: str) -> Statement:
+    """Return the statement ``name`` for a table. The server quoted the names in it."""
+    template = statement(name)
+    own = {"relation": layout.relation, "oid": layout.oid, "version": layout.version, "table": layout.literal}
+    own |= {"oids": "{" + ",".join(layout.oids) + "}", "texts": layout.texts, "more": layout.more, "rest": layout.rest}
+    return msgspec.structs.replace(template, text=with_parts(template.text, {**own, **parts}))
+
+
+def rows_of(layouts: Iterable[Layout]) -> str:
+    """Return SQL of the image of a located row, whose table has one of these layouts."""
+    return (
+        "\nUNION ALL\n".join(filled("images_row", layout).text for layout in layouts) or statement("images_none").text
+    )
+
+
+def read(text: str | None) -> str | None:
+    """Return a value of varying size, or its size and digest if it was not read."""
+    if text is None or text[0] == "=":
+        return text and text[1:]
+    return "{} bytes, md5 {}".format(*text[1:].split(" ", 1))
+
+
+def _json(values: Mapping[str, tuple[str, str | None]]) -> Any:
+    """Return a row as JSON. Arrays become lists of texts."""
+    return msgspec.Raw(msgspec.json.encode({name: _value(form, text) for name, (form, text) in values.items()}))
+
+
+def _value(form: str, text: str | None) -> Any:
+    value = read(text)
+    if value is None or text is None or text[0] == "#":
+        return value
+    if form == "json" or (form == "number" and _NUMBER.fullmatch(value)):
+        return msgspec.Raw(paired(value).encode())
+    return items(value) if form == "array" else value
+
+
+def _bytes(number: int) -> str:
+    return f"{number / 1000:.0f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
+
+
+def _unknown(table: str, layout: Layout) -> str:
+    if not layout.plain:
+        return f"the table {table} is partitioned"
+    return (
+        f"it also changes {table}, which undo does not restore"
+        if layout.key
+        else f"the table {table} has no primary key"
+    )

@@ -1,0 +1,254 @@
+"""Triggers between a dry run and its commit, for nodes beyond the first 500 too."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from queries.records.action import Outcome, Outcomes
+from queries.workspace import Workspace
+from queries.write import audit_log
+from tests.db.agent_jobs import AgentJobsDb
+from tests.db.eternaltwin import EternaltwinDb
+from tests.proof import most_in_proof
+from tests.queries.builders import committed, do, dry_run_of, opened, outcomes_of, undone, why
+from tests.servers import PostgresServer
+
+NODES = 1300
+VALUES = {  # shown, stored instead
+    "text": ("'20 EUR'", "'99999 EUR'"),
+    "bytea": (r"'\x61616161'", r"'\x61616162'"),
+    "jsonb": ("""'{"amount": 20}'""", """'{"amount": 21}'"""),
+    "numeric": ("1.10", "1.1"),
+    "timestamptz": ("now()", "'2999-01-01'"),
+    "float8": ("0.1", "0.1000000000000001"),
+    "int8": ("2000000000", "9000000000000000"),
+    "bool": ("true", "false"),
+    "uuid": ("'6f0c1f5e-0d2b-4b57-a3cb-2d6f0f6f1a11'", "'0b7d2a34-55aa-4c1e-9a0f-7f1f9f1f2c22'"),
+    "json": ("""'{"a":1,"b":2}'""", """'{"b":2,"a":1}'"""),
+    "text[]": ("ARRAY['a']", "ARRAY['a', NULL]"),
+    "interval": ("'1 hour'", "'61 minutes'"),
+    "inet": ("'10.0.0.1'", "'10.0.0.2'"),
+    "varchar(9000)": ("repeat('a1', 4000)", "repeat('a2', 4000)"),
+    "point": ("'(1,2)'", "'(1,3)'"),
+}
+SET = (
+    "CREATE OR REPLACE FUNCTION set_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN NEW.c := {value};"
+    " IF NEW.task_id = ANY ({ids}) THEN NEW.c := {other}; END IF; RETURN NEW; END $$;"
+    "CREATE OR REPLACE TRIGGER set_it BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION set_it()"
+)
+
+
+async def tasks(db: EternaltwinDb, number: int) -> list[uuid.UUID]:
+    """Make tasks that wait, in the order in which an action takes them."""
+    return await db.tasks(await db.jobs(number), status="Blocked", timer=-60)
+
+
+def ids(keys: list[uuid.UUID]) -> str:
+    return f"'{{{','.join(map(str, keys))}}}'::uuid[]"
+
+
+@pytest.mark.parametrize("type_", VALUES)
+async def test_a_value_of_another_type_is_compared_exactly(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, type_: str
+) -> None:
+    shown, other = VALUES[type_]
+    await eternaltwin_db.sql(f"ALTER TABLE task ADD COLUMN c {type_}")
+    same, changed, column = await tasks(eternaltwin_db, 3)
+    nodes = [eternaltwin_db.id(key) for key in (same, changed, column)]
+    await eternaltwin_db.sql(SET.format(value=shown, other="NEW.c", ids=ids([])))
+    workspace = await opened(eternaltwin, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", nodes)
+    await eternaltwin_db.sql(SET.format(value=shown, other=other, ids=ids([changed])))
+    done = await committed(workspace, dry_run)
+    expected = Outcome.CONFLICT if type_ == "timestamptz" else Outcome.CHANGED  # `now()` is not declared: exact
+    assert outcomes_of(done) == {nodes[0]: expected, nodes[1]: Outcome.CONFLICT, nodes[2]: expected}
+    assert "set task.c to another value" in why(done, nodes[1])
+    await workspace.close()
+
+
+@pytest.mark.parametrize("type_", most_in_proof(list(VALUES)))
+@pytest.mark.parametrize("there", [True, False], ids=["before", "between"])
+async def test_each_node_of_a_bulk_is_compared(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path, type_: str, there: bool
+) -> None:
+    """Nodes 1, 500, 501 and 1,300: the first two are shown."""
+    server.sql(audit_log.ddl(), eternaltwin)
+    shown, other = VALUES[type_]
+    shown = "'2026-01-01'" if shown == "now()" else shown
+    await eternaltwin_db.sql(f"ALTER TABLE task ADD COLUMN c {type_}")
+    keys = await tasks(eternaltwin_db, NODES)
+    odd = [keys[n] for n in ((500, NODES - 1) if there else (0, 499, 500, NODES - 1))]
+    await eternaltwin_db.sql(SET.format(value=shown, other=other, ids=ids(odd if there else [])))
+    workspace = await opened(eternaltwin, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(key) for key in keys])
+    assert len(dry_run.nodes) == 500
+    await eternaltwin_db.sql(SET.format(value=shown, other=other, ids=ids(odd)))
+    done = outcomes_of(await committed(workspace, dry_run))
+    assert {i for i, outcome in done.items() if outcome is not Outcome.CHANGED} == {eternaltwin_db.id(k) for k in odd}
+    assert await eternaltwin_db.value(
+        f"SELECT count(*) FROM task WHERE status = 'Blocked' AND task_id = ANY ({ids(odd)})"
+    ) == len(odd)
+    await workspace.close()
+
+
+ZED = (
+    "CREATE FUNCTION zed() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {do} END $$;"
+    "CREATE TRIGGER zed {when} UPDATE ON task FOR EACH ROW WHEN (OLD.kind = 'Zed') EXECUTE FUNCTION zed()"
+)
+
+
+@pytest.mark.parametrize(
+    ("when", "do_", "reason"),
+    [
+        ("BEFORE", "NEW.status := 'Complete'; RETURN NEW;", "set task.status to another value"),
+        ("BEFORE", "NEW.cpu_duration := '1 hour'; RETURN NEW;", "changed task.cpu_duration"),
+        ("AFTER", "UPDATE public.job SET initial_state = 'x' WHERE job_id = NEW.job_id; RETURN NULL;", "job"),
+        (
+            "BEFORE",
+            "INSERT INTO public.task_timer VALUES (now(), NEW.task_id), (now() + '1 day', NEW.task_id); RETURN NEW;",
+            "task_timer",
+        ),
+    ],
+)
+async def test_the_rest_of_a_run_does_what_the_shown_nodes_did(
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    server: PostgresServer,
+    tmp_path: Path,
+    when: str,
+    do_: str,
+    reason: str,
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin)
+    keys = await tasks(eternaltwin_db, 800)
+    await eternaltwin_db.sql("UPDATE task SET kind = 'Zed' WHERE task_id = ANY ($1)", keys[500:])
+    await eternaltwin_db.sql(ZED.format(do=do_, when=when))
+    workspace = await opened(eternaltwin, tmp_path)
+    done = await do(workspace, "wake", [eternaltwin_db.id(key) for key in keys])
+    kept = {i for i, outcome in outcomes_of(done).items() if outcome is Outcome.CHANGED}
+    assert kept == {eternaltwin_db.id(key) for key in keys[:500]}
+    assert all(reason in r.why for r in done.results if r.id not in kept), {r.why for r in done.results}
+    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Blocked'") == 300
+    assert await eternaltwin_db.value("SELECT count(*) FROM task_timer") == 300
+    await workspace.close()
+
+
+async def test_an_undo_says_what_does_not_come_back(
+    agent_jobs_db: AgentJobsDb, table: Workspace, server: PostgresServer
+) -> None:
+    server.sql(audit_log.ddl(), agent_jobs_db.dsn)
+    await table.detect()
+    job = await agent_jobs_db.job("failed", age=90000, started=89990, ended=89980)
+    await agent_jobs_db.connection.execute(
+        "CREATE TABLE child (id int PRIMARY KEY, job uuid REFERENCES jobs ON DELETE CASCADE);"
+        f"INSERT INTO child VALUES (1, '{job}')"
+    )
+    node = agent_jobs_db.id(job)
+    done = await committed(table, await dry_run_of(table, "delete", [node], label="agent_jobs"))
+    back = await undone(table, done)
+    assert outcomes_of(back) == {node: Outcome.CHANGED}
+    assert "deleted 1 row of public.child" in why(back, node)
+
+
+LOGS = {
+    "deleted": "AFTER: DELETE FROM unstick.audit_log WHERE id = NEW.id; RETURN NULL;",
+    "emptied": "BEFORE: NEW.results := '[]'; RETURN NEW;",
+    "reason": "BEFORE: NEW.reason := 'other'; RETURN NEW;",
+    "rows": "BEFORE: NEW.changes := '[]'; RETURN NEW;",
+    "role": "BEFORE: NEW.role := 'other'; RETURN NEW;",
+    "dropped": "BEFORE: RETURN NULL;",
+    "deferred": "CONSTRAINT: DELETE FROM unstick.audit_log WHERE id = NEW.id; RETURN NULL;",
+}
+
+
+@pytest.mark.parametrize("images", [True, False], ids=["images", "none"])
+@pytest.mark.parametrize("what", [*LOGS, "rule", "images dropped", "images changed", "no hash"])
+async def test_a_log_that_does_not_keep_the_entry_stops_the_change(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path, what: str, images: bool
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin)
+    await break_log(eternaltwin_db, what)
+    workspace = await opened(eternaltwin, tmp_path, images=images)
+    node = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=-60))
+    done = await do(workspace, "wake", [node])
+    if what.startswith("images") and not images:
+        assert outcomes_of(done) == {node: Outcome.CHANGED}
+    else:
+        assert outcomes_of(done) == {node: Outcome.REFUSED}
+        assert "did not keep the entry" in why(done, node) or what == "rule"
+        assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Blocked'") == 1
+        assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == 0
+    await workspace.close()
+
+
+async def break_log(db: EternaltwinDb, what: str) -> None:
+    """Have the audit log drop or change what is written to it."""
+    if what == "rule":
+        await db.sql("CREATE RULE r AS ON INSERT TO unstick.audit_log DO ALSO DELETE FROM unstick.audit_log")
+        return
+    if what == "no hash":
+        await db.sql("ALTER TABLE unstick.audit_log DISABLE TRIGGER audit_log_chain")
+        return
+    table = "audit_images" if what.startswith("images") else "audit_log"
+    code = {"images dropped": "BEFORE: RETURN NULL;", "images changed": "BEFORE: NEW.images := '{}'; RETURN NEW;"}
+    when, _, body = {**LOGS, **code}[what].partition(": ")
+    kind = "CONSTRAINT TRIGGER z AFTER" if when == "CONSTRAINT" else f"TRIGGER z {when}"
+    deferred = "DEFERRABLE INITIALLY DEFERRED" if when == "CONSTRAINT" else ""
+    await db.sql(
+        f"CREATE FUNCTION z() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {body} END $$;"
+        f"CREATE {kind} INSERT ON unstick.{table} {deferred} FOR EACH ROW EXECUTE FUNCTION z()"
+    )
+
+
+async def test_a_log_that_the_role_may_not_read_is_counted(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin)
+    role = server.unique("r")
+    await eternaltwin_db.sql(
+        f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT ALL ON ALL TABLES IN SCHEMA public TO {role};"
+        f"GRANT USAGE ON SCHEMA unstick TO {role}; GRANT INSERT ON unstick.audit_log TO {role}"
+    )
+    workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
+    first, second = [eternaltwin_db.id(key) for key in await tasks(eternaltwin_db, 2)]
+    assert outcomes_of(await do(workspace, "wake", [first])) == {first: Outcome.CHANGED}
+    await break_log(eternaltwin_db, "dropped")
+    assert outcomes_of(await do(workspace, "wake", [second])) == {second: Outcome.REFUSED}
+    await workspace.close()
+
+
+@pytest.fixture
+async def solid_queue(server: PostgresServer) -> str:
+    return server.fresh("solid_queue")
+
+
+async def test_an_inserted_row_has_the_values_that_were_shown(
+    server: PostgresServer, solid_queue: str, tmp_path: Path
+) -> None:
+    connection = await asyncpg.connect(solid_queue)
+    job = await connection.fetchval(
+        "INSERT INTO solid_queue_jobs (queue_name, class_name, arguments, created_at, updated_at)"
+        " VALUES ('default', 'PayJob', '{}', now(), now()) RETURNING id"
+    )
+    await connection.execute(
+        "INSERT INTO solid_queue_failed_executions (job_id, error, created_at) VALUES ($1, '{}', now())", job
+    )
+    workspace, node = await opened(solid_queue, tmp_path), f"solid_queue/job:{job}"
+    dry_run = await dry_run_of(workspace, "retry", [node], label="solid_queue")
+    await connection.execute(
+        "CREATE FUNCTION evil() RETURNS trigger LANGUAGE plpgsql AS"
+        " $$ BEGIN NEW.queue_name := 'evil'; RETURN NEW; END $$;"
+        "CREATE TRIGGER evil BEFORE INSERT ON solid_queue_ready_executions FOR EACH ROW EXECUTE FUNCTION evil()"
+    )
+    stopped = await committed(workspace, dry_run)
+    assert outcomes_of(stopped) == {node: Outcome.CONFLICT}
+    assert "solid_queue_ready_executions.queue_name is another" in why(stopped, node)
+    await connection.execute("DROP TRIGGER evil ON solid_queue_ready_executions")
+    done: Outcomes = await committed(workspace, dry_run)
+    assert outcomes_of(done) == {node: Outcome.CHANGED}
+    await connection.close()
+    await workspace.close()
