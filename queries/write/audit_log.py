@@ -30,7 +30,7 @@ from queries.db.transaction import Transaction
 from queries.files import user_dirs
 from queries.files.sealed_line import digest_of, sealed
 from queries.files.state_file import open_private, write_all
-from queries.files.statement import sql_text
+from queries.files.statement import sql_text, with_parts
 from queries.read.question import Question
 from queries.records import stored
 from queries.records.action import Outcome, Result, RowChange, titled
@@ -379,9 +379,10 @@ class Table:
             if not _is_counted(before, after, images=images is not None):
                 raise NotKeptError
             return ""
-        whole = self._state.images and self._state.hashed
-        kept = Query(statement("audit_images_kept" if whole else "audit_log_kept"), values)
-        _, *_, rows = await transaction.batch([append, *FIRED.queries, kept])
+        kept = statement("audit_images_kept" if self._state.hashed else "audit_log_kept")
+        digest = "NULL" if images is None else f"({statement('audit_images_digest').text})"
+        back = Query(msgspec.structs.replace(kept, text=with_parts(kept.text, {"images": digest})), values)
+        _, *_, rows = await transaction.batch([append, *FIRED.queries, back])
         if not rows or not _is_kept(rows[0], values):
             raise NotKeptError
         return "" if images is None else str(rows[0]["entry"])
