@@ -162,6 +162,7 @@ def _first(item: tuple[RowKey, RowText]) -> RowKey:
 
 
 _layouts: WeakKeyDictionary[Database, dict[tuple[str, str, tuple[str, ...]], Layout]] = WeakKeyDictionary()
+_others: WeakKeyDictionary[Database, dict[tuple[str, ...], set[str]]] = WeakKeyDictionary()  # oids, by columns
 
 
 class ImageReader:
@@ -174,12 +175,13 @@ class ImageReader:
     def __init__(self, database: Database, schema: str, columns: Iterable[str]) -> None:
         self._schema = schema
         self._columns: dict[str, list[str]] = {}
-        for name in columns:
+        names = tuple(columns)
+        for name in names:
             table, _, column = name.partition(".")
             self._columns.setdefault(table, []).append(column)
         self._known = _layouts.setdefault(database, {})
         self._absent: set[str] = set()
-        self._ignored: set[str] = set()  # oids of tables of which no rows are read
+        self._ignored = _others.setdefault(database, {}).setdefault(names, set())  # oids of tables that are not read
         self.layouts: dict[str, Layout] = {}
 
     def question(self, nodes: Nodes, part: Statement) -> Question[RowsRead]:

@@ -252,3 +252,23 @@ async def test_an_inserted_row_has_the_values_that_were_shown(
     assert outcomes_of(done) == {node: Outcome.CHANGED}
     await connection.close()
     await workspace.close()
+
+
+async def test_rows_without_a_primary_key_are_compared_and_not_undone(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin)
+    await eternaltwin_db.sql("ALTER TABLE task DROP CONSTRAINT task_pkey CASCADE; CREATE INDEX ON task (task_id)")
+    first, second = await tasks(eternaltwin_db, 2)
+    nodes = [eternaltwin_db.id(key) for key in (first, second)]
+    workspace = await opened(eternaltwin, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", nodes)
+    assert all("no primary key" in dry_run.irreversible[node] for node in nodes)
+    (change, _) = [change for change in dry_run.changes if change.table == "task"]
+    assert (change.before["status"], change.after["status"]) == ("Blocked", "Available")
+    await eternaltwin_db.sql(
+        SET.format(value="NEW.kind_version", other="9", ids=ids([second])).replace("NEW.c", "NEW.kind_version")
+    )
+    done = await committed(workspace, dry_run)
+    assert outcomes_of(done) == {nodes[0]: Outcome.CHANGED, nodes[1]: Outcome.CONFLICT}
+    await workspace.close()
