@@ -58,7 +58,7 @@ others AS MATERIALIZED (
                    ELSE format('s.more[%s]', p.n) END AS digested
     FROM (SELECT p.*, row_number() OVER (PARTITION BY p.oid ORDER BY p.attnum) AS n FROM parts p WHERE NOT p.read AND NOT p.generated) AS p
 )
-SELECT a.name, a.relkind = 'r' AS plain, format('%I.%I', a.nspname, a.relname) AS relation, quote_literal(a.name) AS literal, a.oid::text AS oid, a.version,
+SELECT a.name, a.relkind = 'r' AS plain, format('%I.%I', a.nspname, a.relname) AS relation, a.oid::text AS oid, a.version,
        array_append(ARRAY(SELECT relid::oid::text FROM pg_partition_tree(a.oid) WHERE relid <> a.oid), a.oid::text) AS oids,
        array_agg(p.name ORDER BY p.attnum) FILTER (WHERE p.read) AS columns,
        array_agg(p.form ORDER BY p.attnum) FILTER (WHERE p.read) AS forms,

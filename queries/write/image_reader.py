@@ -48,7 +48,6 @@ class Layout(Record):
     name: str
     plain: bool  # not partitioned, and no view
     relation: str
-    literal: str
     oid: str
     oids: tuple[str, ...]
     version: str
@@ -414,7 +413,7 @@ def _image(layout: Layout, node: str, was: RowText | None, now: RowText | None) 
 def filled(name: str, layout: Layout, **parts: str) -> Statement:
     """Return the statement ``name`` for a table. The server quoted the names in it."""
     template = statement(name)
-    own = {"relation": layout.relation, "oid": layout.oid, "version": layout.version, "table": layout.literal}
+    own = {"relation": layout.relation, "oid": layout.oid, "version": layout.version}
     own |= {"oids": "{" + ",".join(layout.oids) + "}", "texts": layout.texts, "more": layout.more, "rest": layout.rest}
     return msgspec.structs.replace(template, text=with_parts(template.text, {**own, **parts}))
 
