@@ -49,10 +49,10 @@ class Clock:
             self.logins.append(loop.time())
             return await connect_once(*arguments)
 
-        async def opening(text: str) -> Any:
+        async def opening(*arguments: Any) -> Any:
             self._open += 1
             try:
-                return await connect(text)
+                return await connect(*arguments)
             finally:
                 self._open -= 1
 
