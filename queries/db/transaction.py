@@ -351,7 +351,8 @@ class Transaction(Reads):
         assert self._pipeline is not None
         if not asyncpg_compat.accepts_any_bytes(self._pipeline.connection):
             return rows
-        if not any(isinstance(value, str) and has_bytes(value) for row in rows for value in row.values()):
+        texts = (v for row in rows for value in row.values() for v in (value if isinstance(value, list) else (value,)))
+        if not any(isinstance(text, str) and has_bytes(text) for text in texts):
             return rows
         if not self._reads:
             return UnreadableError(

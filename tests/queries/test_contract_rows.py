@@ -125,7 +125,6 @@ async def test_the_console_goes_on(both: str, tmp_path: Path, file: str, old: st
 BAD_ACTIONS = [
     ("w.xmin::text AS version", "w.xmin AS version", "version"),
     ("SELECT 'item:' || w.id AS id, w.xmin", "SELECT w.id AS id, w.xmin", "id"),
-    ("row_to_json(w) AS row", "NULL::json AS rows", "row"),
     ("RETURNING 'item:' || w.id AS id", "RETURNING w.id AS id", "id"),
 ]
 

@@ -25,7 +25,7 @@ from tests.servers import PostgresServer, both_versions
 
 HOME = Path(loader.__file__).parents[1]
 UNDONE = ("delete", "find", "insert", "update")  # templates of statements that undo changes of rows
-COPIED = ("before", "compared", "row")  # ... and that compare the rows of a bulk
+IMAGED = ("", "_at", "_find", "_none", "_row")  # ... and that read images of rows
 engines = pytest.mark.parametrize("shipped", builtin(), ids=lambda s: s.name)
 
 
@@ -102,10 +102,8 @@ async def test_each_common_statement_can_be_run_in_psql(server: PostgresServer, 
     connection = await asyncpg.connect(database, statement_cache_size=0)
     for path in sorted((HOME / "sql").glob("*.sql")):
         templates = ("row_locks.sql", "witness_counts.sql", *(f"undo_{name}.sql" for name in UNDONE))
-        templates += ("images.sql", "images_before.sql", "images_after.sql", "lock_table.sql", "lock_parsed.sql")
-        templates += ("time_left.sql",)
-        templates += ("images_row.sql", *(f"copies_{name}.sql" for name in COPIED))
-        templates += ("row_bounded.sql", "value_bounded.sql", "value_stored.sql")
+        templates += ("lock_table.sql", "lock_parsed.sql", "time_left.sql", *(f"images{name}.sql" for name in IMAGED))
+        templates += ("audit_images_digest.sql", "audit_images_kept.sql")
         if path.name in ("audit_log_schema.sql", "audit_log_grant.sql", *templates):
             continue
         text = sql_text(path).text
