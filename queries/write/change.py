@@ -150,7 +150,8 @@ async def _compared(
         keys = {table: layout.key for table, layout in reader.layouts.items()}
         names = request.operator.name, seen.operator
         contract = Contract(request.reader.engine.spec.varies, keys, names)
-        gate.compare_rows(changes, seen, nodes.remaining, contract, at, lambda node: _had(script, before, node))
+        had = None if script.restores else lambda node: _had(script, before, node)
+        gate.compare_rows(changes, seen, nodes.remaining, contract, at, had)
     others: tuple[OtherRows, ...] = ()
     if server is not None:
         more = gate.unimaged(server, gate.imaged(pairs, detected.schema))

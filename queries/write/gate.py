@@ -215,19 +215,20 @@ def compare_rows(
     nodes: Collection[str],
     contract: Contract,
     at: float,
-    had: Callable[[str], Callable[[str, bytes], bool]],
+    had: Callable[[str], Callable[[str, bytes], bool]] | None,
 ) -> None:
     """Compare the rows of a commit with those of the dry run. Raises UnshownError.
 
-    ``at``: ``now()`` of the commit. ``had``: of a node, whether a row of it had a value, as JSON, in a column.
+    ``at``: ``now()`` of the commit. ``had``: of a node, whether a row of it had a value, as JSON, in a column; None for
+    an undo, whose script compares each row with its image.
     """
     rows = [Row(change, at) for change in changes]
     whys = shown_nodes(rows, shown, nodes, contract)
-    others: dict[str, list[Row]] = {node: [] for node in set(nodes) - shown.nodes}
+    others: dict[str, list[Row]] = {node: [] for node in set(nodes) - shown.nodes} if had else {}
     for row in rows:
         if row.node in others:
             others[row.node].append(row)
-    if others and (profile := Profile.of(shown, contract)).known:
+    if had and others and (profile := Profile.of(shown, contract)).known:
         differences = {node: profile.difference(each, had(node)) for node, each in others.items()}
         whys |= {node: f"{why}. {AGAIN}" for node, why in differences.items() if why}
     if whys:

@@ -51,12 +51,14 @@ class GuardMissedError(DatabaseError):
 class Script(Protocol):
     """The statements of one transaction.
 
-    ``action``: with the privileges that it needs. ``images``: reads its rows.
+    ``action``: with the privileges that it needs. ``images``: reads its rows. ``restores``: it compares each row with
+    its image.
     """
 
     action: Action
     nodes: Nodes
     images: ImageReader
+    restores: bool
 
     async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
         """Read what it needs before the first statement. Raises DatabaseError."""
@@ -93,6 +95,8 @@ class Script(Protocol):
 
 class ActionScript:
     """The sections of an action in its engine's folder."""
+
+    restores = False
 
     def __init__(self, request: Request, nodes: Nodes) -> None:
         self.action, self.nodes = request.action, nodes

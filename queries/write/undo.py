@@ -95,6 +95,8 @@ class RowState(NamedTuple):
 class UndoScript:
     """Gives the rows of an entry the values of their images."""
 
+    restores = True
+
     def __init__(self, request: Request, nodes: Nodes) -> None:
         self.action, self.nodes = request.action, nodes
         self.reader = request.reader

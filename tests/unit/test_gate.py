@@ -45,14 +45,17 @@ def row(node: str, before: Any, after: Any, table: str = "task", key: str = "1")
     return RowChange(id=f"e/task:{node}", table=table, key=key, before=raw(before), after=raw(after))
 
 
-def stopped(shown: Sequence[RowChange], now: Sequence[RowChange], nodes: Sequence[str], copies: bool = False) -> str:
-    """Return why a commit of another operator than the dry run stops, or ""."""
+def stopped(
+    shown: Sequence[RowChange], now: Sequence[RowChange], nodes: Sequence[str], copies: bool | None = False
+) -> str:
+    """Return why a commit of another operator than the dry run stops, or "". ``copies``: None for an undo."""
     results = tuple(Result(id=i, outcome=Outcome.CHANGED) for i in dict.fromkeys(c.id for c in shown))
     dry_run = msgspec.structs.replace(DRY_RUN, changes=tuple(c.read(AT) for c in shown), results=results)
     contract = Contract(VARIES, {"task": ("id",), "log": ("id",)}, ("bob@b", "ann@a"))
     ids = [f"e/task:{node}" for node in nodes]
     try:
-        gate.compare_rows(now, dry_run, ids, contract, LATER, lambda _: lambda name, value: copies)
+        had = None if copies is None else lambda _: lambda name, value: copies
+        gate.compare_rows(now, dry_run, ids, contract, LATER, had)
     except gate.UnshownError as error:
         return str(error)
     return ""
@@ -119,6 +122,13 @@ def test_another_column_or_a_missing_one_stops_the_commit() -> None:
     both = [row("1", was, {"a": "2", "b": "2"})]
     assert "did not change task.b, which the dry run did" in stopped(both, [row("1", was, {"a": "2", "b": "1"})], ["1"])
     assert "unlike the dry run" in stopped(shown, [row("1", was, None)], ["1"])
+
+
+def test_only_an_action_is_compared_with_the_nodes_that_were_shown() -> None:
+    """An undo compares each row with its image, so a node may get back a column that no shown node had changed."""
+    shown, other = row("1", {"a": "1"}, {"a": "2"}), row("2", {"b": "1"}, {"b": "2"}, key="2")
+    assert "which no node of the dry run did" in stopped([shown], [shown, other], ["1", "2"])
+    assert stopped([shown], [shown, other], ["1", "2"], copies=None) == ""
 
 
 def log(node: str, key: str, text: str, at: str) -> RowChange:
