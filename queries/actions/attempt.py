@@ -224,13 +224,14 @@ def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry
 
 def append_outcome(workspace: Workspace, attempt: Attempt, intent: AuditLogEntry) -> None:
     """Note the outcome where an entry is written before COMMIT."""
-    entry = _entry(attempt, intent.xid, intent.id)
+    changes = intent.changes if attempt.effect.changes else ()
+    entry = msgspec.structs.replace(intent, results=attempt.results(), changes=changes)
     workspace.audit_log.destination.settle(entry)
     if file := _file_of_run(workspace, attempt):
         file.settle(msgspec.structs.replace(entry, changes=()))
 
 
-def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEntry:
+def _entry(attempt: Attempt, xid: str | None) -> AuditLogEntry:
     request, effect = attempt.request, attempt.effect
     server, run = request.reader.database.server, request.run
     # A part of a run without dry-run nodes has the columns that differ alone.
@@ -239,7 +240,7 @@ def _entry(attempt: Attempt, xid: str | None, entry_id: str = "") -> AuditLogEnt
     named = {} if run is None else {RUN: run.named(**cohort)}
     others = "; ".join(f"{other.words} of {other.table}" for other in effect.others)
     return AuditLogEntry(
-        id=entry_id or audit_log.entry_id(),
+        id=audit_log.entry_id(),
         at=attempt.at,
         role=server.role if server else "",
         os_user=request.operator.os_user,

@@ -191,18 +191,19 @@ class ReadRow(dict[str, Any]):
 
 
 def _read(row: Any, at: float | None = None) -> Any:
-    if not isinstance(row, msgspec.Raw):
+    if row is None or isinstance(row, ReadRow):
         return row
-    read = ReadRow(decoded(bytes(row)))
-    read.text, read.at = bytes(row), at
+    text = msgspec.json.encode(row)
+    read = ReadRow(decoded(text))
+    read.text, read.at = text, at
     return read
 
 
 def texts_of(row: Any) -> dict[str, msgspec.Raw]:
     """Return the columns of a row as JSON texts."""
-    row = row.text if isinstance(row, ReadRow) else row
-    text = msgspec.json.encode(row) if isinstance(row, dict) else row
-    return {} if text is None else _ROW.decode(text)
+    if isinstance(row, dict) and not isinstance(row, ReadRow):
+        return row
+    return {} if row is None else _ROW.decode(row.text if isinstance(row, ReadRow) else row)
 
 
 def time_of(change: RowChange, at: float) -> float:

@@ -6,7 +6,7 @@ A dry run then rolls back. A commit writes the entry and commits. What is change
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ from queries.records.action import OtherRows, RowChange
 from queries.records.record import Record
 from queries.write import gate
 from queries.write.blast_radius import Measured, Measurement
-from queries.write.compare import Contract
+from queries.write.compare import Contract, Had
 from queries.write.deferred import FIRED
 from queries.write.image_reader import RowPair, RowsRead, RowText
 from queries.write.images import Images
@@ -137,9 +137,11 @@ async def _compared(
         return [pair for pair in pairs if not remaining.isdisjoint(pair.ids)]
 
     pairs = await differing()
-    if server != gate.imaged(pairs, detected.schema):  # nothing may lead to a row any more
+    imaged = gate.imaged(pairs, detected.schema)
+    if server != imaged:  # nothing may lead to a row any more
         after = await reader.with_missing(transaction, before, after)
         pairs = await differing()
+        imaged = gate.imaged(pairs, detected.schema)
     changes = tuple(
         reader.change(pair, node, whole=shown is None or node in shown)
         for pair in pairs
@@ -150,11 +152,11 @@ async def _compared(
         keys = {table: layout.key for table, layout in reader.layouts.items()}
         names = request.operator.name, seen.operator
         contract = Contract(request.reader.engine.spec.varies, keys, names)
-        had = None if script.restores else lambda node: _had(script, before, node)
+        had = None if script.restores else _had(script, before)
         gate.compare_rows(changes, seen, nodes.remaining, contract, at, had)
     others: tuple[OtherRows, ...] = ()
     if server is not None:
-        more = gate.unimaged(server, gate.imaged(pairs, detected.schema))
+        more = gate.unimaged(server, imaged)
         others = await gate.others(transaction, more, server, detected.schema, detected.relations)
         gate.hidden(others, nodes.policies, detected.schema)
         if seen is not None:
@@ -168,15 +170,15 @@ async def _compared(
     return Effect(pairs=tuple(pairs), changes=changes, images=images, others=others)
 
 
-def _had(script: Script, before: RowsRead, node: str) -> Callable[[str, bytes], bool]:
-    """Return whether a row of a node had a value, as JSON, in the column of a name."""
-    values: set[tuple[str, bytes]] = set()
+def _had(script: Script, before: RowsRead) -> Had:
+    values: set[tuple[str, str, bytes]] = set()
 
-    def had(name: str, value: bytes) -> bool:
+    def had(node: str, name: str, value: bytes) -> bool:
         if not values:
-            rows = (place for place in before.rows if node in before.ids[place])
-            values.update(each for place in rows for each in script.images.json_of(place[0], before.rows[place]))
-        return (name, value) in values
+            for place, row in before.rows.items():
+                texts = script.images.layouts[place[0]].json(row)
+                values.update((i, n, bytes(text)) for n, text in texts.items() for i in before.ids[place])
+        return (node, name, value) in values
 
     return had
 

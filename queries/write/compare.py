@@ -28,6 +28,8 @@ KINDS = ("inserted", "changed", "deleted")
 _SCALES = ((1e15, 1e6), (1e12, 1e3), (1e9, 1.0))  # numbers from here on are times in us, in ms, in seconds
 
 Group = tuple[str, str]  # table and kind of a change
+Had = Callable[[str, str, bytes], bool]
+"""Whether a row of a node had a value, as JSON, in the column of a name."""
 
 
 class Value(NamedTuple):
@@ -110,9 +112,8 @@ class Contract:
         return value
 
 
-def _parsed(text: str) -> Any:
-    """Return a JSON value with numbers as spelled and objects as their members."""
-    return json.loads(text, parse_float=Number, parse_int=Number, object_pairs_hook=tuple)
+# Objects are their members, and numbers as spelled. json.loads would make one each time.
+_parsed = json.JSONDecoder(parse_float=Number, parse_int=Number, object_pairs_hook=tuple).decode
 
 
 def _time(value: Any) -> float | None:
@@ -141,15 +142,15 @@ class Row:
         self.columns = [n for n in names if self.kind != "changed" or self.now[n] != self.was.get(n)]
 
 
-def shown_nodes(now: Iterable[Row], shown: DryRun, nodes: Collection[str], contract: Contract) -> dict[str, str]:
+def shown_nodes(
+    now: Iterable[Row], shown: DryRun, overlap: Collection[str], contract: Contract, *, same: bool
+) -> dict[str, str]:
     """Return by node how its rows differ from those of the dry run.
 
-    A row that nodes share may be listed under any of them. ``nodes``: all of the commit.
+    A row that nodes share may be listed under any of them. ``overlap``: the nodes of both, which may have the ``same``.
     """
-    overlap = shown.nodes.intersection(nodes)
     if not overlap:
         return {}
-    same = overlap == shown.nodes and overlap.issuperset(nodes)
     rows = [row for row in now if row.node in overlap]
     before = [Row(change, shown.at) for change in shown.changes]
     whys: dict[str, str] = {}
@@ -247,20 +248,23 @@ class Profile:
 
         return is_constant
 
-    def difference(self, rows: Sequence[Row], has: Callable[[str, bytes], bool]) -> str:
-        """Return what a node did that no node of the dry run has done, or "".
+    def differences(self, rows: Sequence[Row], nodes: Collection[str], had: Had) -> dict[str, str]:
+        """Return by node what it did that no node of the dry run has done."""
+        counts = Counter([(row.node, row.table, row.kind) for row in rows])
+        whys: dict[str, str] = {}
+        for node, table, kind in sorted(counts):
+            if (table, kind) not in self._counts:
+                whys.setdefault(node, f"the commit {kind} a row of {table}, which no node of the dry run did")
+        for (table, kind), (least, most) in sorted(self._counts.items()):
+            for node in nodes:
+                if not least <= (n := counts[node, table, kind]) <= most:
+                    whys.setdefault(node, f"the commit {kind} {n} rows of {table}, which no node of the dry run did")
+        for row in rows:
+            if row.node not in whys and (why := self._row_difference(row, had)):
+                whys[row.node] = why
+        return whys
 
-        ``has``: a row of the node had this JSON in the column of that name.
-        """
-        counts = Counter((row.table, row.kind) for row in rows)
-        for table, kind in sorted(counts.keys() - self._counts.keys()):
-            return f"the commit {kind} a row of {table}, which no node of the dry run did"
-        for group, (least, most) in sorted(self._counts.items()):
-            if not least <= counts[group] <= most:
-                return f"the commit {group[1]} {counts[group]} rows of {group[0]}, which no node of the dry run did"
-        return next(filter(None, (self._row_difference(row, has) for row in rows)), "")
-
-    def _row_difference(self, row: Row, has: Callable[[str, bytes], bool]) -> str:
+    def _row_difference(self, row: Row, had: Had) -> str:
         rows, is_same = self._rows[row.table, row.kind], self._contract.is_same
         for name in row.columns:
             if name not in self._columns[row.table, row.kind] and not all(is_same(name, row, other) for other in rows):
@@ -268,7 +272,7 @@ class Profile:
         for name in self._constants[row.table, row.kind]:
             if name not in row.columns:
                 return f"the commit did not change {row.table}.{name}, which each node of the dry run did"
-            copied = row.kind == "inserted" and has(name, bytes(row.now[name]))
+            copied = row.kind == "inserted" and had(row.node, name, bytes(row.now[name]))
             depends = row.kind == "changed" and row.was[name] != rows[0].was[name]  # on the value before
             if not (copied or depends or is_same(name, row, rows[0])):
                 return f"the commit set {row.table}.{name} to another value than for each node of the dry run"

@@ -11,7 +11,7 @@ A row that a trigger wrote and rolled back again in a block of its own is counte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from queries.db.database import TableName
@@ -22,7 +22,7 @@ from queries.db.transaction import Transaction
 from queries.read.question import Question
 from queries.records.action import DryRun, OtherRows, RowChange
 from queries.records.record import Record
-from queries.write.compare import AGAIN, Contract, Profile, Row, shown_nodes
+from queries.write.compare import AGAIN, Contract, Had, Profile, Row, shown_nodes
 from queries.write.image_reader import RowPair
 
 WORDS = ("inserted", "updated", "deleted")
@@ -101,11 +101,11 @@ def _written(answers: Sequence[Rows]) -> WrittenRows:
 
 def imaged(pairs: Iterable[RowPair], schema: str) -> dict[TableName, Counts]:
     """Count the changed rows of the images by table."""
-    numbers: dict[TableName, list[int]] = {}
+    numbers: dict[str, list[int]] = {}
     for pair in pairs:
         kind = 0 if pair.was is None else 2 if pair.now is None else 1
-        numbers.setdefault(qualified(pair.table, schema), [0, 0, 0])[kind] += 1
-    return {table: Counts(*counts) for table, counts in numbers.items()}
+        numbers.setdefault(pair.table, [0, 0, 0])[kind] += 1
+    return {qualified(table, schema): Counts(*counts) for table, counts in numbers.items()}
 
 
 def qualified(table: str, schema: str) -> TableName:
@@ -215,21 +215,19 @@ def compare_rows(
     nodes: Collection[str],
     contract: Contract,
     at: float,
-    had: Callable[[str], Callable[[str, bytes], bool]] | None,
+    had: Had | None,
 ) -> None:
     """Compare the rows of a commit with those of the dry run. Raises UnshownError.
 
-    ``at``: ``now()`` of the commit. ``had``: of a node, whether a row of it had a value, as JSON, in a column; None for
-    an undo, whose script compares each row with its image.
+    ``at``: ``now()`` of the commit. ``had``: before the change; None for an undo, whose script compares each row with
+    its image.
     """
     rows = [Row(change, at) for change in changes]
-    whys = shown_nodes(rows, shown, nodes, contract)
-    others: dict[str, list[Row]] = {node: [] for node in set(nodes) - shown.nodes} if had else {}
-    for row in rows:
-        if row.node in others:
-            others[row.node].append(row)
+    dry_run = shown.nodes
+    whys = shown_nodes(rows, shown, dry_run.intersection(nodes), contract, same=dry_run == frozenset(nodes))
+    others = [node for node in nodes if node not in dry_run]
     if had and others and (profile := Profile.of(shown, contract)).known:
-        differences = {node: profile.difference(each, had(node)) for node, each in others.items()}
-        whys |= {node: f"{why}. {AGAIN}" for node, why in differences.items() if why}
+        differences = profile.differences([row for row in rows if row.node not in dry_run], others, had)
+        whys |= {node: f"{why}. {AGAIN}" for node, why in differences.items()}
     if whys:
         raise UnshownError(next(iter(whys.values())), whys)

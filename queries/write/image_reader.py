@@ -10,9 +10,9 @@ from __future__ import annotations
 import hashlib
 import re
 from collections import Counter
-from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from itertools import chain
-from typing import Any
+from operator import itemgetter
 from weakref import WeakKeyDictionary
 
 import msgspec
@@ -65,6 +65,7 @@ class Layout(Record):
     more: str
     rest: str
     key_at: tuple[int, ...] = ()  # of the key among the columns
+    every: tuple[tuple[str, str, bool], ...] = ()  # name, form and varying of columns and others
 
     @property
     def restorable(self) -> bool:
@@ -75,15 +76,10 @@ class Layout(Record):
         """Return the primary key of a row."""
         return tuple([read(row.texts[n]) if self.varying[n] else row.texts[n] for n in self.key_at])
 
-    def values(self, row: RowText, names: set[str] | None = None) -> dict[str, tuple[str, str | None]]:
-        """Return the form and the text of each column; "=" or "#" is before the text."""
-        whole = zip(self.columns, self.forms, self.varying, row.texts, strict=True)
-        more = zip(self.others, self.other_forms, self.other_varying, row.more, strict=True)
-        return {
-            name: (form, text) if varies or text is None else (form, f"={text}")
-            for name, form, varies, text in chain(whole, more)
-            if names is None or name in names
-        }
+    def json(self, row: RowText) -> dict[str, msgspec.Raw]:
+        """Return the columns of a row as JSON."""
+        texts = zip(self.every, chain(row.texts, row.more), strict=True)
+        return {name: _json(form, varies, text) for (name, form, varies), text in texts}
 
 
 class RowText(Record, gc=False, kw_only=False):
@@ -104,6 +100,9 @@ class RowText(Record, gc=False, kw_only=False):
     def equals(self, other: RowText) -> bool:
         """Return True if the rows have the same values."""
         return self.texts == other.texts and self.more == other.more
+
+
+_fields = itemgetter(*RowText.__struct_fields__)
 
 
 class RowPair(Record, gc=False, kw_only=False):
@@ -133,7 +132,7 @@ class RowsRead(Record):
         if not layout.key:
             self.keyless.setdefault(layout.name, []).append((node, row))
             return
-        place = layout.name, " ".join(text or "" for text in layout.key_of(row))
+        place = layout.name, " ".join([text or "" for text in layout.key_of(row)])
         self.rows[place] = row
         if node not in (ids := self.ids.get(place, ())):
             self.ids[place] = (*ids, node)
@@ -144,12 +143,14 @@ class RowsRead(Record):
         The rows of ``guarded`` nodes change all the time. Their digest covers only the tables and keys.
         """
         parts: dict[str, list[bytes]] = {i: [] for i in nodes}
+        if not parts:
+            return {}
         every = [(*place, row, i) for place, row in sorted(self.rows.items(), key=_first) for i in self.ids[place]]
         for table, rows in sorted(self.keyless.items()):
             every += sorted(
                 ((table, "", row, i) for i, row in rows), key=lambda each: str((each[2].texts, each[2].more))
             )
-        for table, key, row, node in every if parts else ():
+        for table, key, row, node in every:
             if node in parts:
                 values = () if node in guarded else (row.texts, row.more)
                 parts[node].append(msgspec.json.encode((table, key, *values)))
@@ -261,7 +262,10 @@ class ImageReader:
         self._absent |= names
         for row in chain.from_iterable(answers):
             layout = msgspec.convert(dict(row), Layout, strict=False)  # the driver knows no array of bool
-            layout = msgspec.structs.replace(layout, key_at=tuple(map(layout.columns.index, layout.key)))
+            key_at = tuple(map(layout.columns.index, layout.key))
+            forms, varying = layout.forms + layout.other_forms, layout.varying + layout.other_varying
+            every = tuple(zip(layout.columns + layout.others, forms, varying, strict=True))
+            layout = msgspec.structs.replace(layout, key_at=key_at, every=every)
             self.layouts[layout.name] = layout
             self._absent.discard(layout.name)
             self._known[self._schema, layout.name, tuple(self._columns[layout.name])] = layout
@@ -312,20 +316,15 @@ class ImageReader:
 
     def change(self, pair: RowPair, node: str, *, whole: bool) -> RowChange:
         """Return a change as JSON. ``whole``: with the columns that are equal."""
-        layout, (was, now) = self.layouts[pair.table], (pair.was, pair.now)
-        names: set[str] | None = None
-        if was is not None and now is not None and not whole:
-            both = zip(
-                layout.columns + layout.others, chain(was.texts, was.more), chain(now.texts, now.more), strict=True
-            )
-            names = {name for name, old, new in both if old != new}
-        before, after = (None if row is None else _json(layout.values(row, names)) for row in (was, now))
+        layout, was, now = self.layouts[pair.table], pair.was, pair.now
+        if was is None or now is None or whole:
+            before, after = (None if row is None else layout.json(row) for row in (was, now))
+        else:
+            both = zip(layout.every, chain(was.texts, was.more), chain(now.texts, now.more), strict=True)
+            differing = [(*column, old, new) for column, old, new in both if old != new]
+            before = {name: _json(form, varies, old) for name, form, varies, old, _ in differing}
+            after = {name: _json(form, varies, new) for name, form, varies, _, new in differing}
         return RowChange(id=node, table=pair.table, key=pair.key, before=before, after=after)
-
-    def json_of(self, table: str, row: RowText) -> Iterable[tuple[str, bytes]]:
-        """Yield the columns of a row with their values as JSON."""
-        for name, (form, text) in self.layouts[table].values(row).items():
-            yield name, msgspec.json.encode(_value(form, text))
 
     def collect(self, pairs: Sequence[RowPair], local: Callable[[str], str], nodes: Collection[str]) -> Images:
         """Return the images for an undo of ``nodes``. ``local`` returns a local id."""
@@ -334,7 +333,7 @@ class ImageReader:
         size = 0
         for pair in pairs:
             layout = self.layouts[pair.table]
-            for node in map(local, (i for i in pair.ids if i in nodes)):
+            for node in [local(i) for i in pair.ids if i in nodes]:
                 if "." in pair.table or not layout.restorable:
                     incomplete.setdefault(node, _unknown(pair.table, layout))
                     continue
@@ -355,7 +354,7 @@ class ImageReader:
 
 def row_text(row: Row) -> RowText:
     """Return a row of a statement that reads images."""
-    return RowText(row["place"], row["texts"], row["more"], row["rest"], row["xmin"], row["digest"], row["own"])
+    return RowText(*_fields(row))
 
 
 def _keyless_pairs(
@@ -391,12 +390,11 @@ def _beyond(rows: Sequence[tuple[str, RowText]], others: Iterable[tuple[str, Row
 def _image(layout: Layout, node: str, was: RowText | None, now: RowText | None) -> tuple[RowImage, int, str]:
     """Return the image of a row, its size, and why it is incomplete, or ""."""
     before: dict[str, str | None] | None = None if was is None else {}
-    size, why, key = 0, "", () if now is None else layout.key  # a change leaves the key
-    for column, text, varying, generated in zip(
-        layout.columns, () if was is None else was.texts, layout.varying, layout.generated, strict=was is not None
-    ):
-        if before is not None and not generated and column not in key:
+    size, why, key = 0, "", () if now is None else layout.key_at  # a change leaves the key
+    for n, text in enumerate(() if was is None else was.texts):
+        if before is not None and n not in key and not layout.generated[n]:
             size += len(text or "")
+            column, varying = layout.columns[n], layout.varying[n]
             if varying and text is not None and text[0] == "#":
                 why = f"{_bytes(int(text[1:].split(' ')[0]))} of {layout.name}.{column}"
             before[column] = read(text) if varying else text
@@ -432,18 +430,14 @@ def read(text: str | None) -> str | None:
     return "{} bytes, md5 {}".format(*text[1:].split(" ", 1))
 
 
-def _json(values: Mapping[str, tuple[str, str | None]]) -> Any:
-    """Return a row as JSON. Arrays become lists of texts."""
-    return msgspec.Raw(msgspec.json.encode({name: _value(form, text) for name, (form, text) in values.items()}))
-
-
-def _value(form: str, text: str | None) -> Any:
-    value = read(text)
-    if value is None or text is None or text[0] == "#":
-        return value
+def _json(form: str, varies: bool, text: str | None) -> msgspec.Raw:
+    """Return a value as JSON. An array becomes a list of texts."""
+    value = read(text) if varies else text
+    if value is None or text is None or (varies and text[0] == "#"):
+        return msgspec.Raw(msgspec.json.encode(value))
     if form == "json" or (form == "number" and _NUMBER.fullmatch(value)):
-        return msgspec.Raw(paired(value).encode())
-    return items(value) if form == "array" else value
+        return msgspec.Raw((paired(value).strip() if varies else value).encode())  # as a decoder reads it
+    return msgspec.Raw(msgspec.json.encode(items(value) if form == "array" else value))
 
 
 def _bytes(number: int) -> str:

@@ -429,8 +429,8 @@ class UndoScript:
 
 def _values(layout: Layout, row: RowText) -> dict[str, str | None]:
     """Return the columns of a row that an image has, as texts."""
-    values = layout.values(row)
-    return {column: image_reader.read(values[column][1]) for column in layout.columns}
+    columns = zip(layout.columns, layout.varying, row.texts, strict=True)
+    return {name: image_reader.read(text) if varying else text for name, varying, text in columns}
 
 
 def _same_columns(kept: TableImages, layout: Layout) -> bool:

@@ -28,7 +28,7 @@ VALUES = {  # shown, stored instead
     "int8": ("2000000000", "9000000000000000"),
     "bool": ("true", "false"),
     "uuid": ("'6f0c1f5e-0d2b-4b57-a3cb-2d6f0f6f1a11'", "'0b7d2a34-55aa-4c1e-9a0f-7f1f9f1f2c22'"),
-    "json": ("""'{"a":1,"b":2}'""", """'{"b":2,"a":1}'"""),
+    "json": ("""' {"a":1,"b":2}\n'""", """'{"b":2,"a":1}'"""),
     "text[]": ("ARRAY['a']", "ARRAY['a', NULL]"),
     "interval": ("'1 hour'", "'61 minutes'"),
     "inet": ("'10.0.0.1'", "'10.0.0.2'"),

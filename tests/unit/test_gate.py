@@ -54,7 +54,7 @@ def stopped(
     contract = Contract(VARIES, {"task": ("id",), "log": ("id",)}, ("bob@b", "ann@a"))
     ids = [f"e/task:{node}" for node in nodes]
     try:
-        had = None if copies is None else lambda _: lambda name, value: copies
+        had = None if copies is None else lambda node, name, value: copies
         gate.compare_rows(now, dry_run, ids, contract, LATER, had)
     except gate.UnshownError as error:
         return str(error)
