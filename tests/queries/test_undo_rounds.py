@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import os
 import re
 from collections import Counter
@@ -400,7 +401,7 @@ async def test_a_writer_before_and_during_an_undo(
         for place, row in restored.items():
             if row is not None:
                 now = {c: v for c, v in rows[place].items() if c in row and c != "updated_at"}
-                assert now == {c: str(row[c]) if isinstance(row[c], int) else row[c] for c in now}
+                assert [c for c, text in now.items() if text != row[c] and json.loads(text) != row[c]] == []
 
 
 async def one_undo(rounds: Rounds, rng: Random) -> tuple[DryRun, str, str]:

@@ -48,7 +48,10 @@ def row(node: str, before: Any, after: Any, table: str = "task", key: str = "1")
 def stopped(
     shown: Sequence[RowChange], now: Sequence[RowChange], nodes: Sequence[str], copies: bool | None = False
 ) -> str:
-    """Return why a commit of another operator than the dry run stops, or "". ``copies``: None for an undo."""
+    """Return why a commit stops that is of another operator than the dry run.
+
+    ``copies``: None for an undo.
+    """
     results = tuple(Result(id=i, outcome=Outcome.CHANGED) for i in dict.fromkeys(c.id for c in shown))
     dry_run = msgspec.structs.replace(DRY_RUN, changes=tuple(c.read(AT) for c in shown), results=results)
     contract = Contract(VARIES, {"task": ("id",), "log": ("id",)}, ("bob@b", "ann@a"))
@@ -125,7 +128,7 @@ def test_another_column_or_a_missing_one_stops_the_commit() -> None:
 
 
 def test_only_an_action_is_compared_with_the_nodes_that_were_shown() -> None:
-    """An undo compares each row with its image, so a node may get back a column that no shown node had changed."""
+    """An undo compares each row with its image."""
     shown, other = row("1", {"a": "1"}, {"a": "2"}), row("2", {"b": "1"}, {"b": "2"}, key="2")
     assert "which no node of the dry run did" in stopped([shown], [shown, other], ["1", "2"])
     assert stopped([shown], [shown, other], ["1", "2"], copies=None) == ""
