@@ -56,7 +56,8 @@ async def node_id(workspace: Workspace, text: str) -> str:
     A full id is returned as it is. Reports to stderr which engines were searched, and raises UsageError with the full
     ids of several nodes. Raises UnknownIdError for a full id of an unknown engine or kind.
     """
-    if is_full(text):
+    owned = any(reader.ids.owns(text) for reader in workspace.engines.values())  # a schema may have any name
+    if owned or is_full(text):
         workspace.reader(text)
         return text
     query = sought(text, workspace.engines.values())

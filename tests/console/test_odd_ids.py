@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+from urllib.parse import unquote, urlsplit
 from uuid import UUID
 
 import asyncpg
 import pytest
 
-from console.cli.options import node_id
+from console.cli.exit_codes import SKIPPED
 from queries.contract.builtin import builtin
 from queries.db.errors import UnknownIdError
-from queries.text import shell
-from queries.text.safe_text import safe_text
 from queries.text.shell import typed_id
 from queries.write import audit_log
-from tests.command import ROOT, Answer, unstick
+from tests.command import ROOT, Answer, environment, unstick
 from tests.outside import HOMEMADE, change, copied
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
@@ -35,27 +37,32 @@ KEYS = (
 
 
 class Kind(NamedTuple):
-    """Nodes with a text as key: a row of ``table`` for each key in ``column``."""
+    """Nodes with a text as key: a row of ``table`` for each key, ``value`` in ``column``."""
 
     engine: str
     kind: str
     table: str
     column: str
-    action: str = ""
-    identity: str = "id"
+    action: str = ""  # with its arguments; "" if these nodes have none
+    value: str = "$1::text"
 
 
 KINDS = (
-    Kind("homemade", "item", "work_items", "id", "cancel", ""),
+    Kind("homemade@a b", "item", '"a b".work_items', "id", "cancel"),
     Kind("solid_queue", "queue", "solid_queue_jobs", "queue_name", "pause"),
+    Kind("solid_queue", "recurring", "solid_queue_recurring_tasks", "key"),
+    Kind("uni2work", "bucket", "token_bucket", "ident", "refill --arg value=999999999999"),
+    Kind("uni2work", "group", "queued_job", "content", "", "jsonb_build_object('job', $1::text)"),
     Kind("oban", "queue", "oban_jobs", "queue"),
-    Kind("graphile_worker", "crontab", "_private_known_crontabs", "identifier", "", ""),
+    Kind("graphile_worker", "crontab", "_private_known_crontabs", "identifier"),
     Kind("pgqueuer", "entrypoint", "pgqueuer", "entrypoint"),
     Kind("procrastinate", "queue", "procrastinate_jobs", "queue_name"),
 )
+PRINTED = re.compile("^Refused: `(unstick show .*)` says", re.MULTILINE)
 COPY = """
-INSERT INTO {table} OVERRIDING SYSTEM VALUE
-SELECT (s.r).* FROM (SELECT jsonb_populate_record(t, jsonb_build_object({values})) AS r FROM {table} AS t LIMIT 1) AS s
+INSERT INTO {0.table} OVERRIDING SYSTEM VALUE
+SELECT (s.r).* FROM (SELECT jsonb_populate_record(t, jsonb_build_object(
+  'id', $2::int, 'lock_instance', NULL, 'lock_time', NULL, '{0.column}', {0.value})) AS r FROM {0.table} t LIMIT 1) AS s
 """
 
 
@@ -64,12 +71,11 @@ async def fill(dsn: str, kind: Kind) -> list[str]:
     connection = await asyncpg.connect(dsn)
     ids = []
     for number, key in enumerate(KEYS):
-        values = f"'{kind.column}', $1::text" + (f", '{kind.identity}', {900_000 + number}" if kind.identity else "")
-        try:
-            await connection.execute(COPY.format(table=kind.table, values=values), key)
-        except (asyncpg.CheckViolationError, asyncpg.StringDataRightTruncationError):
+        if kind.kind == "group" and not 0 < len(key) <= 80:  # it has another name then
             continue
-        ids.append(f"{kind.engine}/{kind.kind}:{key}")
+        with contextlib.suppress(asyncpg.CheckViolationError, asyncpg.StringDataRightTruncationError):
+            await connection.execute(COPY.format(kind), key, 900_000 + number)
+            ids.append(f"{kind.engine}/{kind.kind}:{'none|' if kind.kind == 'group' else ''}{key}")
     await connection.close()
     return ids
 
@@ -94,51 +100,52 @@ def all_ids(value: object) -> Iterator[str]:
         yield from all_ids(each)
 
 
-@pytest.mark.parametrize("kind", KINDS, ids=[kind.engine for kind in KINDS])
+@pytest.mark.parametrize("kind", KINDS, ids=[f"{kind.engine}-{kind.kind}" for kind in KINDS])
 def test_an_id_goes_around_in_the_same_bytes(server: PostgresServer, home: Path, kind: Kind) -> None:
-    if kind.engine == "homemade":
+    """For each key, a shell runs the program with the id of one kind as a refusal prints it."""
+    if kind.action == "cancel":
         dsn = server.fresh("eternaltwin")
-        tables = (HOMEMADE / "schema.sql").read_text()
-        server.sql(tables.replace("id bigint GENERATED ALWAYS AS IDENTITY", "id text").replace("bigint", "text"), dsn)
-        server.sql("INSERT INTO work_items (id, task, state) VALUES ('first', 'fetch', 'failed')", dsn)
+        tables = (HOMEMADE / "schema.sql").read_text().replace("id bigint GENERATED ALWAYS AS IDENTITY", "id text")
+        tables += "INSERT INTO work_items (id, task, state) VALUES ('first', 'fetch', 'failed');"
+        server.sql(f'{tables} CREATE SCHEMA "a b"; SET search_path = "a b"; {tables}'.replace("bigint", "text"), dsn)
     else:
         dsn = server.fresh(kind.engine, filled=True)
     server.sql(audit_log.ddl(), dsn)
     ids = asyncio.run(fill(dsn, kind))
     assert len(ids) > 30
 
-    def run(*words: str, piped: str = "") -> Answer:
-        return unstick(*words, dsn=dsn, home=home, piped=piped)
+    def run(*words: str, code: int = 0) -> Answer:
+        answer = unstick(*words, dsn=dsn, home=home)
+        assert answer.code == code, (words, answer.err)
+        return answer
 
-    tree = run("tree", "--json", "--engine", kind.engine, "--limit", "5000", "--depth", "1").json
+    def shell(line: str, piped: bytes = b"", code: int = 0) -> Any:
+        script = f'unstick() {{ {sys.executable} -m console "$@"; }}; {line} --json'
+        env = environment(home, {"PGPASSWORD": unquote(str(urlsplit(dsn).password))})
+        done = subprocess.run(["sh", "-c", script], input=piped, stdout=subprocess.PIPE, cwd=ROOT, env=env)
+        assert done.returncode == code, line
+        return json.loads(done.stdout)
+
+    tree = run("tree", "--json", "--engine", kind.engine, "--limit", "5000", "--depth", "3").json
     assert set(ids) <= {*all_ids(tree)}
-    for number, id_ in enumerate(ids):
-        shown = run("show", "--json", json.dumps(id_) if number % 3 == 0 else id_)
-        assert (shown.code, shown.err) == (0, ""), id_
-        assert next(all_ids(shown.json["node"])) == id_
+    lines = "\n".join(json.dumps(id_) if "\n" in id_ else id_ for id_ in ids).encode()
+    command = f"unstick do {kind.action or 'cancel'} - -r x -y -d {dsn}"
+    done = shell(command, lines, 0 if kind.action else SKIPPED)
+    assert sorted(result["id"] for result in done["results"]) == sorted(ids)
     if kind.action:
-        lines = [id_ if "\n" not in id_ else json.dumps(id_) for id_ in ids]
-        words = ("do", kind.action, "-", "-r", "x", "-y", "--json")
-        done = run(*words, piped="\n".join(lines))
-        assert done.code == 0, done.err
-        assert sorted(result["id"] for result in done.json["results"]) == sorted(ids)
         (entry,) = run("audit", "--json").json["entries"]
         assert sorted(result["id"] for result in entry["results"]) == sorted(ids)
-        for id_ in (ids[2], ids[-1], next(i for i in ids if "\n" in i)):
-            assert run("audit", id_, "--json").json["entries"][0]["id"] == entry["id"]
-
-
-IDS = [f"oddq/item:{key}" for key in KEYS] + ['odd@"a b"/item:a\nb']
-
-
-def test_a_shell_passes_a_printed_id_on_as_it_is() -> None:
-    """The output replaces no character of a printed command."""
-    for id_ in IDS:
-        line = shell.unstick(["show", id_, "--reason", "..."], ["-d", "x"])
-        assert safe_text(line) == line
-        script = f'unstick() {{ printf "%s\\0" "$@"; }}; {line}'
-        words = subprocess.run(["sh", "-c", script], capture_output=True, check=True).stdout.decode().split("\0")
-        assert node_id(words[1]) == id_ == typed_id(json.dumps(id_))
+    for number, id_ in enumerate(ids):
+        typed = json.dumps(id_) if number % 2 else id_
+        if kind.action and number % 9 == 0:
+            assert run("audit", typed, "--json").json["entries"][0]["id"] == entry["id"]
+        (line,) = PRINTED.findall(run("do", "cancel", typed, "-r", "x", "-y", code=SKIPPED).err)
+        assert typed_id(shlex.split(line)[2]) == id_
+        if number % len(KINDS) == KINDS.index(kind):
+            assert next(all_ids(shell(line)["node"])) == id_
+    if kind.action:
+        undone = run("undo", entry["id"], "-r", "x", "-y", "--json").json
+        assert sorted(result["id"] for result in undone["results"]) == sorted(ids)
 
 
 @pytest.mark.parametrize("text", ['"a', '"a" b', '"\\ud800"', '"'])
@@ -147,14 +154,6 @@ def test_what_begins_as_a_json_string_and_is_none_is_refused(text: str, eternalt
     assert (answer.code, "is no JSON string" in answer.err) == (2, True)
     piped = unstick("do", "wake", "-", "-r", "x", "-y", dsn=eternaltwin, piped=f"{text}\n")
     assert (piped.code, "is no JSON string" in piped.err) == (2, True)
-
-
-def test_stdin_takes_lines_as_they_are(eternaltwin: str, tmp_path: Path) -> None:
-    """Another line break than a line feed is a part of the id, and a blank, too."""
-    piped = "eternaltwin/queue:a\r\neternaltwin/queue:b \n\n\xa0\n"
-    script = [sys.executable, "-c", "from console.cli.selected import _with_stdin; print(list(_with_stdin(['-'])))"]
-    done = subprocess.run(script, input=piped.encode(), capture_output=True, cwd=ROOT, check=True)
-    assert eval(done.stdout) == ["eternaltwin/queue:a\r", "eternaltwin/queue:b ", "\xa0"]
 
 
 NUMBERS = ("0", "-1", "2147483648", "9223372036854775807", "-9223372036854775808", "8999999999999999999", "007")
