@@ -283,6 +283,8 @@ def parse(text: str, path: Path, doubt: str = "") -> Config:
     source = TomlFile(shown(path), text)
     try:
         settings = source.decode(SettingsFile)
+        if nul := re.search(r"(?<!\\)\\(u0000|U00000000)", text):  # no path, name or connection string can hold it
+            raise ConfigError(f"{shown(path)}:{text.count(chr(10), 0, nul.start()) + 1}: a setting holds {nul[0]}")
         if doubt:
             _refuse_trust(source, settings, doubt)
     except TomlError as error:

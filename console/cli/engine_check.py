@@ -18,6 +18,7 @@ from queries.check.report import Check, Report
 from queries.contract import proven
 from queries.contract.folder import FIXTURE, SCHEMA
 from queries.contract.outside import OutsideEngines
+from queries.db.errors import DatabaseError
 from queries.records.fault import Fault
 
 SUPERUSER = (
@@ -45,7 +46,10 @@ async def check(target: Target, folder: Path, *, here: bool) -> int:
     name = loaded.folder.name if loaded.folder else folder.name
     verdict = f"{name} has passed" if passed else f"{name}: faults"
     if passed and not loaded.packaged:
-        proven.note(digest, name)
+        try:
+            proven.note(digest, name)
+        except OSError as error:
+            raise DatabaseError(f"{verdict}, but {proven.path()} cannot be written: {error.strerror}.") from error
         verdict += ": its actions are available until the folder changes."
     report = Report(engine=name, digest=digest, passed=passed, checks=tuple(checks))
     output.answer(report, lambda: [verdict])

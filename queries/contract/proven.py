@@ -20,7 +20,7 @@ def path() -> Path:
 
 def passed(digest: str) -> bool:
     """Return True if a folder of this digest has passed."""
-    with contextlib.suppress(OSError), open(path(), opener=open_private) as file:
+    with contextlib.suppress(OSError), open(path(), errors="replace", opener=open_private) as file:
         return any(line.partition(" ")[0] == digest for line in file)
     return False
 

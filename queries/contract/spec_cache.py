@@ -36,7 +36,7 @@ def cached(name: str, folders: Iterable[Path], kind: type[T], parse: Callable[[]
     path = user_dirs.folder("cache") / name
     content = _read(path, key)
     if content is not None:
-        with contextlib.suppress(msgspec.MsgspecError):
+        with contextlib.suppress(ValueError, RecursionError):  # as MsgspecError and UnicodeDecodeError are
             return msgspec.msgpack.decode(content, type=kind)
     parsed = parse()
     with contextlib.suppress(OSError):

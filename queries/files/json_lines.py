@@ -12,6 +12,7 @@ from typing import Generic, Protocol, TypeVar
 import msgspec
 
 from queries.files.state_file import open_private, write_all
+from queries.records import stored
 
 
 class _Keyed(Protocol):
@@ -38,8 +39,8 @@ class JsonLines(Generic[T]):
         records: dict[Hashable, T] = {}
         with contextlib.suppress(OSError), open(self._path, "rb", opener=open_private) as file:
             while line := file.readline(LINE_BYTES):
-                with contextlib.suppress(msgspec.MsgspecError):
-                    record = msgspec.json.decode(line, type=self._kind)
+                with contextlib.suppress(stored.UnreadableError):
+                    record = stored.read(line, self._kind)
                     records.pop(record.key, None)
                     records[record.key] = record
         return [*records.values()]

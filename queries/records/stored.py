@@ -1,6 +1,6 @@
 """Decoder of stored JSON, which is foreign input.
 
-It reads entries of the audit log, events of runs and lists of their nodes.
+It reads entries of the audit log, events of runs, lists of their nodes, and files of JSON lines.
 """
 
 from __future__ import annotations

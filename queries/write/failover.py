@@ -36,6 +36,7 @@ CHECK_SECONDS = 2.0  # for a check at the end of a run, which the next one repea
 RECEIPTS = "commits.jsonl"
 RECEIPT_KEPT_SECONDS = 7 * 86400.0  # by the clock of this machine
 RECEIPTS_BYTES = 8 << 20  # size of the file from which it is written again without old receipts
+LAST_SECOND = 253_402_300_799  # of the year 9999; a file may hold any number
 RECEIPTS_QUERIED = 50  # newest receipts of a database whose fate is asked for at a time
 PROMOTED = "Another server was promoted"
 COMMIT_LOST = "lost in a failover: it was committed, but the present server does not have it"
@@ -113,7 +114,7 @@ class Receipt(Record, omit_defaults=True):
     def sentence(self, history: str, node_id: str = "") -> str:
         """Return a sentence about the commit for a server of this ``history``."""
         entry, mark = self.entry, self.mark
-        at = f"{datetime.fromtimestamp(entry.at, UTC):%Y-%m-%dT%H:%M:%SZ}"
+        at = f"{datetime.fromtimestamp(min(max(entry.at, 0), LAST_SECOND), UTC):%Y-%m-%dT%H:%M:%SZ}"
         what = f"{entry.action} of {entry.named(node_id)} at {at} (entry {entry.id}, transaction {mark.xid})"
         if self.lost and mark.history == history != self.asked:
             return f"{PROMOTED} (timeline {timeline(self.asked)}): {what} was committed here, and is not there."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from queries.db.query import Query
@@ -56,7 +57,7 @@ class TransactionMark(Record):
 def timeline(history: str) -> int | None:
     """Return the timeline of a server; None if the role may not read it."""
     number = history.partition("/")[2]
-    return int(number) if number.isdecimal() else None
+    return int(number) if re.fullmatch(r"[0-9]{1,10}", number) else None
 
 
 MARK = Question([Query(statement("xact_id"))], lambda answers: TransactionMark(**answers[0][0]))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -223,14 +222,3 @@ def test_a_receipt_is_kept_of_a_commit_that_no_standby_confirmed(
     assert "COMMIT waits for a synchronous standby (synchronous_standby_names: berlin)" in " ".join(answer.err.split())
     listed = unstick("audit", dsn=dsn, home=tmp_path)
     assert "Not confirmed by a synchronous standby (berlin)" in " ".join(listed.err.split())
-
-
-def test_a_broken_file_of_receipts_is_no_error(server: PostgresServer, eternaltwin_demo: str, tmp_path: Path) -> None:
-    folder = tmp_path / "state" / "unstick"
-    folder.mkdir(parents=True, mode=0o700)
-    path = folder / "commits.jsonl"
-    path.write_bytes(b'\n{"mark": 7}\n\0\0half a ' + json.dumps({"entry": {}}).encode())
-    path.chmod(0o600)
-    assert unstick("audit", "--json", dsn=eternaltwin_demo, home=tmp_path).json["receipts"] == []
-    path.chmod(0o666)
-    assert unstick("audit", "--json", dsn=eternaltwin_demo, home=tmp_path).json["receipts"] == []

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -17,6 +19,7 @@ from queries.write.audit_log import Origin
 from tests.command import Answer, unstick
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.outside import copied
 from tests.queries import odd
 from tests.servers import PostgresServer
 
@@ -154,3 +157,33 @@ def test_lines_of_the_local_file(tmp_path: Path) -> None:
     whole = {str(n) for n, each in enumerate(odd.forged()) if not any(word in each.name for word in no_json)}
     assert {entry.id for entry in entries} >= whole
     assert len([entry for entry in entries if entry.unreadable]) > 100
+
+
+ODD = {
+    "bytes": b"\xff\xfe\0\n" * 99 + b'{"context": "\xff"}\n{"context": "\\ud800"}\n' + b"9" * 5000,
+    "types": b'null\n1\n[]\n{"mark": 7}\n{"key": {}}\n{"id": "a", "at": 1e999}\n\0half a {',
+    "depth": b'{"context":' * 99_999 + b"x" * (2 << 20),
+}
+
+
+@pytest.mark.parametrize("kind", [*ODD, "time", "folder", "link"])
+def test_odd_files_of_the_state_end_no_command(eternaltwin_demo: str, tmp_path: Path, kind: str) -> None:
+    answers = partial(unstick, dsn=eternaltwin_demo, home=tmp_path)
+    copied(tmp_path / "config" / "unstick" / "engines")  # it is looked for among the checked engines
+    node = next(f["node_id"] for f in answers("stuck", "--json").findings if f["action"] == "wake")
+    answers("do", "wake", node, "-r", "x", "-y")
+    folder = tmp_path / "state" / "unstick"
+    far = re.sub(rb'"at":[^,}]+', b'"at":1e300', (folder / "commits.jsonl").read_bytes())
+    for name in ("servers.jsonl", "commits.jsonl", "checked_engines", "audit_log.jsonl", "runs", "copied.txt"):
+        (folder / name).unlink(missing_ok=True)
+        if kind == "folder":
+            (folder / name).mkdir()
+        elif kind == "link":
+            (folder / name).symlink_to("/etc/passwd")
+        else:
+            (folder / name).write_bytes(ODD.get(kind, far.replace(b'{"mark"', b'{"fate":"lost","mark"')))
+            (folder / name).chmod(0o600)
+    assert answers("show", node).code == 0
+    assert ("was committed" in answers("audit").err) == (kind == "time")
+    assert {answers("runs").code, answers("do", "wake", node, "-r", "x", "-y").code} <= {0, 1, 3}
+    assert not [*folder.glob("crash-*")]

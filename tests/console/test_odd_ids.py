@@ -126,11 +126,9 @@ def test_an_id_goes_around_in_the_same_bytes(server: PostgresServer, home: Path,
         assert done.returncode == code, line
         return json.loads(done.stdout)
 
-    tree = run("tree", "--json", "--engine", kind.engine, "--limit", "5000", "--depth", "3").json
-    assert set(ids) <= {*all_ids(tree)}
+    assert {*ids} <= {*all_ids(run("tree", "--json", "--engine", kind.engine, "--limit", "5000", "--depth", "3").json)}
     lines = "\n".join(json.dumps(id_) if "\n" in id_ else id_ for id_ in ids).encode()
-    command = f"unstick do {kind.action or 'cancel'} - -r x -y -d {dsn}"
-    done = shell(command, lines, 0 if kind.action else SKIPPED)
+    done = shell(f"unstick do {kind.action or 'cancel'} - -r x -y -d {dsn}", lines, 0 if kind.action else SKIPPED)
     assert sorted(result["id"] for result in done["results"]) == sorted(ids)
     if kind.action:
         (entry,) = run("audit", "--json").json["entries"]

@@ -100,6 +100,8 @@ def test_nothing_set_means_the_defaults() -> None:
         ("a = 1\nb =", 2, "it is not valid TOML: "),
         ("a = 1\n\na = 2", 3, "it is not valid TOML: "),
         ('a = 1\nb = """x', 2, "it is not valid TOML: "),
+        ('theme = "x"\nkeys.quit = "\\u0000"', 2, "a setting holds \\u0000"),
+        (f"a = {'[' * 9999}", 1, "it is nested too deeply"),
     ],
 )
 def test_an_error_is_one_line_with_the_position(text: str, line: int, message: str) -> None:
@@ -116,11 +118,6 @@ def test_a_threshold_is_a_duration_or_a_number(written: str) -> None:
     ) as caught:
         read(f"[thresholds.x]\ny = {written}")
     assert str(caught.value).isprintable()
-
-
-def test_a_file_nested_too_deeply() -> None:
-    with pytest.raises(ConfigError, match=r"^/etc/unstick\.toml:1: it is nested too deeply$"):
-        read("a = " + "[" * 20_000)
 
 
 KNOWN = {"eternaltwin": {"starved", "spinning_polls"}, "estuary": {"lapsed"}}

@@ -12,13 +12,6 @@ WRITE = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
 FLAGS = [os.O_RDONLY, WRITE, os.O_APPEND | os.O_CREAT | os.O_RDWR]
 
 
-def test_a_new_file_is_for_its_owner_alone(tmp_path: Path) -> None:
-    path = tmp_path / "a" / "b" / "file"
-    os.close(open_private(path, WRITE))
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-
-
 @pytest.mark.parametrize("flags", FLAGS)
 @pytest.mark.parametrize("what", ["link", "dangling", "folder link", "writable", "writable folder", "pipe", "folder"])
 def test_what_another_user_may_have_put_there_is_refused(tmp_path: Path, what: str, flags: int) -> None:
@@ -60,12 +53,13 @@ def test_a_file_of_another_user_is_refused(tmp_path: Path, what: str) -> None:
             os.close(open_private(path, flags))
 
 
-def test_all_missing_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
+def test_a_new_file_and_its_folders_are_for_their_owner_alone(tmp_path: Path) -> None:
     """A bulk makes the state folder and its own in one step."""
     before = os.umask(0o002)
     try:
         os.close(open_private(tmp_path / "state" / "unstick" / "runs" / "file", WRITE))
     finally:
         os.umask(before)
+    assert stat.S_IMODE((tmp_path / "state" / "unstick" / "runs" / "file").stat().st_mode) == 0o600
     for folder in ("state", "state/unstick", "state/unstick/runs"):
         assert stat.S_IMODE((tmp_path / folder).stat().st_mode) == 0o700
