@@ -37,7 +37,7 @@ KEYS = (
 
 
 class Kind(NamedTuple):
-    """Nodes with a text as key: a row of ``table`` for each key, ``value`` in ``column``."""
+    """Rows of ``table``, one for each key, with ``value`` in ``column``."""
 
     engine: str
     kind: str
@@ -102,7 +102,6 @@ def all_ids(value: object) -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", KINDS, ids=[f"{kind.engine}-{kind.kind}" for kind in KINDS])
 def test_an_id_goes_around_in_the_same_bytes(server: PostgresServer, home: Path, kind: Kind) -> None:
-    """For each key, a shell runs the program with the id of one kind as a refusal prints it."""
     if kind.action == "cancel":
         dsn = server.fresh("eternaltwin")
         tables = (HOMEMADE / "schema.sql").read_text().replace("id bigint GENERATED ALWAYS AS IDENTITY", "id text")
