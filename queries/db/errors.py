@@ -13,8 +13,6 @@ from typing import TypeVar
 import msgspec
 
 T = TypeVar("T")
-
-
 UNCHANGED = "Nothing was changed."
 
 

@@ -256,6 +256,7 @@ class Transaction(Reads):
             # The connection had died while idle. Nothing was done on it, so a new one can take over.
             if not begins or not self._was_idle or self._answered:
                 raise
+            self.settings.begin()  # no row lock was held, however long the dead connection did not answer
             answers = await self._sent(steps, seconds, take, again=True)
         if begins and isinstance(answers[0], Exception):
             raise errors.begin_error(self._failure(answers[0])) from answers[0]

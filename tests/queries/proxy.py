@@ -4,6 +4,7 @@ async with Proxy(server.port) as proxy:
     workspace = await Workspace(proxy.through(dsn)).open()
     proxy.fail = "before"          # the next COMMIT; see `Failure`
     proxy.delay = 0.08             # seconds there and back
+    proxy.forget()                 # a middlebox drops what is sent on the connections that are open now
     proxy.trips                    # number of round trips, connecting included
 """
 
@@ -45,11 +46,16 @@ class Proxy:
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: set[asyncio.StreamWriter] = set()
+        self._forgotten: set[asyncio.StreamWriter] = set()
         self._asking: set[asyncio.StreamWriter] = set()  # consoles that have asked and were not answered yet
 
     def through(self, dsn: str) -> str:
         """Return ``dsn`` with the proxy's address."""
         return dsn.replace(f":{urlsplit(dsn).port}/", f":{self.port}/")
+
+    def forget(self) -> None:
+        """Drop, without a word, what is sent on the open connections."""
+        self._forgotten |= self._open
 
     async def cut(self) -> None:
         """Break all connections."""
@@ -122,8 +128,9 @@ class Proxy:
                     self.failed += 1
                     await self._fail(fail, data, to_server, back, to_console)
                     return
-                to_server.write(data)
-                await to_server.drain()
+                if to_console not in self._forgotten:
+                    to_server.write(data)
+                    await to_server.drain()
 
     async def _fail(
         self,

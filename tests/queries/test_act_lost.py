@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.db import database
+from queries.db import database, transaction
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
 from queries.read.question import Question
@@ -37,6 +37,21 @@ WENT_THROUGH: dict[Failure, bool] = {"before": False, "flying": True, "after": T
 async def proxy(server: PostgresServer) -> AsyncIterator[Proxy]:
     async with Proxy(server.port) as proxy:
         yield proxy
+
+
+async def test_a_connection_that_a_middlebox_forgot_is_no_refusal(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The connection died, with a word before the dry run, and without one while a person read it."""
+    workspace = await opened(proxy.through(eternaltwin), tmp_path)
+    task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
+    await proxy.cut()
+    dry_run = await dry_run_of(workspace, "wake", [task])
+    proxy.forget()
+    monkeypatch.setattr(transaction, "GRACE_SECONDS", 0.1)
+    monkeypatch.setattr(database, "WRITE_SECONDS", 2.0)
+    assert outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)) == {task: CHANGED}
+    await workspace.close()
 
 
 @repeated(few=20, many=100)

@@ -31,7 +31,6 @@ from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
-from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer, both_versions
 
 ACTIVITY = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unstick'"
@@ -262,16 +261,6 @@ async def test_a_connection_that_dies_at_work_is_reported_and_replaced(
         await task
     async with db.reading() as transaction:
         assert (await transaction.rows(sql("SELECT 1 AS one"), {}))[0]["one"] == 1
-
-
-async def test_a_network_failure_is_reported_and_survived(
-    eternaltwin: str, server: PostgresServer, tmp_path: Path
-) -> None:
-    async with Proxy(server.port) as proxy:
-        workspace = await opened(proxy.through(eternaltwin), tmp_path)
-        await proxy.cut()
-        assert (await reader(workspace).pages.live()).nodes == ()
-        await workspace.close()
 
 
 async def test_a_server_that_does_not_answer_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
