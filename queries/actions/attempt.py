@@ -238,7 +238,8 @@ def _entry(attempt: Attempt, xid: str | None) -> AuditLogEntry:
     changes = map(RowChange.differing, effect.changes) if attempt.was_shown else iter(effect.changes)
     cohort = {} if request.cohort is None else {"cohort": request.cohort}
     named = {} if run is None else {RUN: run.named(**cohort)}
-    others = "; ".join(f"{other.words} of {other.table}" for other in effect.others)
+    causes = {other.table: f" ({other.cause})" for other in effect.others if "." not in other.table and other.cause}
+    others = "; ".join(f"{other.words} of {other.table}{causes.get(other.table, '')}" for other in effect.others)
     return AuditLogEntry(
         id=audit_log.entry_id(),
         at=attempt.at,

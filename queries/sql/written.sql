@@ -1,14 +1,13 @@
--- Rows that this session has inserted, updated and deleted, by table, from the server's own counters. They include what
--- foreign keys, triggers and rules did. Subtract the numbers from before a change: the server keeps those of earlier
--- transactions for a while.
+-- Rows that this session has inserted, updated and deleted, by table, also by foreign keys, triggers, rules. Subtract
+-- the numbers from before a change: the server keeps those of earlier transactions for a while.
 -- schema, ids: the engine's schema, and its tables
--- The first row has no table: `counted` is false if track_counts is off; `policies` are the engine's tables whose row-level
--- security restricts this role now; `at` is the server's clock, in seconds since 1970.
--- A partition counts for its table. All catalogs are one table: a trigger that creates, alters or truncates a table writes to them.
+-- The first row has no table. `counted`: not if track_counts is off. `policies`: tables whose row-level security
+-- restricts this role now. `at`: the server's clock, in seconds since 1970.
+-- A partition counts for its table. All catalogs are one table: CREATE, ALTER and TRUNCATE in a trigger write to them.
 -- Reads pg_class once, whose rows are one per table and index, and counters in the memory of this session.
 SELECT NULL::text AS schema, NULL::text AS name, current_setting('track_counts') = 'on' AS counted,
        ARRAY(SELECT c.relname::text FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-              WHERE c.relname = ANY (:ids) AND n.nspname = :schema AND row_security_active(c.oid) ORDER BY 1) AS policies,
+            WHERE c.relname = ANY (:ids) AND n.nspname = :schema AND row_security_active(c.oid) ORDER BY 1) AS policies,
        extract(epoch FROM clock_timestamp())::float8 AS at, 0::int8 AS inserted, 0::int8 AS updated, 0::int8 AS deleted
 UNION ALL
 SELECT n.nspname::text, CASE WHEN n.nspname = 'pg_catalog' THEN '' ELSE r.relname::text END, true, '{}', 0,

@@ -1,5 +1,5 @@
--- What may have written to tables that an action does not name: foreign keys to the tables that it changes, else their triggers
--- and rules.
+-- What may have written to tables that an action does not name: keys to those that it changes, else triggers and rules.
+-- TRUNCATE counts as rows of the catalogs, and keeps a lock that names its table.
 -- args: tables: the tables, changed: those that the action changes; each as [schema, name]
 -- Indexes: pg_class_relname_nsp_index, pg_constraint_conrelid_contypid_conname_index, pg_trigger_tgrelid_tgname_index.
 WITH args AS (SELECT :args::text::jsonb AS a),
@@ -11,7 +11,8 @@ changed AS MATERIALIZED (
 tables AS MATERIALIZED (
   SELECT c.oid, e ->> 0 AS schema, e ->> 1 AS name
     FROM args, jsonb_array_elements(a -> 'tables') AS e
-    LEFT JOIN pg_namespace n ON n.nspname = e ->> 0 LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = e ->> 1
+    LEFT JOIN pg_namespace n ON n.nspname = e ->> 0
+    LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = e ->> 1
 ),
 keys AS (
   SELECT t.schema, t.name, string_agg(format('foreign key %s', k.conname)
@@ -29,7 +30,13 @@ code AS (
     FROM (SELECT format('trigger %s of %s', g.tgname, c.relname) AS text
             FROM changed c JOIN pg_trigger g ON g.tgrelid = c.oid AND NOT g.tgisinternal AND g.tgenabled <> 'D'
           UNION ALL
-          SELECT format('rule %s of %s', w.rulename, c.relname) FROM changed c JOIN pg_rewrite w ON w.ev_class = c.oid) AS x
+          SELECT format('rule %s of %s', w.rulename, c.relname)
+            FROM changed c JOIN pg_rewrite w ON w.ev_class = c.oid) AS x
+), emptied AS (
+  SELECT string_agg(format('%s.%s', n.nspname, r.relname), ', ') || ' is emptied or altered, ' AS tables
+    FROM pg_locks l JOIN pg_class r ON r.oid = l.relation JOIN pg_namespace n ON n.oid = r.relnamespace
+   WHERE l.pid = pg_backend_pid() AND l.mode = 'AccessExclusiveLock' AND r.relkind IN ('r', 'p')
 )
-SELECT t.schema, t.name, coalesce(k.cause, 'perhaps by ' || c.cause, '') AS cause
+SELECT t.schema, t.name, CASE t.schema WHEN 'pg_catalog' THEN coalesce((SELECT e.tables FROM emptied e), '') ELSE '' END
+       || coalesce(k.cause, 'perhaps by ' || c.cause, '') AS cause
   FROM tables t LEFT JOIN keys k ON k.schema = t.schema AND k.name = t.name CROSS JOIN code c

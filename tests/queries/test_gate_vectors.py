@@ -5,16 +5,15 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
-import asyncpg
 import pytest
 
-from queries.records.action import Outcome, Outcomes
+from queries.records.action import Outcome
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
-from tests.queries.builders import committed, do, dry_run_of, opened, outcomes_of, undone, why
+from tests.queries.builders import committed, do, dry_run_of, opened, outcomes_of, reader, undone, why
 from tests.servers import PostgresServer
 
 NODES = 1300
@@ -137,21 +136,36 @@ async def test_the_rest_of_a_run_does_what_the_shown_nodes_did(
     await workspace.close()
 
 
+ON_DELETE = (
+    "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {} RETURN OLD; END $$;"
+    "CREATE TRIGGER f BEFORE DELETE ON jobs FOR EACH ROW EXECUTE FUNCTION f();"
+)
+
+
+@pytest.mark.parametrize(
+    ("effect", "code", "said"),
+    [
+        ("CASCADE", "", "deleted 1 row of public.child"),
+        ("SET NULL", "", "updated 1 row of public.child"),
+        ("NO ACTION", ON_DELETE.format("DELETE FROM public.child;"), "deleted 1 row of public.child"),
+        ("NO ACTION", ON_DELETE.format("TRUNCATE public.child;"), "public.child is emptied or altered, perhaps by tri"),
+    ],
+)
 async def test_an_undo_says_what_does_not_come_back(
-    agent_jobs_db: AgentJobsDb, table: Workspace, server: PostgresServer
+    agent_jobs_db: AgentJobsDb, table: Workspace, server: PostgresServer, effect: str, code: str, said: str
 ) -> None:
     server.sql(audit_log.ddl(), agent_jobs_db.dsn)
     await table.detect()
     job = await agent_jobs_db.job("failed", age=90000, started=89990, ended=89980)
     await agent_jobs_db.connection.execute(
-        "CREATE TABLE child (id int PRIMARY KEY, job uuid REFERENCES jobs ON DELETE CASCADE);"
-        f"INSERT INTO child VALUES (1, '{job}')"
+        f"CREATE TABLE child (id int PRIMARY KEY, job uuid REFERENCES jobs ON DELETE {effect});"
+        f"INSERT INTO child VALUES (1, '{job}'); {code}"
     )
     node = agent_jobs_db.id(job)
     done = await committed(table, await dry_run_of(table, "delete", [node], label="agent_jobs"))
     back = await undone(table, done)
     assert outcomes_of(back) == {node: Outcome.CHANGED}
-    assert "deleted 1 row of public.child" in why(back, node)
+    assert said in why(back, node)
 
 
 LOGS = {
@@ -221,36 +235,34 @@ async def test_a_log_that_the_role_may_not_read_is_counted(
     await workspace.close()
 
 
-@pytest.fixture
-async def solid_queue(server: PostgresServer) -> str:
-    return server.fresh("solid_queue")
-
-
-async def test_an_inserted_row_has_the_values_that_were_shown(
-    server: PostgresServer, solid_queue: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("engine", "action", "table", "code"),
+    [
+        ("oban", "wake", "oban_jobs", "scheduled_at := '2999-01-01'"),
+        ("procrastinate", "retry", "procrastinate_jobs", "scheduled_at := '2999-01-01'"),
+        ("agent_jobs", "mark_failed", "jobs", "updated_at := '2999-01-01'"),
+        ("tasker", "retry", "workflow_step_transitions", "to_state := 'error'"),
+        ("solid_queue", "retry", "solid_queue_ready_executions", "queue_name := 'evil'"),
+        ("uni2work", "skip", "cron_last_exec", "time := '2999-01-01'"),
+    ],
+)
+async def test_an_engine_s_rows_have_the_values_that_were_shown(
+    server: PostgresServer, tmp_path: Path, engine: str, action: str, table: str, code: str
 ) -> None:
-    connection = await asyncpg.connect(solid_queue)
-    job = await connection.fetchval(
-        "INSERT INTO solid_queue_jobs (queue_name, class_name, arguments, created_at, updated_at)"
-        " VALUES ('default', 'PayJob', '{}', now(), now()) RETURNING id"
-    )
-    await connection.execute(
-        "INSERT INTO solid_queue_failed_executions (job_id, error, created_at) VALUES ($1, '{}', now())", job
-    )
-    workspace, node = await opened(solid_queue, tmp_path), f"solid_queue/job:{job}"
-    dry_run = await dry_run_of(workspace, "retry", [node], label="solid_queue")
-    await connection.execute(
-        "CREATE FUNCTION evil() RETURNS trigger LANGUAGE plpgsql AS"
-        " $$ BEGIN NEW.queue_name := 'evil'; RETURN NEW; END $$;"
-        "CREATE TRIGGER evil BEFORE INSERT ON solid_queue_ready_executions FOR EACH ROW EXECUTE FUNCTION evil()"
-    )
-    stopped = await committed(workspace, dry_run)
-    assert outcomes_of(stopped) == {node: Outcome.CONFLICT}
-    assert "solid_queue_ready_executions.queue_name is another" in why(stopped, node)
-    await connection.execute("DROP TRIGGER evil ON solid_queue_ready_executions")
-    done: Outcomes = await committed(workspace, dry_run)
-    assert outcomes_of(done) == {node: Outcome.CHANGED}
-    await connection.close()
+    dsn = server.fresh(engine, filled=True)
+    workspace = await opened(dsn, tmp_path)
+    read = reader(workspace, engine)
+    found = [*(await read.pages.live()).nodes, *(roots := (await read.pages.roots()).nodes)]
+    found += [node for root in roots for node in (await read.pages.children(root.id)).nodes]
+    ids = [node.id for node in found if read.engine.action(action, node.kind)]
+    node = next(c.id for c in (await dry_run_of(workspace, action, ids, label=engine)).changes if c.table == table)
+    dry_run = await dry_run_of(workspace, action, [node], label=engine)
+    body = f"BEGIN IF TG_OP = 'INSERT' OR NOT NEW = OLD THEN NEW.{code}; END IF; RETURN NEW; END"
+    server.sql(f"CREATE FUNCTION evil() RETURNS trigger LANGUAGE plpgsql AS $$ {body} $$", dsn)
+    server.sql(f"CREATE TRIGGER evil BEFORE INSERT OR UPDATE ON {table} FOR EACH ROW EXECUTE FUNCTION evil()", dsn)
+    assert outcomes_of(await committed(workspace, dry_run))[node] in (Outcome.CONFLICT, Outcome.STALE)
+    server.sql(f"DROP TRIGGER evil ON {table}", dsn)
+    assert outcomes_of(await committed(workspace, dry_run)) == {node: Outcome.CHANGED}
     await workspace.close()
 
 
