@@ -15,12 +15,15 @@ from typing import BinaryIO
 def open_file(path: Path) -> BinaryIO:
     """Open a file for reading.
 
-    Raises OSError, also for a named pipe, because reading one waits for its other end.
+    Raises OSError, also for a named pipe, because reading one waits for its other end, and for a device other than
+    /dev/null, because /dev/zero has no end.
     """
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")
-    if stat.S_ISFIFO(os.fstat(file.fileno()).st_mode):
+    status = os.fstat(file.fileno())
+    device = stat.S_ISCHR(status.st_mode) and not os.path.samestat(status, Path(os.devnull).stat())
+    if device or stat.S_ISFIFO(status.st_mode):
         file.close()
-        raise OSError(errno.EPERM, "It is a named pipe, not a file", str(path))
+        raise OSError(errno.EPERM, f"It is a {'device' if device else 'named pipe'}, not a file", str(path))
     return file
 
 

@@ -120,7 +120,7 @@ def test_words_that_are_no_text(eternaltwin_demo: str, tmp_path: Path, words: li
     assert len(done.stderr.splitlines()) <= 2
 
 
-PIPES = ["config", "password", "service", "input"]
+PIPES = ["config", "password", "service", "device", "input"]
 
 
 @pytest.mark.parametrize("what", most_in_proof(PIPES))
@@ -134,8 +134,8 @@ def test_a_named_pipe_in_place_of_a_file_is_no_reason_to_wait(
         words += ["--config", str(pipe)]
     elif what == "password":
         dsn, env = f"host=127.0.0.1 port={server.port} user=postgres dbname=x passfile={pipe}", env
-    elif what == "service":
-        dsn, env = "service=x", {**env, "PGSERVICEFILE": str(pipe)}
+    elif what in ("service", "device"):
+        dsn, env = "service=x", {**env, "PGSERVICEFILE": str(pipe) if what == "service" else "/dev/zero"}
     else:
         words = ["do", "edit", "eternaltwin/task:1", "--input", str(pipe), "--reason", "x", "--yes"]
         Thread(target=pipe.write_text, args=("{}",), daemon=True).start()  # `--input` is read to its end, as by `cat`
