@@ -67,8 +67,8 @@ def _owner(folder: Path) -> str:
     from importlib import metadata  # slow, and only needed for a fault
 
     for each in metadata.distributions():
-        files = (Path(str(each.locate_file(file))) for file in each.files or ())
-        if each.name != "unstick" and any(file.is_relative_to(folder) for file in files):
+        here = Path(str(each.locate_file(folder.name))) == folder and each.name != "unstick"
+        if here and f"\n{folder.name}/" in f"\n{each.read_text('RECORD')}":  # `files` takes 250 times as long
             return f"the distribution {each.name} {each.version}"
     return ""
 

@@ -104,7 +104,7 @@ async def _resume(target: Target, workspace: Workspace, run: Run, actions: Seque
     pending = detail.pending
     if not pending:
         await launch.stop(workspace, run)
-        say(f"The run {run.log.id} is complete.")
+        say(f"The run {run.log.id} has no node left to change.")
         return printed(target, outcomes_of(Outcomes(results=detail.results)))
     if detail.run.state != "open":
         raise DatabaseError(f"The run {run.log.id} has ended: {detail.run.state}.", "Nothing was changed.")
