@@ -106,6 +106,9 @@ TASKS = {
     "generated column": f"{NUMBER} ALTER TABLE task ADD COLUMN made int8 GENERATED ALWAYS AS (number(revision)) STORED",
     "rule": f"{YES} CREATE RULE r AS ON UPDATE TO task DO ALSO SELECT yes(1)",
     "default": f"{NUMBER} ALTER TABLE task ADD COLUMN made int8 DEFAULT number(1)",
+    "trigger behind ON UPDATE CASCADE": "CREATE UNIQUE INDEX ON task (task_id, revision); CREATE TABLE invoice"
+    " (id task_id, n u32, FOREIGN KEY (id, n) REFERENCES task (task_id, revision) ON UPDATE CASCADE);"
+    f"{TRIGGER} CREATE TRIGGER t BEFORE UPDATE ON invoice {EACH_ROW}",
 }
 # Run by a DELETE of a job
 JOBS = {
