@@ -103,6 +103,8 @@ def test_a_killed_bulk_is_continued(
     entries = unstick("audit", "--json", "--limit", "1000", dsn=eternaltwin, home=home).json["entries"]
     shown = [r["id"] for entry in entries for r in entry["results"] if r["outcome"] == "changed"]
     assert sorted(shown) == ids, "each once"
+    again = unstick("do", "--resume", name, "--yes", dsn=eternaltwin, home=home)
+    assert (again.code, "has no node left to change" in again.err) == (0, True)
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
