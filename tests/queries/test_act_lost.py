@@ -42,7 +42,7 @@ async def proxy(server: PostgresServer) -> AsyncIterator[Proxy]:
 async def test_a_connection_that_a_middlebox_forgot_is_no_refusal(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The connection died, with a word before the dry run, and without one while a person read it."""
+    """It broke before the dry run, and was dropped without a word after it."""
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     await proxy.cut()
