@@ -14,7 +14,7 @@ from queries.records.action import is_same
 from queries.text.json_text import below, decoded
 
 LEVELS_COMPARED = 40  # levels that are compared one by one
-LEAST_HEX = 10  # characters of bytes that are taken for a text
+SHORTEST_HEX_CHARS = 10  # characters of bytes that are taken for a text
 MISSING = object()
 
 Difference = tuple[str, Any, Any]  # path in the document, value before and after, each may be MISSING
@@ -41,7 +41,7 @@ def document(value: Any) -> dict[str, Any] | list[Any] | None:
 
 def readable(value: str) -> str:
     """Return the text that bytes in the server's hex form hold, or the value itself."""
-    if not value.startswith("\\x") or len(value) < LEAST_HEX:
+    if not value.startswith("\\x") or len(value) < SHORTEST_HEX_CHARS:
         return value
     try:
         text = bytes.fromhex(value[2:]).decode()
