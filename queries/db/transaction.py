@@ -360,7 +360,7 @@ class Transaction(Reads):
                 "A row holds bytes that are no UTF-8, so the audit log cannot hold a copy of it.",
                 "Nothing was changed. The database is in SQL_ASCII: correct the text of the row with psql.",
             )
-        return [{k: shown_bytes(v) if isinstance(v, str) else v for k, v in row.items()} for row in rows]
+        return [{name: _shown(value) for name, value in row.items()} for row in rows]
 
     def _on_log(self, _: object, message: asyncpg.PostgresLogMessage) -> None:
         """Set ``unreplicated`` if a wait for a synchronous standby was cancelled.
@@ -368,3 +368,9 @@ class Transaction(Reads):
         Only its source function identifies it: SQLSTATE 01000 is that of any warning, and the text is localized.
         """
         self.unreplicated |= message.server_source_function == "SyncRepWaitForLSN"
+
+
+def _shown(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_shown(each) for each in value]
+    return shown_bytes(value) if isinstance(value, str) else value
