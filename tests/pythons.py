@@ -1,13 +1,12 @@
 """The wheel's first repair and the fast tests on each Python of this machine.
 
 ``python -m tests.pythons`` runs them, as `make pythons` does.
-A Python that ``pyproject.toml`` declares and that is not here is printed. In CI, Python 3.11 alone is a failure.
+A Python that ``docs/supported.toml`` declares and that is not here is printed. In CI, Python 3.11 alone is a failure.
 """
 
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
 import tomllib
@@ -23,9 +22,8 @@ SILENT = ("-q", "-p", "no:cacheprovider", "--durations=0", "--durations-min=60")
 
 
 def declared() -> list[str]:
-    """Return the Pythons of the classifiers: ``3.12``."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    return re.findall(r"(?m)^Programming Language :: Python :: (3\.\d+)$", "\n".join(project["classifiers"]))
+    """Return the Pythons of docs/supported.toml, such as ``3.12``."""
+    return list(tomllib.loads((ROOT / "docs/supported.toml").read_text())["python"])
 
 
 def found() -> dict[str, str]:
