@@ -20,7 +20,7 @@ from queries.files.statement import Statement
 from queries.records.action import Outcome
 from queries.records.node import split_id
 from queries.workspace import Workspace
-from queries.write import audit_log
+from queries.write import audit_log, gate
 from queries.write.admit import lock
 from queries.write.nodes import Nodes
 from queries.write.request import Request
@@ -384,6 +384,9 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
 ) -> None:
     """The statement saw the row before, and gets its lock on the row as it is now."""
     monkeypatch.setattr("queries.db.database.WRITE_LOCK_SECONDS", 4.0)
+    # A policy makes the statement wait here. It hides no row, so the action must not be denied.
+    read = gate._written
+    monkeypatch.setattr(gate, "_written", lambda answers: msgspec.structs.replace(read(answers), policies=()))
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     for objects in ("TABLES", "SEQUENCES"):

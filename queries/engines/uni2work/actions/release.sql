@@ -6,12 +6,13 @@
 -- Indexes: both ends of queued_job_pkey; all of cron_last_exec up to 160 MB, else its newest entries.
 
 -- :lock
--- steady: the instance's last activity elsewhere. If it is active after the dry run, the row is stale and stays unchanged.
+-- steady: the instance's last activity; old locks are none, as those to release. If it is active after the dry run, the row is
+-- stale and stays unchanged.
 WITH whole AS (SELECT 167772160 AS bytes),
 \ir ../parts/signs.sql
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
        (SELECT max(s.at)::text FROM signs s
-         WHERE isfinite(s.at) AND (s.job = ANY (:job_keys)) IS NOT TRUE AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
+         WHERE isfinite(s.at) AND (s.job IS NULL OR s.at >= now() - :stale) AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
 \ir ../parts/asked_jobs.sql
    AND NOT coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
 
@@ -20,7 +21,7 @@ WITH whole AS (SELECT 167772160 AS bytes),
 \ir ../parts/signs.sql
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
        (SELECT max(s.at)::text FROM signs s
-         WHERE isfinite(s.at) AND (s.job = ANY (:job_keys)) IS NOT TRUE AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
+         WHERE isfinite(s.at) AND (s.job IS NULL OR s.at >= now() - :stale) AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
 \ir ../parts/asked_jobs.sql
    AND coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
  ORDER BY q.id
