@@ -60,8 +60,8 @@ class Contract:
         """Return how a value may differ, and True if a member of it may."""
         if name not in self._known:
             size = name.count(".") + 1
-            every = [(kind, each.split(".")) for kind, names in self._varies.items() for each in names]
-            fitting = [(kind, parts) for kind, parts in every if fnmatchcase(name, ".".join(parts[:size]))]
+            globs = [(k, each.replace("[", "[[]").split(".")) for k, names in self._varies.items() for each in names]
+            fitting = [(kind, parts) for kind, parts in globs if fnmatchcase(name, ".".join(parts[:size]))]
             kinds = {kind for kind, parts in fitting if len(parts) == size}
             self._known[name] = kinds, any(len(parts) > size for _, parts in fitting)
         return self._known[name]
