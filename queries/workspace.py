@@ -16,7 +16,7 @@ from queries.contract.server_spec import LABEL
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import LockedError, LostError, UnknownIdError
-from queries.db.known_servers import KnownServer, Rules
+from queries.db.known_servers import KnownServer, KnownServers, Rules
 from queries.db.other_hosts import OtherHosts
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
@@ -97,6 +97,7 @@ class Workspace:
             images=images,
             local_log=local_log,
         )
+        self.servers = KnownServers(self.audit_log.file.path.parent)
         self.untrusted_code = UntrustedCode(self.audit_log, trusted)
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
         self.server_findings = ServerFindings(self.database, ())
@@ -159,9 +160,8 @@ class Workspace:
 
     def _note_server(self) -> None:
         """Apply the rules of the contexts that name the server."""
-        servers = self.audit_log.journal.servers
-        self.rules = self._find_rules(self.server, servers.all())
-        servers.note(self.server, self._context)
+        self.rules = self._find_rules(self.server, self.servers.all())
+        self.servers.note(self.server, self._context)
         if self.read_only != READ_ONLY:
             name, production = self.rules.read_only, self.rules.production
             open_as = f": open it as @{production} to change it" if production else ""

@@ -26,7 +26,7 @@ from queries.text import duration
 from queries.workspace import Workspace
 from queries.write import audit_chain
 from queries.write.audit_chain import Verification
-from queries.write.audit_log import TABLE, Criteria
+from queries.write.audit_log import Criteria
 from queries.write.failover import Receipt
 
 ENTRIES_SHOWN = 50
@@ -44,7 +44,7 @@ class Entries(Record):
     cursor: str | None
     place: str  # "table", or the path of the local file
     unreadable: str = ""  # why the entries of the table are missing
-    receipts: tuple[Receipt, ...] = ()  # commits of this machine that a failover has lost, or may lose
+    receipts: tuple[Receipt, ...] = ()  # changes of this machine that the server lacks, or may lack
 
 
 async def one(target: Target, name: str) -> int:
@@ -55,7 +55,10 @@ async def one(target: Target, name: str) -> int:
     async with opened(target, empty=True) as workspace:
         entries = await workspace.audit_log.find(name, changes=True)
         answer = Entries(entries=entries, cursor=None, place=workspace.audit_log.place)
+        old = next((run for run in workspace.audit_log.file.old_runs() if run.begun.id == name), None)
     _show(target, answer, None if len(entries) > 1 or entries[0].id != name else "")
+    if old is not None:
+        say(old.message, *old.left)
     return 0
 
 
@@ -115,10 +118,7 @@ async def verify(target: Target, text: str | None) -> int:
 
 
 def _verification(verification: Verification, heads: int) -> Iterator[Spans | str]:
-    what = "entries" if verification.place == TABLE else f"lines of {verification.place}"
-    yield f"{verification.hashed} of {verification.entries} {what} have a hash."
-    if verification.unreadable:
-        yield f"{verification.unreadable} lines are no entries: a disk or the machine failed, or they were overwritten."
+    yield f"{verification.hashed} of {verification.entries} entries have a hash."
     if verification.older:
         yield f"{verification.older} are older than the hashes. Nothing proves them."
     if heads:
@@ -154,12 +154,12 @@ async def _list(
     limit: int,
     after: str | None,
 ) -> None:
+    receipts = await workspace.audit_log.lacking(about, criteria)  # also settles those without an outcome
     entries, cursor = await workspace.audit_log.page(after, limit, about, criteria)
     place, closed = workspace.audit_log.place, workspace.audit_log.unreadable
-    receipts = await workspace.audit_log.receipts(about, criteria)
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
     _show(target, answer, node_id)
-    say(*(workspace.audit_log.sentence(each, about) for each in receipts))
+    say(*(each.sentence(about or "") for each in receipts))
     if not (closed or entries):
         some = criteria != Criteria(changes=criteria.changes)
         about_it = f" about {about}" if about else ""

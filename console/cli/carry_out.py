@@ -79,7 +79,7 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
     if course.possible and not _confirmed(target, workspace, course, consent):
         say("Nothing was changed.")
         return FAILED
-    decisions, before = Decisions(), len(workspace.audit_log.journal.corrected)
+    decisions = Decisions()
     run, runner = await course.begin(decisions)
     standby, given_up, failed = asyncio.ensure_future(_standby_wait(workspace)), False, False
     try:
@@ -96,7 +96,6 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
         failed = True
     finally:
         standby.cancel()
-    runner.total.correct(workspace.audit_log.journal.corrected[before:])
     report = course.report(run, runner, given_up)
     code = printed(target, report)
     return FAILED if failed else INTERRUPTED if report.open and decisions.detached else code

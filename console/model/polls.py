@@ -91,7 +91,6 @@ class Polls:
         database = workspace.database
         counts = (self._count(reader, errors) for reader in workspace.engines.values())
         await database.together(database.renew(), self._front(errors), *counts)
-        await workspace.audit_log.journal.check()
         # A screen that reads nothing itself is as fresh as the counts.
         if self._state.age is not None and not errors.error_text:
             self._state.read(self._state.at + self._state.age)

@@ -50,12 +50,10 @@ class RunWork:
         self.retry_at = 0.0  # monotonic time of the next attempt to reach the server
         self.ended = False  # the part of this console
         self.seen = False  # True once the result was on the screen
-        self.corrected = 0  # results that were corrected
         self._dry_run = dry_run
         self._none = Total()
         self._again: dict[str, str] | None = None  # what go_on continues
         self._began, self._before = monotonic(), 0
-        self._corrected = len(workspace.audit_log.journal.corrected)
         self._decisions = Decisions()
         self._runner: Runner | None = None
         self._workspace = workspace
@@ -186,19 +184,6 @@ class RunWork:
     def retry_in(self) -> float:
         """Seconds until the next attempt to reach the server."""
         return max(self.retry_at - monotonic(), 0.0)
-
-    def correct(self) -> str:
-        """Apply later corrections and return the nodes whose result changed, in words.
-
-        Corrections occur when a failover has lost changes.
-        """
-        corrections = self._workspace.audit_log.journal.corrected[self._corrected :]
-        if not (changed := self.outcomes.correct(corrections)):
-            return ""
-        self.corrected += changed
-        ids = {result.id for result in corrections}
-        first = next(result for result in self.results if result.id in ids)
-        return f"{first.name} {first.id}".lstrip() + (f" and {changed - 1} more" if changed > 1 else "")
 
     def leave(self) -> None:
         """End the part of this console after the current step.

@@ -186,7 +186,8 @@ class Session:
             error_text = await self.polls.run(self.clocks.findings, workspace, at)
         if self.clocks.screen in due or self.clocks.screen.wait() <= 0:  # a key may have asked for it meanwhile
             error_text = await self.polls.run(self.clocks.screen, workspace, at) or error_text
-            self.notice = self.works.correct(workspace.audit_log.journal.place) or self.notice
+            news = await workspace.audit_log.news()  # the poll may have connected again, perhaps to another server
+            self.notice = "  ".join(news) or self.notice
             read = True
             if not error_text:
                 self.begun.set()  # samples and findings that the screen does not show come after its first rows

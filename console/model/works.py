@@ -49,14 +49,6 @@ class Works:
         unseen = (work for work in self.all if not work.seen)
         return [f"{work.action}: {work.summary}. {work.rest}".removesuffix(". ") for work in unseen]
 
-    def correct(self, place: str) -> str:
-        """Apply later corrections. Return a message if there are any, else "".
-
-        ``place``: where the changes are recorded.
-        """
-        lines = [f"{work.action} of {names}" for work in self.all if (names := work.correct())]
-        return f"The server was replaced. Lost or unconfirmed: {'; '.join(lines)}. See {place}." if lines else ""
-
     async def close(self) -> None:
         """Stop runs between two parts, and wait for them."""
         for work in self.all:

@@ -6,7 +6,6 @@ COMMIT is asked for.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping
 from fnmatch import fnmatchcase
 
@@ -32,7 +31,7 @@ from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, gate, run_log, transaction_mark, undo
 from queries.write.blast_radius import Measurement
 from queries.write.change import Effect, RowProof, change
-from queries.write.failover import Committed
+from queries.write.log_file import LogFile
 from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.script import ActionScript, Script
@@ -51,7 +50,7 @@ UNANSWERED = (
 class Commit(Record):
     """A commit that is known.
 
-    ``entry``: id of the audit log entry, if the server returned it. ``caveat``: noted with each changed node.
+    ``entry``: id of the audit log entry that undoes it, or "". ``caveat``: noted with each changed node.
     """
 
     xid: str
@@ -124,7 +123,6 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
         proof = workspace.audit_log.destination.proof(entry, RowProof(attempt.script, attempt.effect))
         if request.run is not None:
             request.run.sending(mark, proof)
-        sent = time.monotonic()
         workspace.awaited_standbys = mark.synchronous
         try:
             status = await commit_status.send_commit(transaction)
@@ -140,22 +138,14 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
         answer = await commit_status.wait_for_status(workspace.database, mark, proof, gone=gone)
         status = answer.status
         caveat = UNANSWERED.format(standbys=mark.synchronous) if answer.synchronous else ""
-    run = "" if request.run is None else request.run.id
-    durability = workspace.audit_log.journal.durability(mark, several=workspace.other_hosts.several)
-    done = Committed(
-        mark=mark,
-        proof=proof,
-        entry=entry,
-        durability=Durability.UNCONFIRMED if caveat else durability,
-        sent=sent,
-        answered=time.monotonic(),
-        run=run,
-        settled=status == commit_status.COMMITTED,
-    )
-    if done.settled:
-        attempt.commit = Commit(xid=mark.xid, entry=entry_id, durability=done.durability, caveat=caveat)
-    if done.settled or (status == commit_status.UNKNOWN and not run):  # a run reads its own entries again
-        workspace.audit_log.journal.add(done, entry_id)
+    committed = status == commit_status.COMMITTED
+    if committed:
+        durability = Durability.UNCONFIRMED if caveat else _durability(workspace, mark)
+        undone_by = entry_id if attempt.effect.images is not None else ""
+        attempt.commit = Commit(xid=mark.xid, entry=undone_by, durability=durability, caveat=caveat)
+    if committed or (status == commit_status.UNKNOWN and request.run is None):  # a run reads its own entries again
+        noted = msgspec.structs.replace(entry, id=entry_id)
+        workspace.audit_log.note(mark, noted, proof, answered=committed)
     _settle(workspace, attempt, mark, entry, status)
 
 
@@ -165,7 +155,7 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     run, detected = request.run, request.reader.detected
     if run is not None:
         await run.guard(transaction)
-    await script.load(transaction, workspace.audit_log.destination)
+    await script.load(transaction, workspace.audit_log)
     code = workspace.untrusted_code
     trusted = code.question(request.reader, script.action, again=run is not None)
     written = gate.written(detected.schema, detected.relations)
@@ -204,10 +194,18 @@ async def _write_entry(
     return entry_id
 
 
-def _file_of_run(workspace: Workspace, attempt: Attempt) -> audit_log.File | None:
+def _file_of_run(workspace: Workspace, attempt: Attempt) -> LogFile | None:
     """Return the local file of a run that the table cannot hold."""
     file = None if attempt.request.run is None else attempt.request.run.file
     return None if file is workspace.audit_log.destination else file
+
+
+def _durability(workspace: Workspace, mark: TransactionMark) -> Durability:
+    """Return the risk of a commit, with what this machine knows of standbys."""
+    if mark.durability is not Durability.LOCAL:
+        return mark.durability
+    cluster = workspace.other_hosts.several or workspace.servers.had_standby(mark.history.partition("/")[0])
+    return Durability.DETACHED if cluster else Durability.LOCAL
 
 
 def _settle(workspace: Workspace, attempt: Attempt, mark: TransactionMark, entry: AuditLogEntry, status: str) -> None:

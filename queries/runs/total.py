@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
 
-from queries.records.action import Durability, Outcome, Outcomes, Result, RowChange, least_certain, titled, titles_of
+from queries.records.action import Durability, Outcome, Outcomes, Result, RowChange, least_certain
 
 
 class Total:
@@ -38,15 +37,6 @@ class Total:
         if part.durability is not None:
             self.durable[part.durability] += sum(r.outcome is Outcome.CHANGED for r in part.results)
         self.audit_log = part.audit_log or self.audit_log
-
-    def correct(self, corrections: Iterable[Result]) -> int:
-        """Replace results by later ones, for example after a failover.
-
-        Return how many results changed.
-        """
-        later = {result.id: result for result in titled(corrections, titles_of(self.results))}
-        before, self.results = self.results, [later.get(result.id, result) for result in self.results]
-        return sum(one != other for one, other in zip(before, self.results, strict=True))
 
     def outcomes(self) -> Outcomes:
         """Return the sum, with decoded rows."""

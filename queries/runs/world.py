@@ -34,7 +34,6 @@ class RunLog:
         self._workspace, self._run, self._operator = workspace, run, operator
         self._taken = run.fresh
         self._life = workspace.server.life
-        workspace.audit_log.journal.begin(run.log.id)
 
     async def history(self) -> list[Event]:
         """Take the run over, and return its events. Raises DatabaseError."""
@@ -42,8 +41,6 @@ class RunLog:
         await workspace.database.renew()
         if why := workspace.database.why_read_only():
             raise LostError(why)
-        # Before the nodes are changed again: an id of a lost transaction may be reused.
-        await workspace.audit_log.journal.check()
         self._life = workspace.server.life
         if not self._taken:
             self._taken = await self.open.take_over(runs.event_entry(workspace, plan, self._operator))
@@ -100,7 +97,6 @@ class RunLog:
     async def close(self) -> None:
         """End the part of this process."""
         self.open.close()
-        await self._workspace.audit_log.journal.end(self.open.id)
 
 
 class _World:

@@ -13,13 +13,17 @@ import msgspec
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError, MissingError, UnknownIdError, attempted
+from queries.db.transaction import Transaction
 from queries.read.question import Question
 from queries.read.reader import Reader
 from queries.records.audit import AuditLogEntry, Origin
 from queries.write import audit_log
 from queries.write.audit_chain import Verification
 from queries.write.audit_log import ALL, Criteria, Subject
-from queries.write.failover import Journal, Receipt
+from queries.write.failover import Receipt, Receipts
+from queries.write.images import StoredImages
+from queries.write.log_file import Log, LogFile
+from queries.write.transaction_mark import Provable, TransactionMark
 
 NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
 NO_TABLE = "the database has no table for images: `unstick init` creates it"
@@ -30,6 +34,10 @@ LOCAL_LOG = (
 )
 NO_RUNS = "it needs the audit log table, and the right to write and read it: `unstick init` creates it"
 OLD_TABLE = "the audit log table is from an earlier version: `unstick init` adds what it needs"
+NEWS_SHOWN = 3  # changes that have a sentence of their own
+NOT_VERIFIED = (
+    "The entries are in the file {file}, which is not verified: it has no hashes. A user can change its own file"
+)
 _CLOSED = (
     "The audit log is the table unstick.audit_log. The role {role} may not read it, because it has no SELECT on it."
 )
@@ -64,13 +72,15 @@ class AuditLog:
 
         ``path``: of the local file; None is that of the user. The others are those of a `Workspace`.
         """
-        self.file = audit_log.File(path, self._origin)
-        self.destination: audit_log.Log = self.file
-        self.source: audit_log.Log = self.file
+        self.file = LogFile(path, self._origin)
+        self.destination: Log = self.file
+        self.source: Log = self.file
         self.no_entries = self.no_images = self.unreadable = ""
         self.no_runs = NO_RUNS
         self.keeps_values = images
-        self.journal = Journal(database, self.file, context)
+        self.receipts = Receipts(database, self.file, context)
+        self.lost: list[AuditLogEntry] = []  # that a failover took out of the table, as far as the server was asked
+        self._asked = ""  # life of the server that was asked for what it lacks
         self._database, self._server, self._reader = database, server, reader
         self._context, self._trusted, self._local_log = context, tuple(trusted), local_log
 
@@ -160,38 +170,54 @@ class AuditLog:
         """
         answer = await attempted(self.page(cursor, most, node_id, conditions))
         entries, why = ((), answer.line) if isinstance(answer, DatabaseError) else (answer[0], self.unreadable)
-        lost = await attempted(self.receipts(node_id))
-        lines = () if isinstance(lost, DatabaseError) else tuple(self.sentence(each, node_id) for each in lost)
+        lacking = await attempted(self.lacking(node_id))
+        lines = () if isinstance(lacking, DatabaseError) else tuple(each.sentence(node_id or "") for each in lacking)
         return entries, " ".join(filter(None, (*lines, why)))
 
-    async def receipts(self, node_id: str | None = None, conditions: Criteria = ALL) -> tuple[Receipt, ...]:
-        """Return receipts of commits that a failover has lost, or may lose.
+    def note(self, mark: TransactionMark, entry: AuditLogEntry, proof: Provable, *, answered: bool) -> None:
+        """Keep a receipt of a transaction whose COMMIT was sent.
 
-        The newest is the first. Arguments as for `page`. Raises DatabaseError, UnknownIdError.
+        ``entry``: with its id, or "" if the role may not read it. ``answered`` False: it is not known if it was
+        committed.
         """
-        subject, receipts = self._subject(node_id), []
-        for each in reversed(await self.journal.receipts()):
-            entry = each.present
-            if subject is not None:
-                if entry.schema != subject.schema or each.changed.isdisjoint(subject.ids):
-                    continue
-                entry = subject.named(entry)
-            if conditions.matches(entry):
-                receipts.append(msgspec.structs.replace(each, entry=entry))
-        return tuple(receipts)
+        if entry.id:
+            self.receipts.add(mark, entry, proof, answered=answered, in_table=self.in_table)
+        self._asked = self._asked if answered else ""
+
+    async def lacking(self, node_id: str | None = None, conditions: Criteria = ALL) -> tuple[Receipt, ...]:
+        """Return the changes of this user in the last day that the server lacks, or may lack, the newest first.
+
+        Arguments as for `page`. Raises DatabaseError, UnknownIdError.
+        """
+        subject = self._subject(node_id)
+        own = self.receipts.own(in_table=self.in_table)
+        if subject is not None:
+            own = [r for r in own if r.entry.schema == subject.schema and not r.changed.isdisjoint(subject.ids)]
+        table = self.source if isinstance(self.source, audit_log.Table) and self.in_table else None
+        if not own or (table is None and self.in_table):
+            return ()
+        lacking = await self.receipts.lacking(own, table)
+        if subject is None:
+            self.lost = [r.present for r in lacking if r.lost]
+        else:
+            lacking = [msgspec.structs.replace(r, entry=subject.named(r.entry)) for r in lacking]
+        return tuple(r for r in reversed(lacking) if conditions.matches(r.present))
 
     async def news(self) -> list[str]:
-        """Return a sentence for each loss that was found since the last call.
+        """Return sentences about changes that the server lacks, unless they were told.
 
-        Raises an error of NO_CONNECTION only.
+        A server is asked once in its life. Raises an error of NO_CONNECTION only.
         """
-        await attempted(self.journal.receipts())
-        news, self.journal.news = self.journal.news, []
-        return [self.sentence(each) for each in news]
-
-    def sentence(self, receipt: Receipt, node_id: str | None = None) -> str:
-        """Return a sentence about a commit, and the node that it names."""
-        return receipt.sentence(self._server().history, node_id or "")
+        life = self._server().life
+        if self._asked == life:
+            return []
+        lacking = await attempted(self.lacking())
+        if isinstance(lacking, DatabaseError):
+            return []
+        self._asked = life
+        sentences = [each.sentence() for each in self.receipts.news(lacking)]
+        more = len(sentences) - NEWS_SHOWN
+        return sentences[:NEWS_SHOWN] + ([f"And {more} more: `unstick audit` lists them."] if more > 0 else [])
 
     async def find(self, name: str, *, changes: bool = False) -> tuple[AuditLogEntry, ...]:
         """Return the entry of the id ``name``, or the entries of that run, newest first.
@@ -200,34 +226,39 @@ class AuditLog:
         """
         if not audit_log.is_id(name):
             raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
-        source = self.source
-        entry = await source.entry(name, changes=changes)
-        entries = () if entry is None else (entry,)
-        if entry is None or entry.run == name:  # it may have begun in a file
-            entries = (*await source.of_run(name), *entries)
-        if not entries and self.unreadable:
+        for log in dict.fromkeys((self.source, self._log_of(name))):
+            entry = await log.entry(name, changes=changes)
+            entries = () if entry is None else (entry,)
+            if entry is None or entry.run == name:  # it may have begun in a file
+                entries = (*await log.of_run(name), *entries)
+            if entries:
+                return entries
+        if self.unreadable:
             raise DatabaseError(self.unreadable)
-        if not entries:
-            raise MissingError(f"{await self._missing(name)} `unstick audit` lists the entries.")
-        return entries
+        raise MissingError(f"{await self._missing(name)} `unstick audit` lists the entries.")
+
+    async def images(self, transaction: Transaction, entry: str) -> StoredImages | None:
+        """Return the images of an entry, or None. Raises DatabaseError."""
+        return await self._log_of(entry).images(transaction, entry)
+
+    def _log_of(self, entry: str) -> Log:
+        """Return the log with the entry of this id: a file of this user may be older than the table."""
+        return self.source if audit_log.is_table_id(entry) else self.file
 
     async def _missing(self, name: str) -> str:
         """Return why there is no entry of that id, as far as this machine has its receipt."""
-        for receipt in (*await self.journal.receipts(), *self.journal.own()):
-            entry = receipt.entry
-            if name in (entry.id, entry.run):
-                missing = f"{entry.action} of {entry.named()} was committed (transaction {entry.xid}): it may be there."
-                doubtful = receipt.lost or receipt.mark.history != self._server().history
-                return self.sentence(receipt) if doubtful else f"The audit log lacks entry {name}, although {missing}"
-        return f"The audit log has no entry {name}."
+        receipts = (each for each in await self.lacking() if name in (each.entry.id, each.entry.run))
+        return next((each.sentence() for each in receipts), f"The audit log has no entry {name}.")
 
     async def verify(self, heads: Iterable[str] = ()) -> Verification:
-        """Verify the hash chain of the table, or else of the local file.
+        """Verify the hash chain of the table. ``heads``: those that were exported earlier.
 
-        Raises DatabaseError. ``heads``: those that were exported earlier.
+        Raises DatabaseError, also without the table: the lines of a user's own file have no hashes.
         """
         if self.unreadable:
             raise DatabaseError(self.unreadable)
+        if isinstance(self.source, LogFile):
+            raise DatabaseError(NOT_VERIFIED.format(file=self.file.path), "`unstick init` creates the table.")
         return await self.source.verify(heads)
 
     def _origin(self) -> Origin:

@@ -1,21 +1,16 @@
-"""Audit log: a table in the database, or else a local file."""
+"""Audit log: the table in the database."""
 
 from __future__ import annotations
 
-import base64
 import contextlib
-import errno
-import fcntl
 import hashlib
 import os
 import re
 import socket
 import string
 import time
-import zlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Iterator, Mapping
-from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import Any, Protocol, TypeVar
 
 import msgspec
 
@@ -28,18 +23,15 @@ from queries.db.query import Query, Row, Rows
 from queries.db.shared_sql import FOLDER, statement
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
-from queries.files.sealed_line import digest_of, sealed
-from queries.files.state_file import open_private, write_all
 from queries.files.statement import sql_text, with_parts
 from queries.read.question import Question
 from queries.records import stored
-from queries.records.action import Outcome, Result, RowChange, titled
-from queries.records.audit import OTHERS, VIA, AuditLogEntry, Origin
+from queries.records.action import Outcome, Result, RowChange
+from queries.records.audit import VIA, AuditLogEntry
 from queries.records.record import Record
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
-from queries.write import audit_chain
-from queries.write.audit_chain import INTENT, ChainLink, PgSnapshot, Sequence, Verification
+from queries.write.audit_chain import Chain, Verification
 from queries.write.deferred import FIRED
 from queries.write.images import Images, StoredImages
 from queries.write.transaction_mark import TransactionMark
@@ -50,58 +42,14 @@ TABLE = "table"
 TABLES = ("audit_log", "audit_images")  # in the schema unstick
 NOT_USED = "The table unstick.audit_log is not used: {doubt}."
 Extra = Images | msgspec.Raw | None  # beside an entry: images of its rows, or the nodes of the run that it begins
-BLOCK_BYTES = 1 << 20  # bytes of the local file that are read at a time
-TAIL_BYTES = 1 << 12  # bytes at its end that have the head of its last line
 ENTRIES_AT_ONCE = 10  # entries that are read at a time; one may have the rows of 500 nodes
 RUN_ENTRIES_AT_ONCE = 50  # entries of a run that are read at a time; one has the results of 500 nodes
 ENTRIES_HASHED = 25  # entries of the table that the server hashes at a time; one may have the rows of 500 nodes
 _PLAIN = ("id", "at", "role", "xid", "os_user", "host", "engine", "schema", "action", "reason")  # columns as they are
-_PARTS: dict[str, Any] = {"arguments": dict[str, Any], "results": tuple[Result, ...], "changes": tuple[RowChange, ...]}
-FILE_LOCK_SECONDS = 0.5  # to wait for another process that is appending to the local file
-_NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
+PARTS: dict[str, Any] = {"arguments": dict[str, Any], "results": tuple[Result, ...], "changes": tuple[RowChange, ...]}
+NO_CURSOR = "{cursor!r} is not a cursor of this audit log. --after takes the cursor at the end of the previous page."
+_UNDEFINED_TABLE = "42P01"
 _NOT_HASHED = "The table unstick.audit_log was created without hashes."
-# The last fields of a line. A text inside of a line cannot look like them: its quotation marks have backslashes.
-_HEAD = re.compile(
-    rb'"intended":(true|false),"id":"([0-9a-f-]{1,40})","previous":\[[^]\\]{0,200}\],"digest":"([0-9a-f]{64})"\}\n\Z'
-)
-
-
-class _Chained(Record):
-    """Fields of a line of the local file that the hash chain needs."""
-
-    id: str
-    at: float = 0.0
-    intended: bool = False
-    previous: tuple[str, ...] = ()
-    digest: str | None = None
-
-
-class Line(NamedTuple):
-    """A line of the local file.
-
-    ``intended``: it was written before COMMIT, with the mark of its transaction. ``images``: of its rows, or the nodes
-    of the run that it begins; compressed, or "".
-    """
-
-    text: bytes
-    entry: AuditLogEntry
-    intended: bool
-    mark: TransactionMark | None
-    images: str
-
-    @property
-    def intact(self) -> bool:
-        """Return True if the line has its hash."""
-        link = _link(self.text)
-        return link is not None and link.recorded == link.digest
-
-    @property
-    def kept(self) -> bytes:
-        """Return the images, or the nodes, as JSON; nothing if they cannot be read."""
-        try:
-            return zlib.decompress(base64.b64decode(self.images))
-        except (ValueError, zlib.error):
-            return b""
 
 
 class Operator(Record):
@@ -202,7 +150,7 @@ class Subject(Record):
 
 def fields(entry: AuditLogEntry) -> str:
     """Return the entry without its changes as JSON, a parameter of statements."""
-    return msgspec.json.encode({**_plain(entry), "changes": ()}).decode()
+    return msgspec.json.encode({**plain(entry), "changes": ()}).decode()
 
 
 class EntryProof(Record):
@@ -220,7 +168,7 @@ class EntryProof(Record):
         return holds
 
 
-def _plain(entry: AuditLogEntry) -> Mapping[str, Any]:
+def plain(entry: AuditLogEntry) -> Mapping[str, Any]:
     hint = user_dirs.came_from()
     via = {VIA: f"{hint} (not verified)"} if hint else {}
     return {**msgspec.structs.asdict(entry), "application": APPLICATION, "arguments": {**via, **entry.arguments}}
@@ -301,7 +249,7 @@ class Table:
         Raises DatabaseError, UnknownIdError.
         """
         if after is not None and not re.fullmatch("[0-9]{1,18}", after):
-            raise UnknownIdError(_NO_CURSOR.format(cursor=after))
+            raise UnknownIdError(NO_CURSOR.format(cursor=after))
         ids, schema = (None, None) if node is None else (node.ids, node.schema)
         values = {"ids": ids, "query": schema, "limit": at_once, "args": msgspec.json.encode(conditions).decode()}
         more = self._readable
@@ -339,11 +287,22 @@ class Table:
         return tuple(entries)
 
     async def verify(self, heads: Iterable[str]) -> Verification:
-        """Verify the hash chain. Raises DatabaseError."""
+        """Verify the hash chain and the images, page by page. Raises DatabaseError."""
         if not self._state.hashed:
             raise DatabaseError(_NOT_HASHED, "Run `unstick init`: it adds hashes to the entries from then on.")
         sequence = await self._sequence()  # before the entries: later ones only add to them
-        return await audit_chain.verify(self.place, self._links(), heads, sequence)
+        query, chain = statement("audit_log_verify"), Chain(heads)
+        images = f"({statement('audit_images_digest').text})" if self._state.images else "NULL"
+        query = msgspec.structs.replace(query, text=with_parts(query.text, {"images": images}))
+        rows: Rows = [{"id": None}] * ENTRIES_HASHED
+        while len(rows) == ENTRIES_HASHED:
+            async with self.database.reading() as transaction:
+                rows = await transaction.rows(query, {"cursor": rows[-1]["id"], "limit": ENTRIES_HASHED})
+            for row in rows:
+                chain.add(row, parts_of(row)[1])
+        if sequence is not None:
+            chain.compare(**sequence)
+        return chain.result(self.place)
 
     def trust(self, *, images: bool = False) -> Question[Trust]:
         """Lock the tables of an entry, and ask whose code it would run.
@@ -366,8 +325,8 @@ class Table:
         """Write an entry and the images of its rows before COMMIT.
 
         ``trust``: as `trust` or `AuditLog.trust_of_entry` returns it. ``mark``: of the transaction. The entry that
-        begins a run has the list of its nodes instead of images. Return the id of the entry, or "" without images.
-        Raises DatabaseError; the caller must then change nothing.
+        begins a run has the list of its nodes instead of images. Return the id of the entry, or "" if it may not be
+        read. Raises DatabaseError; the caller must then change nothing.
         """
         refuse_doubt(trust)
         values = {"args": fields(entry), "changes": msgspec.json.encode(entry.changes).decode()}
@@ -385,9 +344,9 @@ class Table:
         _, *_, rows = await transaction.batch([append, *FIRED.queries, back])
         if not rows or not _is_kept(rows[0], values):
             raise NotKeptError
-        return "" if images is None else str(rows[0]["entry"])
+        return str(rows[0]["entry"])
 
-    def settle(self, entry: AuditLogEntry) -> None:
+    def settle(self, entry: AuditLogEntry, results: Iterable[Result] = ()) -> None:
         """Note nothing: the entry is there if and only if its transaction has committed."""
 
     def proof(self, entry: AuditLogEntry, rows: R) -> R | EntryProof:
@@ -396,49 +355,23 @@ class Table:
 
     async def images(self, transaction: Transaction, entry: str) -> StoredImages | None:
         """Return the images of an entry, or None. Raises DatabaseError."""
-        rows: Rows = await transaction.rows(statement("audit_images"), {"id": entry})
+        try:
+            rows: Rows = await transaction.rows(statement("audit_images"), {"id": entry})
+        except DatabaseError as error:
+            if error.code != _UNDEFINED_TABLE:
+                raise
+            why = f"The entry {entry} has no images of its rows, so it cannot be undone: the table for them is missing."
+            raise DatabaseError(why, "Nothing was changed. `unstick init` creates it for later changes.") from error
         return None if not rows else StoredImages.of(rows[0], rows[0]["images"], intact=rows[0]["intact"])
 
-    async def _sequence(self) -> Sequence | None:
-        """Read the sequence of the ids.
-
-        None if this role may not read it. Raises DatabaseError.
-        """
+    async def _sequence(self) -> Mapping[str, Any] | None:
+        """Read the sequence of the ids; None if this role may not. Raises DatabaseError."""
         async with self.database.reading() as transaction:
             (state,) = await transaction.rows(statement("audit_log_sequence_state"), {})
             if not state["readable"]:
                 return None
             (row,) = await transaction.rows(statement("audit_log_sequence"), {})
-        return Sequence(last=row["last"], exact=row["exact"], writers=state["writers"])
-
-    async def _links(self) -> AsyncIterator[ChainLink]:
-        """Yield the hash chain, oldest first.
-
-        The images of the entries are compared with their hashes, too. Raises DatabaseError.
-        """
-        cursor: str | None = None
-        more = True
-        while more:
-            async with self.database.reading() as transaction:
-                rows = await transaction.rows(
-                    statement("audit_log_verify"), {"cursor": cursor, "limit": ENTRIES_HASHED}
-                )
-                digests = {}
-                if self._state.images and rows:
-                    ids = [row["id"] for row in rows]
-                    images = await transaction.rows(statement("audit_images_verify"), {"ids": ids})
-                    digests = {row["id"]: row["digest"] for row in images}
-            for row in rows:
-                fields = {name: value for name, value in row.items() if name not in _PARTS}
-                own = fields.pop("images_digest")
-                if digests.get(row["id"], own) != own:
-                    fields["digest"] = ""  # equal to no hash
-                seen = None if row["seen"] is None else PgSnapshot.parse(row["seen"])
-                previous = tuple(row["previous"] or ())
-                fields |= {"xid": int(row["xid"]), "seen": seen, "previous": previous, "unreadable": _parts(row)[1]}
-                yield ChainLink(**fields)
-            more = len(rows) == ENTRIES_HASHED
-            cursor = rows[-1]["id"] if rows else None
+        return {"last": row["last"], "exact": row["exact"], "writers": state["writers"]}
 
 
 def entry_of(row: Mapping[str, Any]) -> AuditLogEntry:
@@ -446,15 +379,15 @@ def entry_of(row: Mapping[str, Any]) -> AuditLogEntry:
 
     The entry is unreadable if unstick did not write its content.
     """
-    parts, why = _parts(row)
+    parts, why = parts_of(row)
     return AuditLogEntry(**{name: row[name] for name in _PLAIN}, **parts, unreadable=why)
 
 
-def _parts(row: Mapping[str, Any], read: Callable[[Any, Any], Any] = stored.read) -> tuple[dict[str, Any], str]:
+def parts_of(row: Mapping[str, Any], read: Callable[[Any, Any], Any] = stored.read) -> tuple[dict[str, Any], str]:
     """Return the JSON columns of an entry that can be read, and why others cannot."""
     parts: dict[str, Any] = {}
     whys = []
-    for name, kind in _PARTS.items():
+    for name, kind in PARTS.items():
         try:
             parts |= {name: read(row[name], kind)} if name in row else {}
         except stored.UnreadableError as error:
@@ -502,191 +435,17 @@ async def create(database: Database, operators: Iterable[str], trusted: Iterable
         await transaction.control("COMMIT")
 
 
-class File:
-    """Local audit log, for databases without the table: JSON lines.
+class Entries(Protocol):
+    """A log whose entries are read."""
 
-    A line is written before COMMIT ("intended"), and another after it with the outcome. Each is flushed to disk, so a
-    crash in between leaves the first.
-    """
-
-    def __init__(self, path: Path | None, origin: Callable[[], Origin]) -> None:
-        """``origin`` returns the open database.
-
-        It is written to each entry, and only its entries are read.
-        """
-        self.path = path or user_dirs.folder("state") / "audit_log.jsonl"
-        self.origin = origin
-
-    def append(
-        self,
-        entry: AuditLogEntry,
-        *,
-        intended: bool,
-        images: Extra = None,
-        mark: TransactionMark | None = None,
-    ) -> None:
-        """Append an entry.
-
-        The intended one has the mark of its transaction and the images, which are compressed. The one that begins a run
-        has the list of its nodes instead of images. Raises DatabaseError if the file cannot be written; the caller must
-        then change nothing.
-        """
-        fields = {**_plain(entry), "origin": self.origin()}
-        if mark is not None:
-            fields["mark"] = mark
-        if images is not None:
-            fields["images"] = zlib.compress(msgspec.json.encode(images))
-        del fields["id"]  # it goes to the end: the next writer reads the end of a line, whatever its length
-        fields |= {"intended": intended, "id": entry.id}
-        try:
-            with os.fdopen(open_private(self.path, os.O_APPEND | os.O_CREAT | os.O_RDWR), "r+b", 0) as file:
-                with _alone(file.fileno()):
-                    end = file.seek(0, os.SEEK_END)
-                    # A full disk or a crash leaves an incomplete line. A line appended to it would be unreadable.
-                    incomplete = end > 0 and os.pread(file.fileno(), 1, end - 1) != b"\n"
-                    line = sealed(msgspec.json.encode({**fields, "previous": _heads(file.fileno(), end)})) + b"\n"
-                    write_all(file.fileno(), b"\n" + line if incomplete else line)
-                os.fsync(file.fileno())
-        except OSError as error:
-            raise DatabaseError(
-                f"The audit log file {self.path} cannot be used: {error.strerror}.",
-                "Run `unstick init` to create an audit log table in the database instead.",
-            ) from error
-
-    @property
-    def place(self) -> str:
-        """Path of the file."""
-        return str(self.path)
-
-    async def entries(
-        self,
-        after: str | None = None,
-        node: Subject | None = None,
-        conditions: Criteria = ALL,
-        at_once: int = ENTRIES_AT_ONCE,
+    def entries(
+        self, after: str | None, node: Subject | None, conditions: Criteria, at_once: int
     ) -> AsyncGenerator[AuditLogEntry]:
-        """Yield this database's entries, newest first, one at a time.
-
-        Raises DatabaseError, UnknownIdError.
-        """
-        entries = self._entries(node, conditions)
-        if after is not None and not any(entry.id == after for entry in entries):
-            raise UnknownIdError(_NO_CURSOR.format(cursor=after))
-        for entry in entries:
-            yield entry
-
-    async def entry(self, name: str, *, changes: bool) -> AuditLogEntry | None:
-        """Return the entry of this id. Raises DatabaseError."""
-        return next(self._entries(None, Criteria(entry=name, changes=changes)), None)
-
-    async def of_run(self, run: str) -> tuple[AuditLogEntry, ...]:
-        """Return the entries of a run, newest first, without their rows.
-
-        Raises DatabaseError.
-        """
-        entries = self._entries(None, Criteria(changes=False))
-        return tuple(entry for entry in entries if entry.run == run != entry.id)
-
-    async def verify(self, heads: Iterable[str]) -> Verification:
-        """Verify the hash chain. Raises DatabaseError."""
-        return await audit_chain.verify(self.place, self.links(), heads)
-
-    def trust(self, *, images: bool = False) -> Question[Trust]:
-        """Ask nothing: a line runs no code."""
-        return Question([], lambda _: Trust())
-
-    async def write(
-        self,
-        transaction: Transaction,
-        entry: AuditLogEntry,
-        trust: Trust,
-        images: Extra = None,
-        mark: TransactionMark | None = None,
-    ) -> str:
-        """Append an entry that is intended. Raises DatabaseError."""
-        self.append(entry, intended=True, images=images, mark=mark)
-        return entry.id
-
-    def settle(self, entry: AuditLogEntry) -> None:
-        """Append the entry with its outcome. A disk error only costs that."""
-        with contextlib.suppress(DatabaseError):
-            self.append(entry, intended=False)
-
-    def proof(self, entry: AuditLogEntry, rows: R) -> R | EntryProof:
-        """Return the rows as proof."""
-        return rows
-
-    def _entries(self, node: Subject | None, conditions: Criteria) -> Iterator[AuditLogEntry]:
-        """Yield entries.
-
-        An intended entry without outcome is yielded as unknown. Entries without an origin are ignored.
-        """
-        here = self.origin()
-        ids: set[str] = set()
-        for line in self.lines():
-            entry = line.entry
-            if entry.id in ids or entry.origin is None or not entry.origin.same(here):
-                continue
-            ids.add(entry.id)
-            if line.intended:
-                entry = msgspec.structs.replace(entry, results=tuple(map(_unknown, entry.results)))
-            if node is not None:
-                if entry.schema != node.schema or not any(r.id in node.ids for r in entry.results):
-                    continue
-                entry = node.named(entry)
-            if conditions.matches(entry):
-                yield entry if conditions.changes else msgspec.structs.replace(entry, changes=())
-
-    async def links(self) -> AsyncIterator[ChainLink | None]:
-        """Yield the hash chain of the lines of all databases, oldest first.
-
-        None is a line that is no entry. Raises DatabaseError.
-        """
-        try:
-            with self._open() as file:
-                for line in file:
-                    yield _link(line.rstrip(b"\n"))
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise self._unreadable(error) from error
-
-    def _unreadable(self, error: OSError) -> DatabaseError:
-        return DatabaseError(f"The audit log file {self.path} cannot be read: {error.strerror}.")
-
-    async def images(self, transaction: Transaction, entry: str) -> StoredImages | None:
-        """Return the images of an entry, or None. Raises DatabaseError."""
-        for line in self.lines(entry.encode()):
-            if line.entry.id == entry and line.images:
-                own = msgspec.structs.asdict(line.entry) | {"others": str(line.entry.arguments.get(OTHERS, ""))}
-                return StoredImages.of(own, line.kept, intact=line.intact)
-        return None
-
-    def _open(self) -> BinaryIO:
-        return open(self.path, "rb", opener=open_private)
-
-    def lines(self, part: bytes = b"") -> Iterator[Line]:
-        """Yield the lines of all databases that have a part, the last first.
-
-        Holds one BLOCK_BYTES of the file and one line. Raises DatabaseError.
-        """
-        try:
-            with self._open() as file:
-                for text in _backwards(file.fileno(), file.seek(0, os.SEEK_END)):
-                    if part in text and (line := _parsed(text)):
-                        yield line
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            raise self._unreadable(error) from error
-
-
-Log = Table | File
-"""Audit log of a database: the table, or else the local file."""
+        """Yield entries, newest first."""
 
 
 async def page(
-    log: Log, cursor: str | None, size: int, node: Subject | None = None, conditions: Criteria = ALL
+    log: Entries, cursor: str | None, size: int, node: Subject | None = None, conditions: Criteria = ALL
 ) -> tuple[tuple[AuditLogEntry, ...], str | None]:
     """Read entries, newest first, and the cursor of the next page.
 
@@ -699,102 +458,6 @@ async def page(
             if len(some) == size:
                 return tuple(some), entry.id
     return tuple(some), None
-
-
-def _parsed(text: bytes) -> Line | None:
-    """Return a line, or None if it is no entry."""
-    try:
-        fields = stored.read(text, dict[str, Any])
-        parts, why = _parts(fields, stored.record)
-        entry = stored.record({k: v for k, v in fields.items() if k not in _PARTS}, AuditLogEntry, strict=False)
-        return Line(
-            text=text,
-            entry=msgspec.structs.replace(entry, **parts, unreadable=why),
-            intended=bool(fields["intended"]),
-            mark=stored.record(fields.get("mark"), TransactionMark | None),  # type: ignore[arg-type]
-            images=str(fields.get("images", "")),
-        )
-    except (stored.UnreadableError, KeyError):
-        return None
-
-
-def _backwards(descriptor: int, end: int) -> Iterator[bytes]:
-    """Yield the lines of a file before the byte ``end``, the last first."""
-    parts: list[bytes] = []  # of the first line that is not complete yet, the last part first
-    while end:
-        size = min(BLOCK_BYTES, end)
-        end -= size
-        first, *lines = os.pread(descriptor, size, end).split(b"\n")
-        if lines:
-            yield lines.pop() + b"".join(reversed(parts))
-            yield from reversed(lines)
-            parts = []
-        parts.append(first)
-    yield b"".join(reversed(parts))
-
-
-def _heads(descriptor: int, end: int) -> list[str]:
-    """Return the head that the next line follows: the last intact line with a hash.
-
-    Reads the end of the file. Only after an incomplete line or one of an earlier version it reads more.
-    """
-    size = min(TAIL_BYTES, end)
-    if head := _HEAD.search(os.pread(descriptor, size, end - size)):
-        intended, name, digest = (part.decode() for part in head.groups())
-        return [f"{name}{INTENT if intended == 'true' else ''}:{digest}"]
-    lines = _backwards(descriptor, end)
-    return next(([link.head] for line in lines if (link := _link(line)) and link.recorded), [])
-
-
-@contextlib.contextmanager
-def _alone(descriptor: int) -> Iterator[None]:
-    """Keep other processes from appending between reading and writing.
-
-    Without a lock after FILE_LOCK_SECONDS, as on some network file systems, the line is written all the same: an entry
-    that is not followed by the next is better than none.
-    """
-    until = time.monotonic() + FILE_LOCK_SECONDS
-    while True:
-        try:
-            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            if error.errno in (errno.EAGAIN, errno.EINTR) and time.monotonic() < until:
-                time.sleep(0.001)
-                continue
-        break
-    try:
-        yield
-    finally:
-        with contextlib.suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_UN)
-
-
-def _link(line: bytes) -> ChainLink | None:
-    """Return a line's place in the hash chain, or None for an incomplete line."""
-    try:
-        fields = stored.read(line, _Chained)
-    except stored.UnreadableError:
-        return None
-    name = fields.id + INTENT if fields.intended else fields.id
-    return ChainLink(id=name, at=fields.at, previous=fields.previous, recorded=fields.digest, digest=digest_of(line))
-
-
-def correct(file: File, entry: AuditLogEntry, results: Iterable[Result]) -> None:
-    """Append an entry with other results of some nodes to the local file.
-
-    A disk error only costs the correction.
-    """
-    later = {r.id: r for r in titled(results, entry.titles)}
-    corrected = msgspec.structs.replace(entry, results=tuple(later.get(r.id, r) for r in entry.results))
-    file.settle(corrected)
-
-
-def _unknown(result: Result) -> Result:
-    """Return the result of an intended change without outcome: unknown."""
-    if result.outcome is not Outcome.CHANGED:
-        return result
-    why = "no outcome was recorded: the console or its disk failed during COMMIT"
-    return msgspec.structs.replace(result, outcome=Outcome.UNKNOWN, why=why)
 
 
 def is_id(text: str) -> bool:

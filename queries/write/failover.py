@@ -1,19 +1,12 @@
-"""Committed transactions, which a failover may lose.
+"""Changes of this user that the server lacks: receipts, and the question that is asked with them.
 
-WAL is a sequence. If a transaction exists, all that were acknowledged before its COMMIT was sent exist too. If it is
-lost, all whose COMMIT was sent after its acknowledgement are lost. So the newest is queried first, and one query is
-usually enough.
-
-The audit log table loses an entry together with its change, so only another place can tell. Receipts of all commits are
-in one file for all databases, next to the local audit log: a server without standbys may have been replaced without its
-knowledge. The clocks of two processes do not tell the order of their transactions.
+The audit log table loses an entry together with its change, so only another place can tell. A receipt of each commit is
+a line of one file for all databases, next to the local audit log: a server without standbys may have been replaced
+without its knowledge. Without the table the entries of the local audit log are the receipts.
 """
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
-import math
 import time
 from collections.abc import Iterable
 from datetime import UTC, datetime
@@ -21,71 +14,50 @@ from datetime import UTC, datetime
 import msgspec
 
 from queries.db.database import Database, Server
-from queries.db.errors import DatabaseError
-from queries.db.known_servers import KnownServers
+from queries.db.shared_sql import statement
 from queries.files.json_lines import JsonLines
-from queries.records.action import Durability, Outcome, Result
+from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
-from queries.write import audit_log, commit_status
-from queries.write.audit_log import EntryProof
+from queries.write import commit_status
+from queries.write.audit_log import EntryProof, Table, is_table_id
 from queries.write.commit_status import ABORTED, COMMITTED, UNKNOWN
+from queries.write.log_file import LogFile
 from queries.write.transaction_mark import Provable, TransactionMark, timeline
 
-CHECK_SECONDS = 2.0  # for a check at the end of a run, which the next one repeats
 RECEIPTS = "commits.jsonl"
-RECEIPT_KEPT_SECONDS = 7 * 86400.0  # by the clock of this machine
+RECEIPT_SECONDS = 86400.0  # for which a commit is asked for, by the clock of this machine
 RECEIPTS_BYTES = 8 << 20  # size of the file from which it is written again without old receipts
 LAST_SECOND = 253_402_300_799  # of the year 9999; a file may hold any number
-RECEIPTS_QUERIED = 50  # newest receipts of a database whose fate is asked for at a time
-PROMOTED = "Another server was promoted"
+ELSEWHERE, MISSING = "elsewhere", "missing"  # fates, beside lost and unknown
 COMMIT_LOST = "lost in a failover: it was committed, but the present server does not have it"
 LOST = f"{COMMIT_LOST}. The change is gone"
-UNCONFIRMED = (
-    "the server was replaced (crash or failover), and neither the audit log nor the rows show if it still has "
-    "transaction {xid}"
-)
-
-
-class Committed(msgspec.Struct, kw_only=True, eq=False):
-    """A transaction whose COMMIT was sent.
-
-    ``proof``: None if nothing proves it. ``sent`` and ``answered`` are monotonic times of this process. ``run``: the
-    run that it is a part of, or "". ``settled`` False: the server could not report whether it was committed.
-    """
-
-    mark: TransactionMark
-    proof: Provable | None
-    entry: AuditLogEntry
-    durability: Durability
-    sent: float = -math.inf
-    answered: float = math.inf
-    run: str = ""
-    settled: bool = True
-
-    def results(self, outcome: Outcome, why: str = "") -> list[Result]:
-        """Return a result for each node that it reached."""
-        reached = (each.id for each in self.entry.results if each.outcome is Outcome.CHANGED)
-        return [Result(id=i, outcome=outcome, why=why) for i in reached]
+OUTCOMES = {COMMITTED: (Outcome.CHANGED, ""), ABORTED: (Outcome.UNSENT, commit_status.ROLLED_BACK)}
+SENTENCES = {
+    Outcome.LOST: "Lost in a failover: {what} was committed, but this server does not have it. The change is gone.",
+    ELSEWHERE: "Another server was promoted (timeline {timeline}): {what} was committed there, and is not here.",
+    MISSING: "The entry is missing from the audit log: the change may stand. {what} was committed. Look at its rows.",
+    COMMITTED: "Settled: {what} was committed.",
+    ABORTED: "Settled: {what} was rolled back, so it changed nothing.",
+    Outcome.UNKNOWN: "Unknown: the server cannot tell if it has {what}. Look at its rows.",
+}
 
 
 class Receipt(Record, omit_defaults=True):
-    """A transaction whose COMMIT was answered, in the file.
+    """A change of this user whose COMMIT was sent.
 
-    ``entry`` has no rows, and the id of the entry in the audit log. ``fate``: "", "committed" or "lost"; known after
-    the server was replaced, and ``asked`` is the history of that server. ``at``: by the clock of this machine.
+    ``entry`` has no rows, and the id of the entry in the audit log. ``answered`` False: it is not known if it was
+    committed. ``at``: by the clock of this machine. ``fate``: on the present server.
     """
 
     mark: TransactionMark
     entry: AuditLogEntry
     database: str
     system_identifier: str
-    table: bool
-    durability: Durability
     at: float
-    fate: str = ""
-    asked: str = ""
     context: str = ""
+    answered: bool = True
+    fate: str = ""
 
     @property
     def key(self) -> tuple[str, str, str]:
@@ -99,8 +71,8 @@ class Receipt(Record, omit_defaults=True):
 
     @property
     def changed(self) -> frozenset[str]:
-        """Ids of the nodes that it changed."""
-        return frozenset(r.id for r in self.entry.results if r.outcome is Outcome.CHANGED)
+        """Ids of the nodes that it changed, or may have changed."""
+        return frozenset(r.id for r in self.entry.results if r.outcome in (Outcome.CHANGED, Outcome.UNKNOWN))
 
     @property
     def present(self) -> AuditLogEntry:
@@ -111,229 +83,131 @@ class Receipt(Record, omit_defaults=True):
         results = (msgspec.structs.replace(r, **lost) if r.id in ids else r for r in self.entry.results)
         return msgspec.structs.replace(self.entry, results=tuple(results))
 
-    def sentence(self, history: str, node_id: str = "") -> str:
-        """Return a sentence about the commit for a server of this ``history``."""
+    def sentence(self, node_id: str = "") -> str:
+        """Return a sentence about the change, and the node that it names."""
         entry, mark = self.entry, self.mark
         at = f"{datetime.fromtimestamp(min(max(entry.at, 0), LAST_SECOND), UTC):%Y-%m-%dT%H:%M:%SZ}"
         what = f"{entry.action} of {entry.named(node_id)} at {at} (entry {entry.id}, transaction {mark.xid})"
-        if self.lost and mark.history == history != self.asked:
-            return f"{PROMOTED} (timeline {timeline(self.asked)}): {what} was committed here, and is not there."
-        if self.lost:
-            return f"Lost in a failover: {what} was committed, but this server does not have it. The change is gone."
-        if mark.later(history) < 0:
-            return f"{PROMOTED} (timeline {timeline(mark.history)}): {what} was committed there, and is not here."
-        if mark.history == history:
-            return (
-                f"Not confirmed by a synchronous standby ({mark.synchronous or '?'}): {what}. A failover may lose it."
-            )
-        return f"Unknown: {what} was committed before a failover. This server cannot tell if it still has it."
-
-    def committed(self) -> Committed:
-        """Return the transaction, of whose order nothing is known."""
-        proof = EntryProof(entry=self.entry) if self.table else None
-        return Committed(mark=self.mark, proof=proof, entry=self.entry, durability=self.durability)
+        return SENTENCES[self.fate].format(what=what, timeline=timeline(mark.history))
 
 
-async def fates(database: Database, transactions: Iterable[Committed]) -> list[tuple[Committed, str]]:
-    """Return what became of transactions: ``committed``, ``aborted`` or ``unknown``.
+class Receipts:
+    """Receipts of this user in the open database."""
 
-    Raises DatabaseError if the server cannot be queried now.
-    """
-    exists, lost = -math.inf, math.inf  # answered before `exists`: committed; sent after `lost`: lost
-    answers: list[tuple[Committed, str]] = []
-    for one in sorted(transactions, key=lambda c: c.sent, reverse=True):
-        fate = COMMITTED
-        if one.answered >= exists:
-            fate = await commit_status.status_now(database, one.mark, one.proof, sure=one.settled)
-        if fate == COMMITTED:
-            exists = max(exists, one.sent)
-        elif fate == ABORTED:
-            lost = min(lost, one.answered)
-        answers.append((one, fate))
-    return [(one, ABORTED if fate == UNKNOWN and one.sent > lost else fate) for one, fate in answers]
+    def __init__(self, database: Database, file: LogFile, context: str = "") -> None:
+        self._database, self._file, self._context = database, file, context
+        self._lines = JsonLines(file.path.parent / RECEIPTS, Receipt, RECEIPTS_BYTES)
+        self._proofs: dict[str, Provable] = {}  # by entry of the local file: of this process, not answered yet
+        self._told: set[object] = set()
 
-
-class Journal:
-    """Write transactions of this session, and receipts of earlier ones.
-
-    ``corrected``: results that replace earlier ones, in order.
-    """
-
-    def __init__(self, database: Database, file: audit_log.File, context: str = "") -> None:
-        self.corrected: list[Result] = []
-        self.servers = KnownServers(file.path.parent)
-        self._database = database
-        self._file, self._context = file, context
-        self._receipts = JsonLines(file.path.parent / RECEIPTS, Receipt, RECEIPTS_BYTES)
-        self.news: list[Receipt] = []  # lost ones that the server has just been asked for
-        self._kept: tuple[str, tuple[Receipt, ...]] | None = None  # of the server with that history
-        self._all: list[Committed] = []
-        self._turn = asyncio.Lock()
-        self._running: set[str] = set()  # runs, which read their own entries again after a failover
-
-    @property
-    def place(self) -> str:
-        """Path of the file that records corrections."""
-        return str(self._file.path)
-
-    def durability(self, mark: TransactionMark, *, several: bool = False) -> Durability:
-        """Return the risk of a commit, with what this machine knows of standbys.
-
-        ``several``: the connection string has several hosts.
-        """
-        if mark.durability is not Durability.LOCAL:
-            return mark.durability
-        cluster = several or self.servers.had_standby(mark.history.partition("/")[0])
-        return Durability.DETACHED if cluster else Durability.LOCAL
-
-    def add(self, one: Committed, entry_id: str = "") -> None:
-        """Add a transaction, and keep a receipt of it.
-
-        ``entry_id``: of its entry in the table, if the server returned it.
-        """
-        self._all.append(one)
+    def add(
+        self, mark: TransactionMark, entry: AuditLogEntry, proof: Provable, *, answered: bool, in_table: bool
+    ) -> None:
+        """Keep a receipt of a transaction, after the answer to its COMMIT or without one."""
         server = self._database.server
-        if one.settled and server is not None:
+        if not in_table:
+            self._proofs |= {} if answered else {entry.id: proof}
+        elif server is not None:
             receipt = Receipt(
-                mark=one.mark,
-                entry=msgspec.structs.replace(one.entry, id=entry_id or one.entry.id, changes=()),
+                mark=mark,
+                entry=msgspec.structs.replace(entry, changes=()),
                 database=server.database,
                 system_identifier=server.system_identifier,
-                table=isinstance(one.proof, EntryProof),
-                durability=one.durability,
                 at=time.time(),
                 context=self._context,
+                answered=answered,
             )
-            self._receipts.append(receipt)
-            self._kept = None
+            self._lines.append(receipt)
 
-    def begin(self, run: str) -> None:
-        """Record no corrections for the transactions of a run until its end."""
-        self._running.add(run)
-
-    async def end(self, run: str) -> None:
-        """Drop what a failover has undone during a run, which may have done it again."""
-        with contextlib.suppress(DatabaseError, TimeoutError):
-            async with asyncio.timeout(CHECK_SECONDS):
-                await self.check()
-        self._running.discard(run)
-
-    @property
-    def doubtful(self) -> bool:
-        """Return True if the server that committed may have been replaced.
-
-        A crash, a restart or a failover replaces it.
-        """
-        lives = {c.mark.life for c in self._all}
-        if self._database.server is not None:
-            lives.add(self._database.server.life)
-        return len(lives) > 1 or not all(c.settled for c in self._all)
-
-    async def check(self) -> None:
-        """Check transactions again if the server was replaced.
-
-        Raises DatabaseError if it cannot be queried now.
-        """
-        async with self._turn:
-            if not self.doubtful:
-                return
-            await self._database.renew()
-            server = self._database.server
-            if server is None:
-                return
-            checked = [
-                c for c in self._all if (c.mark.life != server.life or not c.settled) and _can_tell(server, c.mark)
-            ]
-            answers = await fates(self._database, checked)
-            known = {one.mark: fate for one, fate in answers if fate != UNKNOWN}
-            for receipt in self.own() if known else ():
-                if receipt.mark in known:
-                    self._keep(receipt, known[receipt.mark], server.history)
-                    self._kept = None
-            for one, fate in answers:
-                self._apply(one, fate)
-            for one in checked:
-                one.mark = msgspec.structs.replace(one.mark, life=server.life, history=server.history)
-
-    def _apply(self, one: Committed, fate: str) -> None:
-        """Apply the status of a transaction, and correct its reported results."""
-        was, one.settled = one.settled, True
-        if fate == COMMITTED and was:
-            return
-        if fate == COMMITTED:
-            results = one.results(Outcome.CHANGED)
-        elif fate == ABORTED:
-            results = one.results(Outcome.LOST, LOST) if was else one.results(Outcome.UNSENT, commit_status.ROLLED_BACK)
-        elif was:
-            results = one.results(Outcome.UNKNOWN, UNCONFIRMED.format(xid=one.mark.xid))
-        else:
-            results = []  # it stays unknown
-        if fate != COMMITTED:
-            self._all.remove(one)
-        if one.run not in self._running:
-            self.corrected += results
-        if results:
-            # The audit log table lost the entry together with the transaction.
-            audit_log.correct(self._file, one.entry, results)
-
-    async def receipts(self) -> tuple[Receipt, ...]:
-        """Return the receipts of transactions that are lost, or may be lost.
-
-        A server that replaced the one of a receipt is asked for its transaction. Raises DatabaseError.
-        """
-        server = self._database.server
-        if server is None:
-            return ()
-        if self._kept is None or self._kept[0] != server.history:
-            self._kept = server.history, await self._asked(server)
-        return self._kept[1]
-
-    async def _asked(self, server: Server) -> tuple[Receipt, ...]:
-        here, own = server.history, {r.key: r for r in self.own()}
-        replaced = [r for r in own.values() if here not in (r.mark.history, r.asked)]
-        asked = {r.committed(): r for r in replaced[-RECEIPTS_QUERIED:] if _can_tell(server, r.mark)}
-        for one, fate in await fates(self._database, asked):
-            if fate != UNKNOWN or not asked[one].table:
-                known = own[asked[one].key] = self._keep(asked[one], fate, here)
-                self.news += [known] if known.lost else []
-        again = {(r.entry.run, i) for r in own.values() if r.entry.run and not r.lost for i in r.changed}
-        return tuple(
-            r
-            for r in own.values()
-            if (r.lost and not all((r.entry.run, i) in again for i in r.changed))  # a run has changed them again
-            or (not r.lost and r.mark.history != here and not (r.fate and r.asked == here))
-            or (r.durability is Durability.UNCONFIRMED and not r.fate)
-        )
-
-    def _keep(self, receipt: Receipt, fate: str, history: str) -> Receipt:
-        """Keep the fate of a commit, as a server reports it."""
-        unknown = receipt.fate if receipt.lost else ""
-        fate = {ABORTED: Outcome.LOST, COMMITTED: COMMITTED}.get(fate, unknown)
-        known = msgspec.structs.replace(receipt, fate=fate, asked=history)
-        self._receipts.append(known)
-        return known
-
-    def own(self) -> list[Receipt]:
-        """Return the receipts of this database, oldest first, unless they are too old.
+    def own(self, *, in_table: bool) -> list[Receipt]:
+        """Return the receipts of the last day, oldest first. Raises DatabaseError.
 
         A database that another context names may be a copy of it, with the same identifier.
         """
-        server = self._database.server
+        server, since = self._database.server, time.time() - RECEIPT_SECONDS
         if server is None:
             return []
-        here, since = (server.system_identifier, server.database), time.time() - RECEIPT_KEPT_SECONDS
+        here = server.system_identifier, server.database
+        receipts = [r for r in self._lines.read() if r.at > since and (r.system_identifier, r.database) == here]
+        if not in_table:
+            receipts = [_of_line(server, entry, mark) for entry, mark in self._file.changes(since)][::-1]
         return [
-            r
-            for r in self._receipts.read()
-            if (r.system_identifier, r.database) == here and r.at > since
+            msgspec.structs.replace(r, fate="")
+            for r in receipts
+            if is_table_id(r.entry.id) is in_table and r.fate != ABORTED and r.changed
             if not (r.context and self._context) or r.context == self._context
         ]
 
+    async def lacking(self, receipts: Iterable[Receipt], table: Table | None) -> list[Receipt]:
+        """Return those that the server lacks or may lack, each with its fate.
+
+        Those without an answer are settled first. ``table``: None: only the local file has the entries, so nothing
+        proves after a failover that the server still has the changes. Raises DatabaseError.
+        """
+        server = self._database.server
+        assert server is not None
+        every = [r if r.answered else await self._settled(r, table) for r in receipts]
+        said = [r for r in every if r.fate]
+        asked = [r for r in every if not r.fate and _can_tell(server, r.mark)]
+        if table is None:
+            replaced = (r for r in asked if r.mark.life != server.life and r.mark.history != server.history)
+            return [*(msgspec.structs.replace(r, fate=Outcome.UNKNOWN) for r in replaced), *said]
+        if not asked:
+            return said
+        entries = [
+            {"id": e.id, "xid": r.mark.xid, "action": e.action, "reason": e.reason, "node": e.results[0].id}
+            for r in asked
+            for e in [r.entry]
+        ]
+        async with self._database.reading() as transaction:
+            rows = await transaction.rows(statement("audit_log_lacks"), {"args": msgspec.json.encode(entries).decode()})
+        places = {row["place"] for row in rows}
+        has = {(r.entry.run, i) for n, r in enumerate(asked) if n not in places and r.entry.run for i in r.changed}
+        lacking = [msgspec.structs.replace(r, fate=_fate(server, r.mark)) for n, r in enumerate(asked) if n in places]
+        again = [all((r.entry.run, i) in has for i in r.changed) for r in lacking]  # a run has changed them again
+        return [*(r for r, done in zip(lacking, again, strict=True) if not done), *said]
+
+    def news(self, receipts: Iterable[Receipt]) -> list[Receipt]:
+        """Return those that were not told yet."""
+        new = [r for r in receipts if (r.key, r.fate) not in self._told]
+        self._told |= {(r.key, r.fate) for r in new}
+        return new
+
+    async def _settled(self, receipt: Receipt, table: Table | None) -> Receipt:
+        """Ask for a transaction without an answer, and keep the answer. Raises DatabaseError."""
+        entry = receipt.entry
+        proof = self._proofs.get(entry.id) if table is None else EntryProof(entry=entry)
+        status = await commit_status.status_now(self._database, receipt.mark, proof)
+        fate = msgspec.structs.replace(receipt, fate=status)
+        if status != UNKNOWN and table is None:
+            outcome, why = OUTCOMES[status]
+            self._file.settle(entry, [Result(id=i, outcome=outcome, why=why) for i in receipt.changed])
+        elif status != UNKNOWN:
+            self._lines.append(msgspec.structs.replace(fate, answered=True))
+        return fate
+
+
+def _of_line(server: Server, entry: AuditLogEntry, mark: TransactionMark) -> Receipt:
+    answered = all(r.outcome is not Outcome.UNKNOWN for r in entry.results)
+    context = "" if entry.origin is None else entry.origin.context
+    return Receipt(
+        mark=mark,
+        entry=msgspec.structs.replace(entry, changes=()) if answered else entry,
+        database=server.database,
+        system_identifier=server.system_identifier,
+        at=entry.at,
+        context=context,
+        answered=answered,
+    )
+
 
 def _can_tell(server: Server, mark: TransactionMark) -> bool:
-    """Return True if a server that has no such transaction has lost it.
+    """Return True if a server that has no such transaction lacks it: a standby of its timeline may lag."""
+    return not server.standby or mark.later(server.history) > 0
 
-    A standby may lag until it follows a later timeline. A server of an earlier timeline was replaced itself.
-    """
-    later = mark.later(server.history)
-    return later > 0 or (later == 0 and not server.standby)
+
+def _fate(server: Server, mark: TransactionMark) -> str:
+    """Return why a server lacks the entry of a transaction."""
+    if mark.later(server.history) < 0:
+        return ELSEWHERE
+    return Outcome.LOST if server.life != mark.life or mark.later(server.history) > 0 else MISSING

@@ -31,7 +31,7 @@ from queries.records.action import Outcome, Result
 from queries.records.audit import END, AuditLogEntry
 from queries.records.run import Member
 from queries.write import audit_log, commit_status, failover, run_log
-from queries.write.audit_log import Line
+from queries.write.log_file import Line, Log, LogFile
 from queries.write.run_log import ListedRun
 from queries.write.transaction_mark import Provable, TransactionMark
 
@@ -45,8 +45,8 @@ class Local(NamedTuple):
     """
 
     database: Database
-    file: audit_log.File
-    log: audit_log.Log
+    file: LogFile
+    log: Log
 
     @property
     def locks(self) -> Path:
@@ -168,8 +168,6 @@ class FileRun:
             if line.entry.id == self.id:
                 return
             if line.entry.run == self.id:
-                if not line.intact:
-                    raise run_log.tampered(self.id, self._path)
                 yield line
 
     async def _entry(self, line: Line, outcome: tuple[Result, ...]) -> AuditLogEntry | None:
@@ -199,7 +197,7 @@ class FileRun:
                 for r in (entry.results if doubtful else outcome)
             )
             if status != commit_status.UNKNOWN and results != outcome:
-                audit_log.correct(self.file, entry, results)
+                self.file.settle(entry, results)
         if not (_has(results, Outcome.CHANGED) or _has(results, Outcome.UNKNOWN)):
             return None
         return msgspec.structs.replace(entry, at=mark.at, results=results, xid=mark.xid)
@@ -247,7 +245,7 @@ def _read(local: Local, name: str) -> FileRun | None:
             raise DatabaseError(f"The file {path} is of version 0.2.0, which continues it.", "Nothing was changed.")
         return None
     entry, members = line.entry, line.kept
-    if not line.intact or not run_log.has_members(entry.event, members):
+    if not run_log.has_members(entry.event, members):
         raise run_log.tampered(name, local.locks / name)
     return FileRun(local, entry, msgspec.Raw(members))
 

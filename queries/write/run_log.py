@@ -29,6 +29,7 @@ from queries.records.audit import RUN, AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import Member, commands_of
 from queries.write import audit_log
+from queries.write.log_file import LogFile
 from queries.write.transaction_mark import Provable, TransactionMark
 
 ALONE, SHARED = "run_lock", "run_lock_shared"  # statements that take a lock
@@ -66,7 +67,7 @@ class OpenRun(Protocol):
     place: str
 
     @property
-    def file(self) -> audit_log.File | None:
+    def file(self) -> LogFile | None:
         """The local file that has each change too, or None."""
 
     async def guard(self, transaction: Transaction) -> None:

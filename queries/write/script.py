@@ -28,9 +28,9 @@ from queries.db.errors import DatabaseError
 from queries.db.transaction import Transaction
 from queries.read.question import Question, Questions, answered, together, value_of
 from queries.records.action import Outcome
-from queries.write import audit_log
 from queries.write.admit import admit
 from queries.write.image_reader import ImageReader, RowsRead
+from queries.write.images import StoredImages
 from queries.write.nodes import Nodes
 from queries.write.request import Request
 
@@ -48,6 +48,13 @@ class GuardMissedError(DatabaseError):
         self.missed, self.whys = missed, whys or {}
 
 
+class HasImages(Protocol):
+    """A log that keeps images."""
+
+    async def images(self, transaction: Transaction, entry: str) -> StoredImages | None:
+        """Return the images of an entry, or None. Raises DatabaseError."""
+
+
 class Script(Protocol):
     """The statements of one transaction.
 
@@ -60,7 +67,7 @@ class Script(Protocol):
     images: ImageReader
     restores: bool
 
-    async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
+    async def load(self, transaction: Transaction, log: HasImages) -> None:
         """Read what it needs before the first statement. Raises DatabaseError."""
 
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
@@ -103,7 +110,7 @@ class ActionScript:
         self.images = image_reader(request)
         self._request = request
 
-    async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
+    async def load(self, transaction: Transaction, log: HasImages) -> None:
         """Read nothing: the folder has the statements."""
 
     async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:

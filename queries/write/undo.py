@@ -29,7 +29,7 @@ from queries.write.image_reader import ImageReader, Layout, RowKey, RowsRead, Ro
 from queries.write.images import Images, RowImage, TableImages
 from queries.write.nodes import Nodes
 from queries.write.request import Request
-from queries.write.script import GuardMissedError
+from queries.write.script import GuardMissedError, HasImages
 
 NAME = "undo"
 VALUE_CHARACTERS = 4000  # characters of a value in the detail of a result
@@ -111,7 +111,7 @@ class UndoScript:
         self._others = ""  # rows of other tables that the action has written
         self._hidden_from_author: tuple[str, ...] = ()  # tables of which policies hide rows from the entry's writer
 
-    async def load(self, transaction: Transaction, log: audit_log.Log) -> None:
+    async def load(self, transaction: Transaction, log: HasImages) -> None:
         """Read the images of the entry. Raises DatabaseError."""
         entry = await log.images(transaction, self._entry)
         if entry is None:

@@ -23,6 +23,7 @@ from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.audit_log import Criteria
+from queries.write.log_file import LogFile
 from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import proof
@@ -65,13 +66,13 @@ async def store(db: EternaltwinDb, each: AuditLogEntry, times: int = 1) -> None:
     await db.connection.execute(INSERT, *(fields[name] for name in plain), *encoded, times)
 
 
-def local_file(workspace: Workspace, folder: Path) -> audit_log.File:
+def local_file(workspace: Workspace, folder: Path) -> LogFile:
     """Return the local file of a workspace, which also has a table."""
     server = workspace.server
     here = Origin(
         database=server.database, host=server.host, port=server.port, system_identifier=server.system_identifier
     )
-    return audit_log.File(folder / "audit_log.jsonl", lambda: here)
+    return LogFile(folder / "audit_log.jsonl", lambda: here)
 
 
 @pytest.fixture

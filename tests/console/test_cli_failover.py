@@ -79,10 +79,10 @@ def test_a_change_that_a_failover_has_lost_is_said_by_audit(
     for _ in range(2):
         answer = unstick("audit", "--json", dsn=dsn, home=tmp_path)
         fates = {r["entry"]["results"][0]["id"]: r.get("fate", "") for r in answer.json["receipts"]}
-        assert fates.pop(lost) == "lost"
-        others = {} if place == "table" else {before: "", kept: ""}
-        assert fates == others, "without the table nothing proves the others"
-        assert f"Lost in a failover: wake of SendEmail v1 {lost}" in " ".join(answer.err.split())
+        assert fates.pop(lost) == ("lost" if place == "table" else "unknown"), "nothing proves it without the table"
+        assert fates == ({} if place == "table" else {before: "unknown", kept: "unknown"})
+        said = "Lost in a failover:" if place == "table" else "Unknown: the server cannot tell if it has"
+        assert f"{said} wake of SendEmail v1 {lost}" in " ".join(answer.err.split())
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_a_change_on_a_primary_that_was_left_behind_is_lost_and_said(
             assert "failover" not in ask(*words), words
     assert sentence in said(unstick("show", lost, "--json", dsn=new, home=tmp_path))
     assert unstick("audit", "--json", "--outcome", "lost", dsn=new, home=tmp_path).json["receipts"][0]["fate"] == "lost"
-    assert "Another server was promoted (timeline 2): wake of SendEmail" in ask("audit", lost, dsn=old)
+    assert "failover" not in ask("audit", lost, dsn=old), "this server has it"
 
     wake(new, other, tmp_path)
     assert "timeline 2" in ask("audit", dsn=old), "the change on the new primary is not lost"
@@ -204,7 +204,7 @@ def test_certain_is_said_only_of_a_server_that_was_always_alone(own_server: Post
     assert durability(tmp_path / "elsewhere") == "detached", "it was promoted itself"
 
 
-def test_a_receipt_is_kept_of_a_commit_that_no_standby_confirmed(
+def test_a_commit_that_no_standby_confirmed_is_said(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(database, "GRACE_SECONDS", 0.5)
@@ -220,5 +220,3 @@ def test_a_receipt_is_kept_of_a_commit_that_no_standby_confirmed(
     assert answer.json["durability"] == "unconfirmed"
     assert "berlin" in answer.json["results"][0]["why"]
     assert "COMMIT waits for a synchronous standby (synchronous_standby_names: berlin)" in " ".join(answer.err.split())
-    listed = unstick("audit", dsn=dsn, home=tmp_path)
-    assert "Not confirmed by a synchronous standby (berlin)" in " ".join(listed.err.split())

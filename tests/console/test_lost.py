@@ -217,21 +217,19 @@ async def test_a_change_that_a_failover_has_lost_is_said(
         await tui.wait_for("Will change 1")
         await tui.press("C")
         await tui.wait_for("1 changed", "Close", "U undo", "Next: ", "durability")
+        own_server.fall_back()
         if place == "file":
             await tui.press("enter")
-        own_server.fall_back()
-        if place == "table":
-            text = await tui.wait_for("1 lost", "committed, then undone by a failover")
-            for claim in ("1 changed", "U undo", "Next: ", "durability"):
-                assert claim not in text
-            await tui.press("enter")
-        else:
-            await tui.wait_for("Lost or unconfirmed: cancel of SendEmail v1 - 0/1 eternaltwin/job:")
-        assert tui.app.session.works.all[0].summary == "1 lost"
+            await tui.wait_for(
+                "Unknown: the server cannot tell if it has cancel of SendEmail v1 - 0/1 eternaltwin/job:"
+            )
+            return
+        await tui.press("enter")
+        await tui.wait_for("Lost in a failover: cancel of")
         await tui.press("4")
         await tui.wait_for("cancel", "1 lost")
         await tui.press("U")
-        await tui.wait_for("Lost in a failover: cancel of" if place == "table" else "there is nothing to undo.")
+        await tui.wait_for("Lost in a failover: cancel of")
         await tui.press("escape", "enter")
         await tui.wait_for("Outcome", "lost: committed, then undone by a failover")
         await tui.press("escape", "1")

@@ -14,8 +14,9 @@ import pytest
 
 from console.tui.screens.audit import AuditLogScreen
 from console.tui.screens.audit_entry import AuditEntryScreen
+from queries.records.audit import Origin
 from queries.write import audit_log
-from queries.write.audit_log import Origin
+from queries.write.log_file import LogFile
 from tests.command import Answer, unstick
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -142,7 +143,7 @@ async def test_the_console_stays(node: str, eternaltwin: str, tmp_path: Path, et
 def test_lines_of_the_local_file(tmp_path: Path) -> None:
     """Each odd line is an entry that cannot be read, and the genuine ones are as ever."""
     here = Origin(database="d", host="h", port=1)
-    file = audit_log.File(tmp_path / "audit_log.jsonl", lambda: here)
+    file = LogFile(tmp_path / "audit_log.jsonl", lambda: here)
     fixed = {"at": 0.0, "role": "r", "origin": {"database": "d", "host": "h", "port": 1}, "intended": False}
     lines = []
     for number, each in enumerate(odd.forged()):
@@ -167,7 +168,10 @@ ODD = {
 
 
 @pytest.mark.parametrize("kind", [*ODD, "time", "folder", "link"])
-def test_odd_files_of_the_state_end_no_command(eternaltwin_demo: str, tmp_path: Path, kind: str) -> None:
+def test_odd_files_of_the_state_end_no_command(
+    server: PostgresServer, eternaltwin_demo: str, tmp_path: Path, kind: str
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin_demo)
     answers = partial(unstick, dsn=eternaltwin_demo, home=tmp_path)
     copied(tmp_path / "config" / "unstick" / "engines")  # it is looked for among the checked engines
     node = next(f["node_id"] for f in answers("stuck", "--json").findings if f["action"] == "wake")
@@ -181,8 +185,9 @@ def test_odd_files_of_the_state_end_no_command(eternaltwin_demo: str, tmp_path: 
         elif kind == "link":
             (folder / name).symlink_to("/etc/passwd")
         else:
-            (folder / name).write_bytes(ODD.get(kind, far.replace(b'{"mark"', b'{"fate":"lost","mark"')))
+            (folder / name).write_bytes(ODD.get(kind, far))
             (folder / name).chmod(0o600)
+    server.sql("DELETE FROM unstick.audit_log", eternaltwin_demo)
     assert answers("show", node).code == 0
     assert ("was committed" in answers("audit").err) == (kind == "time")
     assert {answers("runs").code, answers("do", "wake", node, "-r", "x", "-y").code} <= {0, 1, 3}

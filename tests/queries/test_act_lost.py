@@ -138,9 +138,10 @@ async def test_unknown_only_where_no_server_answers(
     assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): UNKNOWN}]
     await proxy.plug()
     await workspace.database.renew()
-    assert workspace.audit_log.journal.doubtful
-    await workspace.audit_log.journal.check()
-    assert outcomes_of(workspace.audit_log.journal.corrected) == {eternaltwin_db.id(task): CHANGED}
+    (settled,) = await workspace.audit_log.news()
+    assert (settled.startswith("Settled: cancel of "), settled.endswith(" was committed.")) == (True, True)
+    entries, _ = await workspace.audit_log.page()
+    assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): CHANGED}]
     await workspace.close()
 
 

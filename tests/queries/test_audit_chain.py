@@ -1,4 +1,4 @@
-"""Hash chain of the audit log against the owner of the table or of the file."""
+"""Hash chain of the audit log against the owner of the table."""
 
 from __future__ import annotations
 
@@ -6,19 +6,16 @@ import asyncio
 import json
 import os
 import random
-import subprocess
-import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import asyncpg
 import pytest
 
-from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
 from queries.write import audit_chain, audit_log
-from queries.write.audit_chain import PgSnapshot, Verification
+from queries.write.audit_chain import Verification
 from tests.queries.builders import opened
 from tests.servers import PostgresServer, both_versions
 
@@ -368,115 +365,6 @@ async def test_a_restored_log_is_still_proven(
     await owner.execute("ALTER TABLE unstick.audit_log ALTER xid SET DEFAULT pg_current_xact_id()")
     await write(owner, 5)
     assert (await workspace.audit_log.verify()).problems == ()
-
-
-# The local file
-
-HERE = Origin(database="db", host="h", port=1)
-
-
-def entry(n: int, reason: str = "why") -> AuditLogEntry:
-    return AuditLogEntry(
-        id=f"{n:x}-1", at=float(n), role="r", os_user="o", host="h", engine="e", schema="s", action="a", reason=reason
-    )
-
-
-def appended(path: Path, number: int = 10) -> audit_log.File:
-    file = audit_log.File(path, lambda: HERE)
-    for n in range(number):
-        file.append(entry(n), intended=True)
-        file.append(entry(n), intended=False)
-    return file
-
-
-async def of_file(file: audit_log.File, known: tuple[str, ...] = ()) -> Verification:
-    return await audit_chain.verify(str(file.path), file.links(), known)
-
-
-async def test_lines_follow_each_other(tmp_path: Path) -> None:
-    file = audit_log.File(tmp_path / "log", lambda: HERE)
-    assert (await of_file(file)).entries == 0
-    file = appended(tmp_path / "log")
-    verification = await of_file(file)
-    assert (verification.entries, len(verification.heads), verification.problems) == (20, 1, ())
-    assert (await of_file(file, verification.heads)).known == 1
-    assert len([entry async for entry in file.entries()]) == 10
-
-
-LINES: dict[str, tuple[Callable[[list[str]], list[str]], set[tuple[str, str]]]] = {
-    "removed": (lambda old: old[:9] + old[10:], {("removed", "4-1")}),
-    "changed": (lambda old: [*old[:9], old[9].replace("why", "who"), *old[10:]], {("changed", "4-1")}),
-    "spaces": (lambda old: [*old[:9], old[9].replace(",", ", ", 1), *old[10:]], {("changed", "4-1")}),
-    "swapped": (
-        lambda old: [*old[:8], old[9], old[8], *old[10:]],
-        {("reordered", "4-1.intent"), ("inserted", "4-1.intent"), ("inserted", "4-1")},
-    ),
-    "garbled": (lambda old: [*old[:9], "{}", *old[10:]], {("removed", "4-1")}),
-    "unsigned": (
-        lambda old: [*old[:9], old[9].partition(',"digest"')[0] + "}", *old[10:]],
-        {("no_hash", "4-1"), ("changed", "4-1")},
-    ),
-}
-
-
-@pytest.mark.parametrize("tampered", LINES)
-async def test_what_is_done_to_the_file_is_detected(tmp_path: Path, tampered: str) -> None:
-    file = appended(tmp_path / "log")
-    change, expected = LINES[tampered]
-    file.path.write_text("\n".join(change(file.path.read_text().splitlines())) + "\n")
-    codes = found(await of_file(file))
-    assert codes == expected
-
-
-async def test_a_shorter_file_is_detected_by_an_exported_head(tmp_path: Path) -> None:
-    file = appended(tmp_path / "log")
-    heads = (await of_file(file)).heads
-    lines = file.path.read_text().splitlines(keepends=True)
-    file.path.write_text("".join(lines[:10]))
-    assert (await of_file(file)).problems == ()
-    assert found(await of_file(file, heads)) == {("removed", "9-1")}
-    file.path.unlink()
-    assert found(await of_file(file, heads)) == {("removed", "9-1")}
-
-
-async def test_an_incomplete_line_and_older_lines_are_no_sign_of_tampering(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    file = appended(path, 2)
-    lines = [line.partition(',"previous"')[0] + "}" for line in path.read_text().splitlines()]
-    path.write_text("\n".join(lines) + "\n")
-    file = appended(path, 1)
-    with path.open("a") as torn:
-        torn.write('{"id": "half a li')
-    file.append(entry(7), intended=True)
-    verification = await of_file(file)
-    assert (verification.entries, verification.older, len(verification.heads)) == (7, 4, 1)
-    assert verification.problems == ()
-
-
-APPENDS = """
-import sys
-from pathlib import Path
-from tests.queries.test_audit_chain import appended
-appended(Path(sys.argv[1]), int(sys.argv[2]))
-"""
-
-
-async def test_processes_that_append_at_the_same_time_make_one_chain(tmp_path: Path) -> None:
-    path = tmp_path / "log"
-    command = [sys.executable, "-c", APPENDS, str(path), str(ROUNDS)]
-    running = [subprocess.Popen(command) for _ in range(4)]
-    assert [process.wait(120) for process in running] == [0] * 4
-    verification = await of_file(audit_log.File(path, lambda: HERE))
-    assert (verification.entries, len(verification.heads), verification.problems) == (8 * ROUNDS, 1, ())
-
-
-# Parts
-
-
-def test_snapshots_are_read_as_the_server_writes_them() -> None:
-    snapshot = PgSnapshot.parse("10:20:12,14")
-    assert [xid for xid in range(8, 22) if snapshot.shows(xid)] == [8, 9, 10, 11, 13, 15, 16, 17, 18, 19]
-    assert PgSnapshot.parse("10:10:").shows(9)
 
 
 def test_heads_are_found_in_any_text() -> None:

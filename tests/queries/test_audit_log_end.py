@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
 import asyncpg
+import msgspec
 import pytest
 
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome, Result, RowChange
 from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
-from queries.write import audit_chain, audit_log
+from queries.write import audit_chain, audit_log, log_file
 from queries.write.audit_chain import Verification
+from queries.write.log_file import LogFile
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, opened, outcomes_of, why
 from tests.queries.test_audit_chain import INSERT, write
@@ -69,20 +69,17 @@ async def test_an_entry_that_is_being_written_is_not_missing(
     await other.close()
 
 
-async def test_ids_that_a_sequence_skips_at_a_crash_are_not_missing() -> None:
-    async def links() -> AsyncIterator[audit_chain.ChainLink]:
-        yield audit_chain.ChainLink(id="7", at=0.0, recorded="x", digest="x")
+def test_ids_that_a_sequence_skips_at_a_crash_are_not_missing() -> None:
+    def problems(last: int, *, exact: bool) -> set[tuple[str, str]]:
+        chain = audit_chain.Chain(())
+        chain.add({"id": "7", "recorded": "x", "intact": True, "links": [], "next": "head"}, "")
+        chain.compare(last, 0, exact=exact)
+        return found(chain.result("table"))
 
-    def sequence(last: int, *, exact: bool) -> audit_chain.Sequence:
-        return audit_chain.Sequence(last=last, exact=exact, writers=0)
-
-    async def problems(last: int, *, exact: bool) -> set[tuple[str, str]]:
-        return found(await audit_chain.verify("table", links(), (), sequence(last, exact=exact)))
-
-    assert await problems(7 + audit_chain.CRASH_IDS, exact=False) == set()
-    assert await problems(8 + audit_chain.CRASH_IDS, exact=False) == {("cut_end", "8")}
-    assert await problems(8, exact=True) == {("cut_end", "8")}
-    assert await problems(7, exact=True) == set()
+    assert problems(7 + audit_chain.CRASH_IDS, exact=False) == set()
+    assert problems(8 + audit_chain.CRASH_IDS, exact=False) == {("cut_end", "8")}
+    assert problems(8, exact=True) == {("cut_end", "8")}
+    assert problems(7, exact=True) == set()
 
 
 async def test_a_role_that_may_not_read_the_sequence_verifies_the_rest(
@@ -223,67 +220,57 @@ def line(number: int, payload: str = "") -> AuditLogEntry:
     )
 
 
-class Reads:
-    """Number of bytes that ``os.pread`` has read."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.bytes = 0
-        self._pread = os.pread
-        monkeypatch.setattr(os, "pread", self._counted)
-
-    def _counted(self, descriptor: int, size: int, offset: int) -> bytes:
-        data = self._pread(descriptor, size, offset)
-        self.bytes += len(data)
-        return data
-
-
-def test_the_cost_of_a_line_does_not_grow_with_the_line_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    counted: dict[int, int] = {}
-    for size in (1_000, 30_000_000):
-        file = audit_log.File(tmp_path / f"{size}.jsonl", lambda: ORIGIN)
-        file.append(line(1, "x" * size), intended=True)
-        reads = Reads(monkeypatch)
-        file.append(line(2), intended=False)
-        counted[size] = reads.bytes
-        monkeypatch.undo()
-    assert counted[30_000_000] <= audit_log.TAIL_BYTES + 1
-    assert counted[30_000_000] - counted[1_000] < audit_log.TAIL_BYTES
-
-
-def test_a_long_incomplete_line_is_read_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    file = audit_log.File(tmp_path / "log", lambda: ORIGIN)
-    file.append(line(1), intended=True)
-    size = file.path.stat().st_size + 20_000_000
-    with file.path.open("ab") as torn:
-        torn.write(b"x" * 20_000_000)
-    reads = Reads(monkeypatch)
-    file.append(line(2), intended=True)
-    assert reads.bytes <= size + audit_log.TAIL_BYTES + 1
-    reads.bytes = 0
-    file.append(line(2), intended=False)
-    assert reads.bytes <= audit_log.TAIL_BYTES + 1
-
-
-async def test_lines_of_any_length_follow_each_other(tmp_path: Path) -> None:
-    file = audit_log.File(tmp_path / "log", lambda: ORIGIN)
-    for number, size in enumerate(
-        (0, 10, audit_log.TAIL_BYTES, audit_log.BLOCK_BYTES, 3 * audit_log.BLOCK_BYTES + 7, 5)
-    ):
+async def test_lines_of_any_length_are_read(tmp_path: Path) -> None:
+    file = LogFile(tmp_path / "log", lambda: ORIGIN)
+    for number, size in enumerate((0, 10, log_file.BLOCK_BYTES, 3 * log_file.BLOCK_BYTES + 7, 5)):
         file.append(line(number, "y" * size), intended=True)
         file.append(line(number, "\n\u2028é" * size), intended=False)
-    verification = await audit_chain.verify("file", file.links())
-    assert (verification.entries, verification.hashed, len(verification.heads)) == (12, 12, 1)
-    assert (verification.problems, verification.unreadable) == ((), 0)
-    assert [entry.id async for entry in file.entries()] == [f"{number:x}-1" for number in reversed(range(6))]
+    assert [entry.id async for entry in file.entries()] == [f"{number:x}-1" for number in reversed(range(5))]
 
 
-async def test_a_line_follows_one_of_an_earlier_version(tmp_path: Path) -> None:
-    """The id was the first field of a line."""
+async def test_an_outcome_keeps_the_results_of_the_other_nodes(tmp_path: Path) -> None:
+    file = LogFile(tmp_path / "log", lambda: ORIGIN)
+    one = Result(id="e/job:1", outcome=Outcome.CHANGED, title="one")
+    two = Result(id="e/job:2", outcome=Outcome.STALE, why="it was changed since it was shown")
+    entry = msgspec.structs.replace(line(1), results=(one, two))
+    file.append(entry, intended=True)
+    file.settle(entry, [Result(id="e/job:1", outcome=Outcome.UNSENT, why="rolled back")])
+    (now,) = [entry async for entry in file.entries()]
+    assert now.results == (msgspec.structs.replace(one, outcome=Outcome.UNSENT, why="rolled back"), two)
+
+
+async def test_a_line_of_an_earlier_version_is_listed(tmp_path: Path) -> None:
+    """Lines had a hash and the head of the line before."""
     path = tmp_path / "log"
-    file = audit_log.File(path, lambda: ORIGIN)
-    content = b'{"id":"1-1","at":1.0,"intended":true,"previous":[]}'
-    path.write_bytes(content[:-1] + b',"digest":"' + hashlib.sha256(content).hexdigest().encode() + b'"}' + b"\n")
+    fields = {**msgspec.to_builtins(line(1)), "origin": msgspec.to_builtins(ORIGIN), "intended": False}
+    path.write_bytes(
+        msgspec.json.encode({**fields, "previous": ["1-1.intent:" + "0" * 64], "digest": "1" * 64}) + b"\n"
+    )
     path.chmod(0o600)
+    file = LogFile(path, lambda: ORIGIN)
     file.append(line(2), intended=True)
-    verification = await audit_chain.verify("file", file.links())
-    assert (verification.entries, len(verification.heads), verification.problems) == (2, 1, ())
+    assert [entry.id async for entry in file.entries()] == ["2-1", "1-1"]
+
+
+def test_a_run_of_an_earlier_version_names_the_nodes_that_are_left(tmp_path: Path) -> None:
+    file = LogFile(tmp_path / "log", lambda: ORIGIN)
+    begun = {"event": "begin", "kind": "bulk", "action": "wake", "nodes": 4}
+    nodes = {"members": [(f"e/job:{n}", "1", "") for n in range(4)]}
+
+    def part(name: str, *results: Result, **run: Any) -> AuditLogEntry:
+        return msgspec.structs.replace(line(1), id=name, results=results, arguments={"run": {"id": "1-1", **run}})
+
+    file.append(part("1-1", **begun), intended=False, images=msgspec.Raw(msgspec.json.encode(nodes)))
+    changed, unsent = Result(id="e/job:0", outcome=Outcome.CHANGED), Result(id="e/job:1", outcome=Outcome.UNSENT)
+    file.append(part("2-1", changed), intended=True)
+    file.append(part("2-1", changed), intended=False)
+    file.append(part("3-1", changed), intended=True)
+    file.append(part("3-1", unsent), intended=False)
+    assert list(file.old_runs()) == [], "no version continues it"
+    (tmp_path / "runs").mkdir()
+    (tmp_path / "runs/1-1").write_text("")
+    (run,) = file.old_runs()
+    assert run.left == ("e/job:1", "e/job:2", "e/job:3")
+    assert "wake in e, 3 of 4 nodes are left. `unstick audit 1-1` names them" in run.message
+    file.append(part("4-1", event="end", reason="stopped"), intended=False)
+    assert list(file.old_runs()) == []

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -13,17 +12,12 @@ import pytest
 
 from queries.actions import attempt, parts
 from queries.db import database
-from queries.db.database import Database
-from queries.records.action import Outcome, Result
-from queries.records.audit import AuditLogEntry
+from queries.db.transaction import Transaction
+from queries.records.action import Outcome
 from queries.runs import launch
 from queries.runs.runner import Runner
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status
-from queries.write.audit_log import EntryProof
-from queries.write.commit_status import ABORTED, COMMITTED
-from queries.write.failover import Committed, Journal
-from queries.write.transaction_mark import TransactionMark
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, steps, why
@@ -51,13 +45,6 @@ async def awake(dsn: str) -> set[str]:
     return {EternaltwinDb.id(row[0]) for row in rows}
 
 
-def ever_lost(folder: Path) -> set[str]:
-    """Return the nodes that the local audit log names as lost."""
-    path = folder / "audit_log.jsonl"
-    lines = [json.loads(line) for line in path.read_text().splitlines() if line] if path.exists() else []
-    return {result["id"] for line in lines for result in line["results"] if result["outcome"] == LOST}
-
-
 async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, Runner]]:
     """Run a bulk action; yield the number of nodes done, and the runner."""
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
@@ -68,52 +55,12 @@ async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int,
 # What a new primary does not have
 
 
-async def test_the_order_of_commits_tells_what_the_server_cannot(
-    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    journal = Journal(workspace.database, workspace.audit_log.file)
-    order = {  # by xid: when COMMIT was sent and answered, and what the server says
-        "1": (1, 2, "not asked"),
-        "2": (3, 4, COMMITTED),
-        "3": (5, 6, commit_status.UNKNOWN),
-        "4": (7, 9, ABORTED),
-        "5": (8, 12, commit_status.UNKNOWN),
-        "6": (10, 11, commit_status.UNKNOWN),
-    }
-
-    async def answer(_: Database, mark: TransactionMark, *more: object, **sure: bool) -> str:
-        return order[mark.xid][2]
-
-    monkeypatch.setattr(commit_status, "status_now", answer)
-    for xid, (sent, answered, _) in order.items():
-        entry = AuditLogEntry(
-            id=xid,
-            at=0.0,
-            role="",
-            os_user="",
-            host="",
-            engine="eternaltwin",
-            schema="public",
-            action="wake",
-            reason="",
-            results=(Result(id=xid, outcome=CHANGED),),
-        )
-        mark = TransactionMark(xid=xid, life="before", history="before", at=0.0)
-        proof = EntryProof(entry=entry)
-        durability = mark.durability
-        done = Committed(mark=mark, proof=proof, entry=entry, durability=durability, sent=sent, answered=answered)
-        journal.add(done)
-    await journal.check()
-    assert outcomes_of(journal.corrected) == {"3": UNKNOWN, "4": LOST, "5": UNKNOWN, "6": LOST}
-
-
-@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
 async def test_parts_that_a_failover_has_lost_are_changed_again(
-    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(parts, "PART_NODES", 10)
     dsn = own_server.fresh("eternaltwin")
-    ids = await filled(dsn, table=place == "table")
+    ids = await filled(dsn, table=True)
     workspace = await opened(dsn, tmp_path)
     kept = fell = False
     async for done, runner in bulk(workspace, ids):  # noqa: B007 - used after the loop
@@ -127,9 +74,7 @@ async def test_parts_that_a_failover_has_lost_are_changed_again(
     assert outcomes_of(runner.total.results) == dict.fromkeys(ids, CHANGED)
     assert len(runner.total.results) == len(ids), "each once"
     assert len(runner.lost) >= 50
-    assert ever_lost(tmp_path) == runner.lost
-    assert workspace.audit_log.journal.corrected == [], "the run has done them again"
-    lost = [each for each in await workspace.audit_log.receipts() if each.lost]
+    lost = [each for each in await workspace.audit_log.lacking() if each.lost]
     assert lost == [], "so they are not said to be gone"
     await workspace.close()
 
@@ -147,7 +92,7 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     replica = primary.replica()
     try:
         dsn = primary.fresh("eternaltwin")
-        ids = await filled(dsn, table=bool(seed & 1), nodes=2 * NODES)
+        ids = await filled(dsn, table=True, nodes=2 * NODES)
         hosts = f"127.0.0.1:{primary.port},127.0.0.1:{replica.port}"
         pair = dsn.replace(f"127.0.0.1:{primary.port}", hosts) + "?target_session_attrs=read-write"
         second = dsn.replace(f":{primary.port}/", f":{replica.port}/")
@@ -176,7 +121,6 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
         assert await awake(second) == set(ids)
         assert outcomes_of(runner.total.results) == dict.fromkeys(ids, CHANGED)
         assert bool(runner.lost) or not seed & 2
-        assert ever_lost(tmp_path) == runner.lost
         await workspace.close()
     finally:
         replica.close()
@@ -188,13 +132,12 @@ def until_cut(replica: PostgresServer) -> None:
         pass
 
 
-async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
-    own_server: PostgresServer, tmp_path: Path
-) -> None:
+async def test_what_the_engine_has_gone_on_with_is_not_lost(own_server: PostgresServer, tmp_path: Path) -> None:
     """Restart the server, then lose only the last change in a failover."""
     dsn = own_server.fresh("eternaltwin")
-    first, second, last = await filled(dsn, table=False, nodes=3)
+    first, second, last = await filled(dsn, table=True, nodes=3)
     workspace = await opened(dsn, tmp_path)
+    log = workspace.audit_log
     for one in (first, second):
         assert outcomes_of(await do(workspace, "wake", [one])) == {one: CHANGED}
     await asyncio.to_thread(
@@ -202,22 +145,90 @@ async def test_what_the_engine_has_gone_on_with_is_not_reported_as_lost(
     )
     await asyncio.to_thread(own_server.keep)
     await workspace.database.renew()
-    assert workspace.audit_log.journal.doubtful
-    await workspace.audit_log.journal.check()
-    assert not workspace.audit_log.journal.doubtful
-    assert workspace.audit_log.journal.corrected == []
+    assert await log.news() == []
 
     assert outcomes_of(await do(workspace, "wake", [last])) == {last: CHANGED}
     await asyncio.to_thread(own_server.fall_back)
-    with_ids = "SELECT pg_current_xact_id()"
-    for _ in range(5):  # the id of the lost one is given to another
-        await asyncio.to_thread(own_server.sql, f"{with_ids}; CREATE TABLE IF NOT EXISTS mine ()", dsn)
+    with_ids = "SELECT pg_current_xact_id(), nextval('unstick.audit_log_id_seq')"
+    for _ in range(5):  # the ids of the lost one are given to others
+        await asyncio.to_thread(own_server.sql, with_ids, dsn)
     await workspace.database.renew()
-    await workspace.audit_log.journal.check()
-    outcomes = outcomes_of(workspace.audit_log.journal.corrected)
-    assert outcomes.pop(last) is LOST
-    assert set(outcomes.values()) <= {UNKNOWN}, "their rows are neither as they were nor as they were left"
+    (lost,) = await log.news()
+    assert f"Lost in a failover: wake of {last} at " in lost
+    assert await log.news() == [], "it is said once"
+    assert [outcomes_of(entry.results) for entry in log.lost] == [{last: LOST}]
     await workspace.close()
+
+
+async def test_a_missing_entry_of_the_same_server_is_no_failover(own_server: PostgresServer, tmp_path: Path) -> None:
+    """Its owner has removed it. The id is given to another entry."""
+    dsn = own_server.fresh("eternaltwin")
+    first, second = await filled(dsn, table=True, nodes=2)
+    workspace = await opened(dsn, tmp_path)
+    for one in (first, second):
+        await do(workspace, "wake", [one])
+    change = "UPDATE unstick.audit_log SET id = {}, reason = 'x' WHERE id = 2"
+    await asyncio.to_thread(own_server.sql, "ALTER TABLE unstick.audit_log ALTER id SET GENERATED BY DEFAULT", dsn)
+    assert await workspace.audit_log.lacking() == ()
+    await asyncio.to_thread(own_server.sql, change.format(2), dsn)
+    (missing,) = await workspace.audit_log.lacking()
+    assert (missing.fate, missing.changed) == ("missing", {second})
+    assert "The entry is missing from the audit log: the change may stand." in missing.sentence()
+    (said,) = await workspace.audit_log.news()
+    assert second in said
+    assert workspace.audit_log.lost == []
+    await workspace.close()
+
+
+async def test_without_the_table_it_cannot_be_known(own_server: PostgresServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    (one,) = await filled(dsn, table=False, nodes=1)
+    workspace = await opened(dsn, tmp_path)
+    await do(workspace, "wake", [one])
+    await asyncio.to_thread(own_server.keep)
+    await workspace.database.renew()
+    assert await workspace.audit_log.news() == [], "a restart loses nothing"
+    await asyncio.to_thread(own_server.fall_back)
+    await workspace.database.renew()
+    (said,) = await workspace.audit_log.news()
+    assert f"Unknown: the server cannot tell if it has wake of {one} at " in said
+    await workspace.close()
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
+@pytest.mark.parametrize("arrived", [True, False])
+async def test_a_lost_answer_is_settled_by_the_next_session(
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str, arrived: bool
+) -> None:
+    dsn = own_server.fresh("eternaltwin")
+    (one,) = await filled(dsn, table=place == "table", nodes=1)
+    workspace = await opened(dsn, tmp_path)
+    send = commit_status.send_commit
+
+    async def lost(transaction: Transaction) -> None:
+        if arrived:
+            await send(transaction)
+        else:
+            await transaction.control("ROLLBACK")
+
+    async def unknown(*_: object, **more: object) -> commit_status.CommitStatus:
+        return commit_status.CommitStatus(status=commit_status.UNKNOWN)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(commit_status, "send_commit", lost)
+        patch.setattr(commit_status, "wait_for_status", unknown)
+        assert outcomes_of(await do(workspace, "wake", [one])) == {one: UNKNOWN}
+    await workspace.close()
+    again = await opened(dsn, tmp_path)
+    (settled,) = await again.audit_log.news()
+    assert f"Settled: wake of {one} at " in settled
+    assert settled.endswith("was committed." if arrived else "was rolled back, so it changed nothing.")
+    assert (await awake(dsn) == {one}) is arrived
+    entries, _ = await again.audit_log.page()
+    settled = [] if place == "table" and not arrived else [{one: CHANGED if arrived else Outcome.UNSENT}]
+    assert [outcomes_of(entry.results) for entry in entries] == settled
+    assert await again.audit_log.lacking() == ()
+    await again.close()
 
 
 # What no standby has

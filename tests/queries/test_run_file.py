@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import errno
 import fcntl
 from collections.abc import AsyncIterator
@@ -15,7 +14,8 @@ from queries.db.database import Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.records.audit import AuditLogEntry, Origin
 from queries.records.run import Member
-from queries.write import audit_log, run_file
+from queries.write import run_file
+from queries.write.log_file import LogFile
 from queries.write.run_file import FileRun, Local
 from queries.write.run_log import locked
 
@@ -34,7 +34,7 @@ async def database(eternaltwin: str) -> AsyncIterator[Database]:
 
 def local(folder: Path, database: Database | None = None) -> Local:
     origin = Origin(database="d", host="h", port=1, system_identifier="1")
-    file = audit_log.File(folder / "audit_log.jsonl", lambda: origin)
+    file = LogFile(folder / "audit_log.jsonl", lambda: origin)
     return Local(database=database or Database(), file=file, log=file)
 
 
@@ -58,45 +58,10 @@ def test_the_file_of_an_earlier_version_is_refused_by_name(tmp_path: Path) -> No
     assert run_file.load(local(tmp_path), "b0000abcd") is None
 
 
-async def test_a_run_with_a_line_that_was_changed_is_not_used(tmp_path: Path, database: Database) -> None:
-    """Also with the line of another run; and it is used if a crash cut the last line."""
-    place = local(tmp_path, database)
-    made = [run_file.begin(place, ENTRY, {"kind": "bulk"}, MEMBERS) for _ in range(2)]
-    for each in made:
-        await each.record(ENTRY, {"event": "skipped"})
-        each.close()
-    path, name = place.file.path, made[0].id
-    intact = path.read_bytes()
-    path.write_bytes(intact + b'{"id":"' + name.encode())
-    again = loaded(place, name)
-    assert bytes(again.members) == b'{"members":[["e/job:1","1",""],["e/job:2","1",""]]}'
-    assert again.listed().ended is None
-    again.close()
-    begun, other, event, _ = intact.splitlines(keepends=True)
-    for changed in (
-        intact.replace(begun, begun.replace(b'"images":"', b'"images":"A')),
-        intact.replace(begun, begun.replace(b'"reason":"x"', b'"reason":"y"')),
-        intact.replace(begun, other.replace(made[1].id.encode(), name.encode())),
-        intact.replace(event, event.replace(b'"skipped"', b'"end"')),
-    ):
-        assert changed != intact
-        path.write_bytes(changed)
-        with pytest.raises(DatabaseError, match=f"An entry of the run {name} was changed since it was written"):
-            read(place, name)
-        listed, unread = run_file.unfinished(place)
-        assert [each.begun.id for each in listed] == [made[1].id]
-        assert [name in why for why in unread] == [True], "said instead"
-
-
 def loaded(place: Local, name: str) -> FileRun:
     run = run_file.load(place, name)
     assert run is not None
     return run
-
-
-def read(place: Local, name: str) -> None:
-    with contextlib.closing(loaded(place, name)) as run:
-        run.listed()
 
 
 def test_what_cannot_be_read_is_said(tmp_path: Path) -> None:

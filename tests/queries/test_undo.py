@@ -211,6 +211,8 @@ async def test_an_old_audit_log_is_used_without_images(
     dry_run = await dry_run_of(workspace, "cancel", [task])
     assert dry_run.irreversible == {task: NO_TABLE}
     assert outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)) == {task: CHANGED}
+    with pytest.raises(DatabaseError, match="`unstick init` creates it"):
+        await undo_run(workspace, "1")
     server.sql(audit_log.ddl(), eternaltwin)  # as `unstick init` does
     await workspace.detect(renew=True)
     other = eternaltwin_db.id(await eternaltwin_db.task())

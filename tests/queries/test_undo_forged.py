@@ -13,6 +13,7 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.undo import plan_entry
+from queries.db.errors import DatabaseError
 from queries.records.action import DryRun, Outcome
 from queries.runs import launch
 from queries.workspace import Workspace
@@ -164,16 +165,18 @@ async def test_images_that_were_changed_are_not_restored(workspace: Workspace, e
     assert "audit --verify" in why(dry_run, node)
 
 
-async def test_a_line_of_the_local_file_that_was_changed_is_not_restored(
+async def test_a_local_file_that_others_can_write_is_not_restored(
     eternaltwin: str, eternaltwin_db: EternaltwinDb, tmp_path: Path
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
     node = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked"))
     done = await do(workspace, "cancel", [node])
     path = tmp_path / "audit_log.jsonl"
-    path.write_bytes(path.read_bytes().replace(b"it was stuck", b"it was not!!"))
-    dry_run = await undo_run(workspace, done.entries[0])
-    assert outcomes_of(dry_run) == {node: Outcome.REFUSED}
+    path.chmod(0o666)
+    with pytest.raises(DatabaseError, match="can be written by other users"):
+        await undo_run(workspace, done.entries[0])
+    path.chmod(0o600)
+    assert outcomes_of(await undo_run(workspace, done.entries[0])) == {node: Outcome.CHANGED}
     await workspace.close()
 
 

@@ -30,7 +30,7 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._lost: list[AuditLogEntry] = []
+        self._lost: Sequence[AuditLogEntry] = ()
 
     def _place(self) -> str:
         workspace = self.session.workspace
@@ -48,7 +48,7 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
         workspace = self.session.workspace
         if workspace is not None:
             self.newest.refresh(*await workspace.audit_log.page(conditions=WITHOUT_ROWS))
-            self._lost = [each.present for each in await workspace.audit_log.receipts() if each.lost]
+            self._lost = workspace.audit_log.lost
 
     def records(self) -> Sequence[AuditLogEntry]:
         """Return the entries, with those that a failover took out of the table."""
