@@ -203,6 +203,12 @@ CONFIRM = (
     Key("confirm.rows", "enter,i", "screen.rows", "rows", "Show or hide the rows before and after, and the ids"),
     Key("confirm.back", "b", "screen.back", "edit reason", "Back to the reason and the arguments"),
     Key("confirm.wait", "w", "screen.wait", "wait for locked nodes", "Wait for locked nodes, or skip them again"),
+    Key("confirm.log", "l", "screen.log", "audit log", "Show where the change is recorded, and offer the table"),
+)
+
+AUDIT_TABLE = (
+    Key("table.create", "T", "screen.create", "create the table", "Create the audit log table in this database"),
+    Key("table.copy", "y", "screen.copy", "copy", "Copy the statements, or the command for the owner"),
 )
 
 RESULT = (
@@ -244,6 +250,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in every dialog": DIALOG,
     "in the input of an action": INPUT,
     "in the confirmation of an action": CONFIRM,
+    "in the offer of the audit log table": AUDIT_TABLE,
     "in the result of an action": RESULT,
     "after an edit that cannot be stored": EDITED,
     "in the copy dialog": COPY,

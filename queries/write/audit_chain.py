@@ -1,4 +1,4 @@
-"""Verify the hash chain of the audit log table, from its oldest entry to its newest.
+"""Hash chain of the audit log table, verified from its oldest entry to its newest.
 
 Each entry has a hash over its content and over the hashes of its predecessors: the heads, which are the entries that no
 other entry followed when it was written. Writers that do not see each other follow the same heads; the next entry
@@ -68,7 +68,10 @@ class Chain:
         self._last = 0
 
     def add(self, row: Mapping[str, Any], unreadable: str) -> None:
-        """Add an entry as the server checked it. ``unreadable``: why its content cannot be read."""
+        """Add an entry as the server checked it.
+
+        ``unreadable``: why its content cannot be read.
+        """
         name, head = row["id"], f"{row['id']}:{row['recorded']}"
         self._entries, self._last = self._entries + 1, int(name)
         if name in self._ids:
@@ -95,10 +98,10 @@ class Chain:
             self._report("inserted", name, f"entry {row['next']} was written later and does not follow it")
 
     def compare(self, last: int, writers: int, *, exact: bool) -> None:
-        """Compare the newest id with the last one that the sequence of the ids gave before the entries were read.
+        """Compare the newest id with the ``last`` one that the sequence gave.
 
-        ``exact`` False: it may have skipped ids at a crash or a failover. ``writers``: transactions that may have
-        written an entry and have not ended.
+        It was read before the entries. ``exact`` False: it may have skipped ids at a crash or a failover. ``writers``:
+        transactions that may have written an entry and have not ended.
         """
         missing = last - self._last
         if missing < 0:

@@ -77,6 +77,7 @@ class AuditLog:
         self.source: Log = self.file
         self.no_entries = self.no_images = self.unreadable = ""
         self.no_runs = NO_RUNS
+        self.exists = self.may_create = False  # the table; the role may create it
         self.keeps_values = images
         self.receipts = Receipts(database, self.file, context)
         self.lost: list[AuditLogEntry] = []  # that a failover took out of the table, as far as the server was asked
@@ -86,6 +87,7 @@ class AuditLog:
 
     def choose(self, state: audit_log.TableState, trust: Trust) -> None:
         """Choose where entries are written and read."""
+        self.exists, self.may_create = state.exists, state.creatable and not state.exists
         doubt = audit_log.doubt(trust) if state.exists else ""
         role, readable = self._server().role, state.readable and not state.policies and not doubt
         table = audit_log.Table(self._database, state, self._trusted, readable=readable)
@@ -110,6 +112,13 @@ class AuditLog:
         if not self.no_runs and not (state.runs and state.images):
             self.no_runs = OLD_TABLE
         self.unreadable = closed if state.exists and not readable else ""
+
+    async def create(self) -> None:
+        """Create the table. Raises DatabaseError, also if a publication would publish it."""
+        for name in await audit_log.publications(self._database):
+            why = f"The publication {name} is FOR ALL TABLES, so a subscriber without the table would stop."
+            raise DatabaseError(why, "`unstick init` says what to do first.")
+        await audit_log.create(self._database, (), self._trusted)
 
     def doubt(self, trust: Trust) -> str:
         """Return why writing an entry could run code of an untrusted role, or ""."""
@@ -185,9 +194,9 @@ class AuditLog:
         self._asked = self._asked if answered else ""
 
     async def lacking(self, node_id: str | None = None, conditions: Criteria = ALL) -> tuple[Receipt, ...]:
-        """Return the changes of this user in the last day that the server lacks, or may lack, the newest first.
+        """Return changes of this user that the server lacks, or may lack.
 
-        Arguments as for `page`. Raises DatabaseError, UnknownIdError.
+        Those of the last day, the newest first. Arguments as for `page`. Raises DatabaseError, UnknownIdError.
         """
         subject = self._subject(node_id)
         own = self.receipts.own(in_table=self.in_table)
@@ -204,7 +213,7 @@ class AuditLog:
         return tuple(r for r in reversed(lacking) if conditions.matches(r.present))
 
     async def news(self) -> list[str]:
-        """Return sentences about changes that the server lacks, unless they were told.
+        """Return sentences about changes that the server lacks, each once.
 
         A server is asked once in its life. Raises an error of NO_CONNECTION only.
         """
@@ -242,7 +251,10 @@ class AuditLog:
         return await self._log_of(entry).images(transaction, entry)
 
     def _log_of(self, entry: str) -> Log:
-        """Return the log with the entry of this id: a file of this user may be older than the table."""
+        """Return the log with the entry of this id.
+
+        A file of this user may be older than the table.
+        """
         return self.source if audit_log.is_table_id(entry) else self.file
 
     async def _missing(self, name: str) -> str:

@@ -74,7 +74,7 @@ class TableState(Record):
     """State of the audit log table.
 
     ``images``: the table of images can be written and read. ``runs``: an index finds the entries of a run.
-    ``policies``: row-level policies hide entries or images from this role.
+    ``policies``: row-level policies hide entries or images from this role. ``creatable``: this role may create it.
     """
 
     exists: bool
@@ -84,6 +84,7 @@ class TableState(Record):
     images: bool
     runs: bool
     policies: bool
+    creatable: bool
 
 
 class Criteria(Record):

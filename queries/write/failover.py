@@ -1,4 +1,4 @@
-"""Changes of this user that the server lacks: receipts, and the question that is asked with them.
+"""Receipts of this user's commits, and the changes that the server lacks.
 
 The audit log table loses an entry together with its change, so only another place can tell. A receipt of each commit is
 a line of one file for all databases, next to the local audit log: a server without standbys may have been replaced
@@ -36,7 +36,8 @@ OUTCOMES = {COMMITTED: (Outcome.CHANGED, ""), ABORTED: (Outcome.UNSENT, commit_s
 SENTENCES = {
     Outcome.LOST: "Lost in a failover: {what} was committed, but this server does not have it. The change is gone.",
     ELSEWHERE: "Another server was promoted (timeline {timeline}): {what} was committed there, and is not here.",
-    MISSING: "The entry is missing from the audit log: the change may stand. {what} was committed. Look at its rows.",
+    MISSING: "The entry is missing from the audit log: the change may still be there. {what} was committed: look at its"
+    " rows.",
     COMMITTED: "Settled: {what} was committed.",
     ABORTED: "Settled: {what} was rolled back, so it changed nothing.",
     Outcome.UNKNOWN: "Unknown: the server cannot tell if it has {what}. Look at its rows.",
@@ -98,7 +99,7 @@ class Receipts:
         self._database, self._file, self._context = database, file, context
         self._lines = JsonLines(file.path.parent / RECEIPTS, Receipt, RECEIPTS_BYTES)
         self._proofs: dict[str, Provable] = {}  # by entry of the local file: of this process, not answered yet
-        self._told: set[object] = set()
+        self._said: set[object] = set()
 
     def add(
         self, mark: TransactionMark, entry: AuditLogEntry, proof: Provable, *, answered: bool, in_table: bool
@@ -147,7 +148,8 @@ class Receipts:
         server = self._database.server
         assert server is not None
         every = [r if r.answered else await self._settled(r, table) for r in receipts]
-        said = [r for r in every if r.fate]
+        since = time.time() - commit_status.STATUS_SECONDS  # one that is under way is no news
+        said = [r for r in every if r.fate and (r.fate != UNKNOWN or r.at < since)]
         asked = [r for r in every if not r.fate and _can_tell(server, r.mark)]
         if table is None:
             replaced = (r for r in asked if r.mark.life != server.life and r.mark.history != server.history)
@@ -168,13 +170,16 @@ class Receipts:
         return [*(r for r, done in zip(lacking, again, strict=True) if not done), *said]
 
     def news(self, receipts: Iterable[Receipt]) -> list[Receipt]:
-        """Return those that were not told yet."""
-        new = [r for r in receipts if (r.key, r.fate) not in self._told]
-        self._told |= {(r.key, r.fate) for r in new}
+        """Return those that were not returned before."""
+        new = [r for r in receipts if (r.key, r.fate) not in self._said]
+        self._said |= {(r.key, r.fate) for r in new}
         return new
 
     async def _settled(self, receipt: Receipt, table: Table | None) -> Receipt:
-        """Ask for a transaction without an answer, and keep the answer. Raises DatabaseError."""
+        """Ask for a transaction without an answer, and keep the answer.
+
+        Raises DatabaseError.
+        """
         entry = receipt.entry
         proof = self._proofs.get(entry.id) if table is None else EntryProof(entry=entry)
         status = await commit_status.status_now(self._database, receipt.mark, proof)
@@ -202,7 +207,10 @@ def _of_line(server: Server, entry: AuditLogEntry, mark: TransactionMark) -> Rec
 
 
 def _can_tell(server: Server, mark: TransactionMark) -> bool:
-    """Return True if a server that has no such transaction lacks it: a standby of its timeline may lag."""
+    """Return True if a server that has no such transaction lacks it.
+
+    A standby may lag, unless it is on a later timeline.
+    """
     return not server.standby or mark.later(server.history) > 0
 
 

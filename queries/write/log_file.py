@@ -1,4 +1,4 @@
-"""The audit log of a database without the table: lines of JSON in a file of this user.
+"""Audit log of a database without the table: JSON lines in a file of this user.
 
 An entry is a line that is flushed to disk before COMMIT, with the mark of its transaction and the images of its rows;
 another line after the answer has its outcome. The file belongs to the user, so nothing proves its lines to others.
@@ -89,7 +89,10 @@ class OldRun(NamedTuple):
 
 
 class LogFile:
-    """Entries of this user, of all databases. No other user can write the file, or else it is not used."""
+    """Entries of this user, of all databases.
+
+    The file is not used if another user can write it.
+    """
 
     def __init__(self, path: Path | None, origin: Callable[[], Origin]) -> None:
         """``origin`` returns the open database.
@@ -142,7 +145,10 @@ class LogFile:
         return entry.id
 
     def settle(self, entry: AuditLogEntry, results: Iterable[Result] = ()) -> None:
-        """Append the entry with its outcome, or with other ``results``. A disk error only costs that."""
+        """Append the entry with its outcome, or with other ``results``.
+
+        A disk error only costs that.
+        """
         later = {result.id: result for result in titled(results, entry.titles)}
         outcome = msgspec.structs.replace(entry, results=tuple(later.get(r.id, r) for r in entry.results))
         with contextlib.suppress(DatabaseError):
@@ -163,7 +169,10 @@ class LogFile:
         conditions: Criteria = ALL,
         at_once: int = ENTRIES_AT_ONCE,
     ) -> AsyncGenerator[AuditLogEntry]:
-        """Yield this database's entries, newest first, one at a time. Raises DatabaseError, UnknownIdError."""
+        """Yield this database's entries, newest first, one at a time.
+
+        Raises DatabaseError, UnknownIdError.
+        """
         entries = self._entries(node, conditions)
         if after is not None and not any(entry.id == after for entry in entries):
             raise UnknownIdError(NO_CURSOR.format(cursor=after))
@@ -175,7 +184,10 @@ class LogFile:
         return next(self._entries(None, Criteria(entry=name, changes=changes)), None)
 
     async def of_run(self, run: str) -> tuple[AuditLogEntry, ...]:
-        """Return the entries of a run, newest first, without their rows. Raises DatabaseError."""
+        """Return the entries of a run, newest first, without their rows.
+
+        Raises DatabaseError.
+        """
         entries = self._entries(None, Criteria(changes=False))
         return tuple(entry for entry in entries if entry.run == run != entry.id)
 
@@ -188,9 +200,9 @@ class LogFile:
         return None
 
     def changes(self, since: float) -> Iterator[tuple[AuditLogEntry, TransactionMark]]:
-        """Yield this database's changes from ``since`` on, newest first, each with its last outcome.
+        """Yield this database's changes from ``since`` on, with their last outcomes.
 
-        Nodes of a change without an outcome are unknown. Raises DatabaseError.
+        The newest is the first. Nodes of a change without an outcome are unknown. Raises DatabaseError.
         """
         here, outcomes = self.origin(), dict[str, AuditLogEntry]()
         for line in self.lines():
@@ -204,9 +216,9 @@ class LogFile:
                 outcomes.setdefault(entry.id, entry)
 
     def old_runs(self) -> Iterator[OldRun]:
-        """Yield this database's runs of earlier versions that have not ended. Raises DatabaseError.
+        """Yield this database's runs of earlier versions that have not ended.
 
-        Each has a file of its name in the folder ``runs``.
+        Each has a file of its name in the folder ``runs``. Raises DatabaseError.
         """
         here = self.origin()
         for name in sorted(path.name for path in self.path.parent.glob("runs/*")):
@@ -244,7 +256,10 @@ class LogFile:
         return open(self.path, "rb", opener=open_private)
 
     def _entries(self, node: Subject | None, conditions: Criteria) -> Iterator[AuditLogEntry]:
-        """Yield entries, each with its last outcome. Entries without an origin are ignored."""
+        """Yield entries, each with its last outcome.
+
+        Entries without an origin are ignored.
+        """
         here = self.origin()
         ids: set[str] = set()
         for line in self.lines():

@@ -15,6 +15,7 @@ from console.tui.screens.result import ResultDialog
 from tests.console.test_action_path import on_task
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.servers import PostgresServer
 from tests.simulators.eternaltwin.runner import Runner
 
 PRODUCTION = Context(name="rb-prod", production=True)  # r and b are keys of the dialog
@@ -157,3 +158,39 @@ async def test_pasted_lines_are_joined(eternaltwin_demo: str, tmp_path: Path) ->
         await tui.press("/")
         await tui.paste("mail\nphase:blocked\r\nlate")
         await tui.wait_for("mail phase:blocked late")
+
+
+async def test_the_audit_log_table_is_offered_and_created(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.action("C")
+        await tui.wait_for("l audit log")
+        await tui.press("l")
+        await tui.wait_for("Only you can list and undo it", "Colleagues see your changes", "T create the table")
+        await tui.press("T")
+        await tui.wait_for("written to", "the table in this database", lambda: "l audit log" not in tui.text)
+        await tui.press("C")
+        await tui.wait_for("1 changed")
+    assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == 1
+
+
+async def test_a_role_that_may_not_create_the_table_gets_the_command_for_its_owner(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=60)
+    role = server.unique("operator")
+    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
+    server.sql(f"GRANT SELECT, UPDATE, DELETE ON job, task, task_timer TO {role}", eternaltwin)
+    dsn = server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x")
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.wait_for("0/1")
+        await tui.action("C")
+        await tui.press("l")
+        text = await tui.wait_for("The owner of the database runs", f"init --operator {role}", "y copy")
+        assert "T create" not in text
+        await tui.press("T", "escape")
+        await tui.wait_for("Will change 1")
+    assert await eternaltwin_db.value("SELECT to_regclass('unstick.audit_log')::text") is None

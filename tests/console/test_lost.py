@@ -200,15 +200,11 @@ async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_star
         await tui.wait_for(f"Unfinished bulk {name}", "of 60 nodes are changed")
 
 
-@pytest.mark.parametrize("place", ["table", "file"])
-async def test_a_change_that_a_failover_has_lost_is_said(
-    own_server: PostgresServer, tmp_path: Path, place: str
-) -> None:
+async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresServer, tmp_path: Path) -> None:
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db = await EternaltwinDb.open(dsn)
     await eternaltwin_db.task(status="Blocked", timer=60)
-    if place == "table":
-        await eternaltwin_db.sql(audit_log.ddl())
+    await eternaltwin_db.sql(audit_log.ddl())
     await eternaltwin_db.connection.close()
     own_server.keep()
     async with run_tui(dsn, tmp_path) as tui:
@@ -218,12 +214,6 @@ async def test_a_change_that_a_failover_has_lost_is_said(
         await tui.press("C")
         await tui.wait_for("1 changed", "Close", "U undo", "Next: ", "durability")
         own_server.fall_back()
-        if place == "file":
-            await tui.press("enter")
-            await tui.wait_for(
-                "Unknown: the server cannot tell if it has cancel of SendEmail v1 - 0/1 eternaltwin/job:"
-            )
-            return
         await tui.press("enter")
         await tui.wait_for("Lost in a failover: cancel of")
         await tui.press("4")

@@ -173,7 +173,7 @@ async def test_a_missing_entry_of_the_same_server_is_no_failover(own_server: Pos
     await asyncio.to_thread(own_server.sql, change.format(2), dsn)
     (missing,) = await workspace.audit_log.lacking()
     assert (missing.fate, missing.changed) == ("missing", {second})
-    assert "The entry is missing from the audit log: the change may stand." in missing.sentence()
+    assert "The entry is missing from the audit log: the change may still be there." in missing.sentence()
     (said,) = await workspace.audit_log.news()
     assert second in said
     assert workspace.audit_log.lost == []

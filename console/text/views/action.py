@@ -198,6 +198,32 @@ def audit_log_place(place: str | None) -> str:
     return "the table in this database" if place == "table" else f"the file {place}"
 
 
+TABLE_ADDS = (
+    "Colleagues see your changes, and can undo them.",
+    "A change of many nodes is continued from any machine.",
+    "Dead letters are revived in cohorts, each watched before the next.",
+    "A change that a failover has lost is named, and so is an entry that was removed or changed.",
+)
+
+
+def table_offer(place: str, statements: Sequence[str], command: str, cells: int) -> list[Spans]:
+    """Return where a change is recorded, and what the audit log table would add.
+
+    ``statements``: none if the role may not create it; then the owner runs ``command``.
+    """
+    now = (
+        f"Each change is a line of the file {place}, on disk before COMMIT, with the rows that an undo restores."
+        " Only you can list and undo it, on this machine."
+    )
+    owner = "This role has no CREATE on the database, or the server is a standby. The owner of the database runs:"
+    if statements:
+        how = section("Statements that create it", [plain(line) for line in statements])
+    else:
+        how = section("How it is created", [*wrapped(owner, cells), plain(command, "bold")])
+    adds = (line for each in TABLE_ADDS for line in wrapped(each, cells))
+    return stacked(section("Without the table", wrapped(now, cells)), section("The table unstick.audit_log", adds), how)
+
+
 UNKNOWN_ADVICE = (
     "The connection broke during COMMIT, and the server cannot say whether the transaction was committed. The console "
     "did not try again. Look at the nodes: if they are unchanged, nothing was committed and you can repeat the action; "

@@ -20,6 +20,7 @@ from console.text import formatting
 from console.text.views import action as views
 from console.text.views.row_diff import ROWS_SHOWN
 from console.tui import keymap
+from console.tui.screens.audit_table import AuditTableDialog
 from console.tui.screens.dialog import Dialog, line, text
 from console.tui.widgets.line_view import LineView
 from queries.actions import perform
@@ -160,6 +161,16 @@ class DryRunDialog(Dialog[DryRun | Back]):
         again = f"{self._key('confirm.again')} repeats the dry run on the current rows."
         return "" if self._will_change() else f"Nothing to change. {again}"
 
+    @property
+    def _offers(self) -> bool:
+        """True if the database has no audit log table."""
+        return self.session.workspace is not None and not self.session.workspace.audit_log.exists
+
+    def action_log(self) -> None:
+        """Show where the change is recorded, and offer the table."""
+        if self._offers:
+            self.app.push_screen(AuditTableDialog(), lambda created: self._start() if created else None)
+
     def _key(self, id: str) -> str:
         return self.host.keys.shown(keymap.BY_ID[id])
 
@@ -221,7 +232,7 @@ class DryRunDialog(Dialog[DryRun | Back]):
         button.refresh(layout=True)
         apply = f"{self._plan.key} apply to {nodes} · " if number and not self._typed else ""
         locked = bool(self._dry_run and self._dry_run.for_now)
-        useless = {"confirm.wait": not locked, "confirm.rows": self._dry_run is None}
+        useless = {"confirm.wait": not locked, "confirm.rows": self._dry_run is None, "confirm.log": not self._offers}
         keys = [key for key in keymap.CONFIRM if not useless.get(key.id)]
         self.query_one("#keys", Static).update(apply + self.hints(*keys, *keymap.DIALOG))
 
