@@ -55,10 +55,7 @@ async def one(target: Target, name: str) -> int:
     async with opened(target, empty=True) as workspace:
         entries = await workspace.audit_log.find(name, changes=True)
         answer = Entries(entries=entries, cursor=None, place=workspace.audit_log.place)
-        old = next((run for run in workspace.audit_log.file.old_runs() if run.begun.id == name), None)
     _show(target, answer, None if len(entries) > 1 or entries[0].id != name else "")
-    if old is not None:
-        say(old.message, *old.left)
     return 0
 
 

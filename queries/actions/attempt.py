@@ -35,7 +35,7 @@ from queries.write.log_file import LogFile
 from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.script import ActionScript, Script
-from queries.write.transaction_mark import TransactionMark
+from queries.write.transaction_mark import Provable, TransactionMark
 
 UNREPLICATED = (
     "committed on this server, but not confirmed by a synchronous standby (synchronous_standby_names: {standbys}): a "
@@ -120,7 +120,8 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
         mark, trust = await together(transaction_mark.MARK, asked).answer(transaction)
         entry = _entry(attempt, mark.xid)
         entry_id = await _write_entry(workspace, transaction, attempt, entry, mark, trust)
-        proof = workspace.audit_log.destination.proof(entry, RowProof(attempt.script, attempt.effect))
+        rows = RowProof(attempt.script, attempt.effect)
+        proof: Provable = audit_log.EntryProof(entry=entry) if workspace.audit_log.in_table else rows
         if request.run is not None:
             request.run.sending(mark, proof)
         workspace.awaited_standbys = mark.synchronous

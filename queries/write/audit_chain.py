@@ -39,7 +39,7 @@ class Verification(Record):
 
     ``entries``: in the table; ``hashed``: of them those with a hash; ``older``: those from before the first hash.
     ``heads``: the entries that no other follows, each as id:hash. They prove all entries before them. ``known``: number
-    of given heads that were found.
+    of given heads that were found. ``unreadable``: 0; format 1 of the JSON has the field.
     """
 
     place: str
@@ -49,6 +49,7 @@ class Verification(Record):
     heads: tuple[str, ...]
     known: int
     problems: tuple[Problem, ...]
+    unreadable: int = 0
 
 
 def heads_in(text: str) -> tuple[str, ...]:

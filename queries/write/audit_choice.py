@@ -8,8 +8,6 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from pathlib import Path
 
-import msgspec
-
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError, MissingError, UnknownIdError, attempted
@@ -82,6 +80,7 @@ class AuditLog:
         self.receipts = Receipts(database, self.file, context)
         self.lost: list[AuditLogEntry] = []  # that a failover took out of the table, as far as the server was asked
         self._asked = ""  # life of the server that was asked for what it lacks
+        self._said: set[object] = set()
         self._database, self._server, self._reader = database, server, reader
         self._context, self._trusted, self._local_log = context, tuple(trusted), local_log
 
@@ -198,18 +197,11 @@ class AuditLog:
 
         Those of the last day, the newest first. Arguments as for `page`. Raises DatabaseError, UnknownIdError.
         """
-        subject = self._subject(node_id)
-        own = self.receipts.own(in_table=self.in_table)
-        if subject is not None:
-            own = [r for r in own if r.entry.schema == subject.schema and not r.changed.isdisjoint(subject.ids)]
-        table = self.source if isinstance(self.source, audit_log.Table) and self.in_table else None
-        if not own or (table is None and self.in_table):
+        if self.unreadable:
             return ()
-        lacking = await self.receipts.lacking(own, table)
-        if subject is None:
+        lacking = await self.receipts.lacking(self._subject(node_id), in_table=self.in_table)
+        if node_id is None:
             self.lost = [r.present for r in lacking if r.lost]
-        else:
-            lacking = [msgspec.structs.replace(r, entry=subject.named(r.entry)) for r in lacking]
         return tuple(r for r in reversed(lacking) if conditions.matches(r.present))
 
     async def news(self) -> list[str]:
@@ -224,7 +216,8 @@ class AuditLog:
         if isinstance(lacking, DatabaseError):
             return []
         self._asked = life
-        sentences = [each.sentence() for each in self.receipts.news(lacking)]
+        sentences = [each.sentence() for each in lacking if (each.key, each.fate) not in self._said]
+        self._said |= {(each.key, each.fate) for each in lacking}
         more = len(sentences) - NEWS_SHOWN
         return sentences[:NEWS_SHOWN] + ([f"And {more} more: `unstick audit` lists them."] if more > 0 else [])
 

@@ -10,7 +10,7 @@ import socket
 import string
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import msgspec
 
@@ -35,8 +35,6 @@ from queries.write.audit_chain import Chain, Verification
 from queries.write.deferred import FIRED
 from queries.write.images import Images, StoredImages
 from queries.write.transaction_mark import TransactionMark
-
-R = TypeVar("R")
 
 TABLE = "table"
 TABLES = ("audit_log", "audit_images")  # in the schema unstick
@@ -349,10 +347,6 @@ class Table:
 
     def settle(self, entry: AuditLogEntry, results: Iterable[Result] = ()) -> None:
         """Note nothing: the entry is there if and only if its transaction has committed."""
-
-    def proof(self, entry: AuditLogEntry, rows: R) -> R | EntryProof:
-        """Return the entry as proof."""
-        return EntryProof(entry=entry)
 
     async def images(self, transaction: Transaction, entry: str) -> StoredImages | None:
         """Return the images of an entry, or None. Raises DatabaseError."""

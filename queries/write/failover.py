@@ -8,7 +8,7 @@ without its knowledge. Without the table the entries of the local audit log are 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -20,7 +20,7 @@ from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.write import commit_status
-from queries.write.audit_log import EntryProof, Table, is_table_id
+from queries.write.audit_log import EntryProof, Subject, is_table_id
 from queries.write.commit_status import ABORTED, COMMITTED, UNKNOWN
 from queries.write.log_file import LogFile
 from queries.write.transaction_mark import Provable, TransactionMark, timeline
@@ -93,42 +93,55 @@ class Receipt(Record, omit_defaults=True):
 
 
 class Receipts:
-    """Receipts of this user in the open database."""
+    """Receipts of this user in the open database.
+
+    ``in_table``: its entries are in the audit log table.
+    """
 
     def __init__(self, database: Database, file: LogFile, context: str = "") -> None:
         self._database, self._file, self._context = database, file, context
         self._lines = JsonLines(file.path.parent / RECEIPTS, Receipt, RECEIPTS_BYTES)
         self._proofs: dict[str, Provable] = {}  # by entry of the local file: of this process, not answered yet
-        self._said: set[object] = set()
 
     def add(
         self, mark: TransactionMark, entry: AuditLogEntry, proof: Provable, *, answered: bool, in_table: bool
     ) -> None:
         """Keep a receipt of a transaction, after the answer to its COMMIT or without one."""
         server = self._database.server
-        if not in_table:
-            self._proofs |= {} if answered else {entry.id: proof}
-        elif server is not None:
-            receipt = Receipt(
-                mark=mark,
-                entry=msgspec.structs.replace(entry, changes=()),
-                database=server.database,
-                system_identifier=server.system_identifier,
-                at=time.time(),
-                context=self._context,
-                answered=answered,
-            )
-            self._lines.append(receipt)
+        if in_table and server is not None:
+            without_rows = msgspec.structs.replace(entry, changes=())
+            self._lines.append(_receipt(server, without_rows, mark, time.time(), self._context, answered=answered))
+        elif not answered:
+            self._proofs[entry.id] = proof
 
-    def own(self, *, in_table: bool) -> list[Receipt]:
+    async def lacking(self, node: Subject | None, *, in_table: bool) -> list[Receipt]:
+        """Return those that the server lacks or may lack, each with its fate.
+
+        The oldest is the first. Those without an answer are settled before. Without the table nothing proves after a
+        failover that the server still has a change. ``node``: only those about it. Raises DatabaseError.
+        """
+        server, since = self._database.server, time.time() - commit_status.STATUS_SECONDS
+        assert server is not None
+        every = [
+            r if r.answered else await self._settled(r, in_table=in_table)
+            for r in self._own(server, in_table=in_table)
+            if node is None or (r.entry.schema == node.schema and not r.changed.isdisjoint(node.ids))
+        ]
+        fates = [r for r in every if r.fate and (r.fate != UNKNOWN or r.at < since)]  # one under way is no news
+        asked = [r for r in every if not r.fate and _can_tell(server, r.mark)]
+        if not in_table:
+            replaced = (r for r in asked if r.mark.life != server.life and r.mark.history != server.history)
+            fates += (msgspec.structs.replace(r, fate=Outcome.UNKNOWN) for r in replaced)
+        elif asked:
+            fates += await self._missing(server, asked)
+        return [r if node is None else msgspec.structs.replace(r, entry=node.named(r.entry)) for r in fates]
+
+    def _own(self, server: Server, *, in_table: bool) -> list[Receipt]:
         """Return the receipts of the last day, oldest first. Raises DatabaseError.
 
         A database that another context names may be a copy of it, with the same identifier.
         """
-        server, since = self._database.server, time.time() - RECEIPT_SECONDS
-        if server is None:
-            return []
-        here = server.system_identifier, server.database
+        here, since = (server.system_identifier, server.database), time.time() - RECEIPT_SECONDS
         receipts = [r for r in self._lines.read() if r.at > since and (r.system_identifier, r.database) == here]
         if not in_table:
             receipts = [_of_line(server, entry, mark) for entry, mark in self._file.changes(since)][::-1]
@@ -139,71 +152,62 @@ class Receipts:
             if not (r.context and self._context) or r.context == self._context
         ]
 
-    async def lacking(self, receipts: Iterable[Receipt], table: Table | None) -> list[Receipt]:
-        """Return those that the server lacks or may lack, each with its fate.
-
-        Those without an answer are settled first. ``table``: None: only the local file has the entries, so nothing
-        proves after a failover that the server still has the changes. Raises DatabaseError.
-        """
-        server = self._database.server
-        assert server is not None
-        every = [r if r.answered else await self._settled(r, table) for r in receipts]
-        since = time.time() - commit_status.STATUS_SECONDS  # one that is under way is no news
-        said = [r for r in every if r.fate and (r.fate != UNKNOWN or r.at < since)]
-        asked = [r for r in every if not r.fate and _can_tell(server, r.mark)]
-        if table is None:
-            replaced = (r for r in asked if r.mark.life != server.life and r.mark.history != server.history)
-            return [*(msgspec.structs.replace(r, fate=Outcome.UNKNOWN) for r in replaced), *said]
-        if not asked:
-            return said
+    async def _missing(self, server: Server, receipts: Sequence[Receipt]) -> list[Receipt]:
+        """Ask which entries the table lacks. Raises DatabaseError."""
         entries = [
             {"id": e.id, "xid": r.mark.xid, "action": e.action, "reason": e.reason, "node": e.results[0].id}
-            for r in asked
+            for r in receipts
             for e in [r.entry]
         ]
         async with self._database.reading() as transaction:
             rows = await transaction.rows(statement("audit_log_lacks"), {"args": msgspec.json.encode(entries).decode()})
         places = {row["place"] for row in rows}
-        has = {(r.entry.run, i) for n, r in enumerate(asked) if n not in places and r.entry.run for i in r.changed}
-        lacking = [msgspec.structs.replace(r, fate=_fate(server, r.mark)) for n, r in enumerate(asked) if n in places]
-        again = [all((r.entry.run, i) in has for i in r.changed) for r in lacking]  # a run has changed them again
-        return [*(r for r, done in zip(lacking, again, strict=True) if not done), *said]
+        has = {(r.entry.run, i) for n, r in enumerate(receipts) if n not in places and r.entry.run for i in r.changed}
+        return [
+            msgspec.structs.replace(r, fate=_fate(server, r.mark))
+            for n, r in enumerate(receipts)
+            if n in places and not all((r.entry.run, i) in has for i in r.changed)  # else a run has changed them again
+        ]
 
-    def news(self, receipts: Iterable[Receipt]) -> list[Receipt]:
-        """Return those that were not returned before."""
-        new = [r for r in receipts if (r.key, r.fate) not in self._said]
-        self._said |= {(r.key, r.fate) for r in new}
-        return new
-
-    async def _settled(self, receipt: Receipt, table: Table | None) -> Receipt:
+    async def _settled(self, receipt: Receipt, *, in_table: bool) -> Receipt:
         """Ask for a transaction without an answer, and keep the answer.
 
         Raises DatabaseError.
         """
         entry = receipt.entry
-        proof = self._proofs.get(entry.id) if table is None else EntryProof(entry=entry)
+        proof = EntryProof(entry=entry) if in_table else self._proofs.get(entry.id)
         status = await commit_status.status_now(self._database, receipt.mark, proof)
         fate = msgspec.structs.replace(receipt, fate=status)
-        if status != UNKNOWN and table is None:
+        if in_table and status != UNKNOWN:
+            self._lines.append(msgspec.structs.replace(fate, answered=True))
+        elif status != UNKNOWN:
             outcome, why = OUTCOMES[status]
             self._file.settle(entry, [Result(id=i, outcome=outcome, why=why) for i in receipt.changed])
-        elif status != UNKNOWN:
-            self._lines.append(msgspec.structs.replace(fate, answered=True))
         return fate
 
 
-def _of_line(server: Server, entry: AuditLogEntry, mark: TransactionMark) -> Receipt:
-    answered = all(r.outcome is not Outcome.UNKNOWN for r in entry.results)
-    context = "" if entry.origin is None else entry.origin.context
+def _receipt(
+    server: Server, entry: AuditLogEntry, mark: TransactionMark, at: float, context: str, *, answered: bool
+) -> Receipt:
     return Receipt(
         mark=mark,
         entry=msgspec.structs.replace(entry, changes=()) if answered else entry,
         database=server.database,
         system_identifier=server.system_identifier,
-        at=entry.at,
+        at=at,
         context=context,
         answered=answered,
     )
+
+
+def _of_line(server: Server, entry: AuditLogEntry, mark: TransactionMark) -> Receipt:
+    """Return the receipt of an entry of the local file.
+
+    It keeps the rows until there is an outcome.
+    """
+    answered = all(r.outcome is not Outcome.UNKNOWN for r in entry.results)
+    context = "" if entry.origin is None else entry.origin.context
+    return _receipt(server, entry, mark, entry.at, context, answered=answered)
 
 
 def _can_tell(server: Server, mark: TransactionMark) -> bool:

@@ -12,7 +12,7 @@ import os
 import zlib
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
@@ -25,7 +25,6 @@ from queries.read.question import Question
 from queries.records import stored
 from queries.records.action import Outcome, Result, titled
 from queries.records.audit import OTHERS, AuditLogEntry, Origin
-from queries.records.run import Member
 from queries.write.audit_log import (
     ALL,
     ENTRIES_AT_ONCE,
@@ -41,9 +40,7 @@ from queries.write.audit_log import (
 from queries.write.images import StoredImages
 from queries.write.transaction_mark import TransactionMark
 
-R = TypeVar("R")
 BLOCK_BYTES = 1 << 20  # bytes of the file that are read at a time
-_OPEN = (Outcome.UNKNOWN, Outcome.UNSENT, Outcome.LOST)  # outcomes after which a node is tried again
 NO_OUTCOME = "no outcome was recorded: the console or its disk failed during COMMIT"
 
 
@@ -66,26 +63,6 @@ class Line(NamedTuple):
             return zlib.decompress(base64.b64decode(self.images))
         except (ValueError, zlib.error):
             return b""
-
-
-class OldRun(NamedTuple):
-    """A run that an earlier version began in the file, and that has not ended.
-
-    ``left``: ids of the nodes without a known outcome.
-    """
-
-    begun: AuditLogEntry
-    left: tuple[str, ...]
-
-    @property
-    def message(self) -> str:
-        """Say that it is there, and how it is continued."""
-        run, nodes = self.begun.id, self.begun.event.get("nodes")
-        return (
-            f"Unfinished {self.begun.action} {run} of an earlier version: {self.begun.event.get('action')} in"
-            f" {self.begun.engine}, {len(self.left)} of {nodes} nodes are left. `unstick audit {run}` names them, for"
-            f" `unstick do {self.begun.event.get('action')} -`."
-        )
 
 
 class LogFile:
@@ -158,10 +135,6 @@ class LogFile:
         """Ask nothing: a line runs no code."""
         return Question([], lambda _: Trust())
 
-    def proof(self, entry: AuditLogEntry, rows: R) -> R:
-        """Return the rows as proof."""
-        return rows
-
     async def entries(
         self,
         after: str | None = None,
@@ -214,28 +187,6 @@ class LogFile:
                 yield outcome, line.mark
             elif not line.intended:
                 outcomes.setdefault(entry.id, entry)
-
-    def old_runs(self) -> Iterator[OldRun]:
-        """Yield this database's runs of earlier versions that have not ended.
-
-        Each has a file of its name in the folder ``runs``. Raises DatabaseError.
-        """
-        here = self.origin()
-        for name in sorted(path.name for path in self.path.parent.glob("runs/*")):
-            outcomes: dict[str, Outcome] = {}
-            for line in self.lines(name.encode()):
-                entry = line.entry
-                if entry.run != name or line.intended:
-                    continue
-                if entry.id == name and entry.origin is not None and entry.origin.same(here):
-                    with contextlib.suppress(stored.UnreadableError, KeyError):
-                        members = stored.read(line.kept, dict[str, tuple[Member, ...]])["members"]
-                        left = (each.id for each in members if outcomes.get(each.id, Outcome.UNKNOWN) in _OPEN)
-                        yield OldRun(entry, tuple(left))
-                if entry.is_end or entry.id == name:
-                    break
-                for result in entry.results:
-                    outcomes.setdefault(result.id, result.outcome)
 
     def lines(self, part: bytes = b"") -> Iterator[Line]:
         """Yield the lines of all databases that have a part, the last first.

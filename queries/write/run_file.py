@@ -183,7 +183,9 @@ class FileRun:
         results = outcome
         if doubtful or (_has(outcome, Outcome.CHANGED) and mark.history != self._database.server.history):
             own = self._proofs.get(mark.xid)
-            status = await commit_status.status_now(self._database, mark, self._log.proof(entry, own))
+            status = await commit_status.status_now(
+                self._database, mark, own if self._log is self.file else audit_log.EntryProof(entry=entry)
+            )
             fates = {
                 commit_status.COMMITTED: (Outcome.CHANGED, "" if own else RECALLED.format(xid=mark.xid)),
                 commit_status.ABORTED: (Outcome.UNSENT, commit_status.ROLLED_BACK),

@@ -250,27 +250,3 @@ async def test_a_line_of_an_earlier_version_is_listed(tmp_path: Path) -> None:
     file = LogFile(path, lambda: ORIGIN)
     file.append(line(2), intended=True)
     assert [entry.id async for entry in file.entries()] == ["2-1", "1-1"]
-
-
-def test_a_run_of_an_earlier_version_names_the_nodes_that_are_left(tmp_path: Path) -> None:
-    file = LogFile(tmp_path / "log", lambda: ORIGIN)
-    begun = {"event": "begin", "kind": "bulk", "action": "wake", "nodes": 4}
-    nodes = {"members": [(f"e/job:{n}", "1", "") for n in range(4)]}
-
-    def part(name: str, *results: Result, **run: Any) -> AuditLogEntry:
-        return msgspec.structs.replace(line(1), id=name, results=results, arguments={"run": {"id": "1-1", **run}})
-
-    file.append(part("1-1", **begun), intended=False, images=msgspec.Raw(msgspec.json.encode(nodes)))
-    changed, unsent = Result(id="e/job:0", outcome=Outcome.CHANGED), Result(id="e/job:1", outcome=Outcome.UNSENT)
-    file.append(part("2-1", changed), intended=True)
-    file.append(part("2-1", changed), intended=False)
-    file.append(part("3-1", changed), intended=True)
-    file.append(part("3-1", unsent), intended=False)
-    assert list(file.old_runs()) == [], "no version continues it"
-    (tmp_path / "runs").mkdir()
-    (tmp_path / "runs/1-1").write_text("")
-    (run,) = file.old_runs()
-    assert run.left == ("e/job:1", "e/job:2", "e/job:3")
-    assert "wake in e, 3 of 4 nodes are left. `unstick audit 1-1` names them" in run.message
-    file.append(part("4-1", event="end", reason="stopped"), intended=False)
-    assert list(file.old_runs()) == []

@@ -176,6 +176,8 @@ async def test_a_local_file_that_others_can_write_is_not_restored(
     with pytest.raises(DatabaseError, match="can be written by other users"):
         await undo_run(workspace, done.entries[0])
     path.chmod(0o600)
+    earlier = b',"previous":[],"digest":"' + b"0" * 64 + b'"}\n'  # an earlier version hashed its lines
+    path.write_bytes(path.read_bytes().replace(b"}\n", earlier))
     assert outcomes_of(await undo_run(workspace, done.entries[0])) == {node: Outcome.CHANGED}
     await workspace.close()
 
