@@ -21,18 +21,17 @@ from console.target import Target
 from console.text.spans import UNLIMITED, Make, Spans
 from console.text.views.action import STANDBY_WAIT, dry_run_lines
 from queries.actions import signals
+from queries.change.loop import Loop
+from queries.change.state import Do
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.action import DryRun, Outcome, Result, Risk
 from queries.records.record import Record
-from queries.runs.run import Run
-from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Ask, Pause
 from queries.workspace import Workspace
 
 STANDBY_POLL_SECONDS = 0.5  # between two polls of a COMMIT that may wait for a standby
-Begin = Callable[[Decisions], Awaitable[tuple[Run | None, Runner]]]
+Begin = Callable[[], Awaitable[Loop]]
 
 
 class Report(Record):
@@ -57,14 +56,14 @@ class Course(Record):
 
     ``actions``: the action for each kind of the nodes. ``dry_run``: of what is changed first, and ``preview``: the same
     as it is printed; None: it was confirmed when the run began. ``more``: what the confirmation is also about.
-    ``possible`` False: no node can be changed. ``line``: the step of the runner on one line, or "". ``report``: the
+    ``possible`` False: no node can be changed. ``line``: the step on one line, or "". ``report``: the
     outcomes; its last argument is True if the server did not return in time.
     """
 
     actions: Sequence[Action]
     begin: Begin
-    line: Callable[[Run | None, Runner], str]
-    report: Callable[[Run | None, Runner, bool], Report]
+    line: Callable[[Loop], str]
+    report: Callable[[Loop, bool], Report]
     dry_run: DryRun | None = None
     preview: Report | None = None
     more: str = ""
@@ -79,26 +78,25 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
     if course.possible and not _confirmed(target, workspace, course, consent):
         say("Nothing was changed.")
         return FAILED
-    decisions = Decisions()
-    run, runner = await course.begin(decisions)
+    loop = await course.begin()
     standby, given_up, failed = asyncio.ensure_future(_standby_wait(workspace)), False, False
     try:
-        await _follow(course, run, runner, decisions, consent)
+        await _follow(course, loop, consent)
     except NO_CONNECTION as error:
-        waited = "" if run is None or decisions.stopped else f" for {OUTAGE_SECONDS:.0f} s"
+        waited = "" if loop.run is None or loop.stopped else f" for {OUTAGE_SECONDS:.0f} s"
         say(f"The server was unreachable{waited}. {error.line}")
         given_up = True
     except DatabaseError as error:  # another console continues the run, for example
-        results = (*runner.total.results, *runner.unfinished())
+        results = (*loop.state.results.values(), *loop.unfinished())
         if not any(result.outcome in (Outcome.CHANGED, Outcome.UNKNOWN) for result in results):
             raise
         say(str(error).partition("\n")[0])  # the rest says that nothing was changed
         failed = True
     finally:
         standby.cancel()
-    report = course.report(run, runner, given_up)
+    report = course.report(loop, given_up)
     code = printed(target, report)
-    return FAILED if failed else INTERRUPTED if report.open and decisions.detached else code
+    return FAILED if failed else INTERRUPTED if report.open and loop.left else code
 
 
 def printed(target: Target, report: Report) -> int:
@@ -162,7 +160,7 @@ def _accepted_risk(
     return prompts.typed(question, expected, f"--confirm {expected}")
 
 
-async def _follow(course: Course, run: Run | None, runner: Runner, decisions: Decisions, consent: Consent) -> None:
+async def _follow(course: Course, loop: Loop, consent: Consent) -> None:
     """Do the steps and say each.
 
     It ends with the change, at a question without a terminal, or with Ctrl-C. Ctrl-C and SIGTERM leave the run open,
@@ -171,27 +169,27 @@ async def _follow(course: Course, run: Run | None, runner: Runner, decisions: De
     said, agreed = "", consent.yes and course.dry_run is None  # the first question is answered with "go on"
 
     def interrupted() -> None:
-        decisions.leave()
+        loop.leave()
         say("Interrupted: waiting for the outcome of what is under way ...")
 
     with signals_call(interrupted):
-        async with contextlib.aclosing(runner.steps()) as steps:
+        async with contextlib.aclosing(loop.steps()) as steps:
             async for step in steps:
-                if isinstance(step, Pause):
-                    text = f"Server lost, retrying in {step.seconds:.0f} s. Ctrl-C stops. {step.why}"
+                if step.do is Do.PAUSE:
+                    text = f"Server lost, retrying in {step.seconds:.0f} s. Ctrl-C stops. {loop.error_text}"
                 else:
-                    text = course.line(run, runner)
+                    text = course.line(loop)
                 if text and text != said:
                     say(said := text)
-                if not isinstance(step, Ask) or decisions.detached:
+                if step.do is not Do.ASK or loop.left:
                     continue
                 if not agreed and (consent.yes or not prompts.possible()):
                     break
-                question = course.report(run, runner, False).question
+                question = course.report(loop, False).question
                 if agreed or prompts.agreed(f"{question} Go on? Otherwise the redrive ends."):
-                    decisions.go_on(step)
+                    loop.agree(step)
                 else:
-                    decisions.stop()
+                    loop.stop()
                 agreed = False
 
 

@@ -17,12 +17,12 @@ from console.cli.target import opened, resolve_nodes
 from console.target import Target
 from queries.actions import signals
 from queries.actions.plan import plan_versions
+from queries.change.run import messages as run_messages
 from queries.contract.spec import Action
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.records.action import Outcome, Result
 from queries.records.node import split_id
-from queries.runs import unfinished
 from queries.text.safe_text import lost_bytes
 from queries.workspace import Workspace
 from queries.write import undo
@@ -49,11 +49,11 @@ async def do(
         typed_names = {word.partition("=")[0] for word in arguments}
         arguments = [*arguments, *(w for w in selection.arguments if w.partition("=")[0] not in typed_names)]
         if any(map(signals.is_session, nodes)):
-            say(*await unfinished.messages(workspace))
+            say(*await run_messages(workspace))
             plan = signals.plan(action, nodes)
             return await change(target, workspace, plan, [plan.action], consent, {}, reason=reason)
         reader = _reader(workspace, nodes)
-        reads = (unfinished.messages(workspace), resolve_nodes(reader, nodes))
+        reads = (run_messages(workspace), resolve_nodes(reader, nodes))
         messages, records = await workspace.database.together(*reads)
         say(*messages)
         variants = variants_of(reader, action, nodes)

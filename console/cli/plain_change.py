@@ -12,20 +12,20 @@ import msgspec
 from console.cli.carry_out import Course, Report, carry_out, dry_run_text
 from console.cli.consent import Consent
 from console.cli.output import say
+from console.model.run_work import BROKEN
 from console.target import Target
 from console.text.spans import UNLIMITED
 from console.text.views.action import certain, result_lines
 from queries.actions import perform
 from queries.actions.plan import Plan, count_nodes
+from queries.change.loop import NOT_TRIED, Loop
+from queries.change.run import Run
 from queries.contract.spec import Action
 from queries.records.action import DryRun, Durability, Outcome, Outcomes, Result
 from queries.records.finding import OPEN
 from queries.records.run import BULK, commands_of
-from queries.runs import launch
-from queries.runs.run import Run
-from queries.runs.runner import NOT_TRIED, Decisions, Runner
 from queries.workspace import Workspace
-from queries.write.audit_log import TABLE, operator
+from queries.write.audit_log import TABLE
 
 UNREACHABLE = "not tried: the server stayed unreachable"
 
@@ -53,12 +53,10 @@ async def change(
     shown = msgspec.structs.replace(dry_run, results=_sorted(dry_run.results, gone))
     held = dry_run.for_now if wait else ()
 
-    async def begin(decisions: Decisions) -> tuple[Run | None, Runner]:
+    async def begin() -> Loop:
         if held:
             say(f"Waiting up to {wait:.0f} s for {count_nodes(len(held), ())}. Ctrl-C stops.")
-        if run is None:
-            return await launch.start(workspace, dry_run, operator(), decisions)
-        return run, launch.proceed(workspace, run, decisions, dry_run)
+        return await Loop(workspace, dry_run, run=run).begin()
 
     course = Course(
         actions=actions,
@@ -77,31 +75,29 @@ async def change(
     return await carry_out(target, workspace, course, consent)
 
 
-def _line(run: Run | None, runner: Runner) -> str:
-    """Return how many nodes of a run have an outcome."""
-    count, nodes = len(runner.total.results), 0 if run is None else len(run.plan.members)
-    return f"{min(count, nodes)} of {nodes}" if count and nodes else ""
+def _line(loop: Loop) -> str:
+    count = min(len(loop.state.results), loop.nodes)
+    return f"{count} of {loop.nodes}" if count and len(loop.state.parts) > 1 else ""
 
 
-def _report(
-    target: Target, dry_run: DryRun, gone: Sequence[Result], run: Run | None, runner: Runner, given_up: bool
-) -> Report:
+def _report(target: Target, dry_run: DryRun, gone: Sequence[Result], loop: Loop, given_up: bool) -> Report:
     """Return the outcome of each node."""
-    done = msgspec.structs.replace(runner.total.outcomes(), run="" if run is None else run.log.id)
-    rest = runner.unfinished(UNREACHABLE if given_up else NOT_TRIED)
+    state, run = loop.state, loop.run
+    done = msgspec.structs.replace(state.outcomes(), run="" if run is None else run.log.id)
+    rest = loop.unfinished(UNREACHABLE if given_up else BROKEN if loop.broken else NOT_TRIED)
     # An executor held the nodes of `for_now` at some time. Some of them may have changed since.
     outcomes = msgspec.structs.replace(done, results=_sorted(done.results, gone, rest), for_now=())
-    is_open = run is not None and not run.log.ended
-    notes = list(_notes(target, dry_run, done, runner.total.durable, len(rest) if is_open else 0))
-    if runner.lost or any(r.outcome is Outcome.LOST for r in done.results):
+    left = [*(r for r in done.results if r.outcome is Outcome.UNSENT and run is None), *rest]
+    notes = list(_notes(target, dry_run, done, state.durable, left if rest and not (run and run.log.ended) else ()))
+    if loop.lost or any(r.outcome is Outcome.LOST for r in done.results):
         notes.insert(0, "A failover has undone committed changes. What was not changed again has the outcome lost.")
     return msgspec.structs.replace(outcomes_of(outcomes), notes=notes, open=bool(rest))
 
 
 def _notes(
-    target: Target, dry_run: DryRun, outcomes: Outcomes, durable: Counter[Durability], rest: int
+    target: Target, dry_run: DryRun, outcomes: Outcomes, durable: Counter[Durability], rest: Sequence[Result]
 ) -> Iterator[str]:
-    """Yield what is certain, and how to undo, continue or repeat it."""
+    """Yield how certain it is, and how to undo, continue or repeat it."""
     if outcomes.durability is not None:
         yield certain(outcomes.durability, durable)
     if outcomes.audit_log is not None:
@@ -111,7 +107,11 @@ def _notes(
         yield f"Undo: {'; '.join(target.command('undo', name, '--reason', OPEN) for name in names)}"
     if rest and outcomes.run:
         resume, stop = commands_of(target.command, BULK, outcomes.run).lines
-        yield from (f"Not changed yet: {count_nodes(rest, ())}. {resume}", stop)
+        yield from (f"Not changed yet: {count_nodes(len(rest), ())}. {resume}", stop)
+    elif rest:
+        again = target.command("do", dry_run.action, "-", "--reason", OPEN)
+        yield f"Not changed: {count_nodes(len(rest), ())}. No audit log table keeps them. Their ids, for `{again}`:"
+        yield from (result.id for result in rest)
     if dry_run.for_now and not dry_run.wait:
         held = count_nodes(len(dry_run.for_now), dry_run.for_now)
         yield f"An executor holds {held}. --wait SECONDS acts when they are free."

@@ -13,6 +13,7 @@ from console.cli.carry_out import Begin, Course, Report, carry_out, dry_run_text
 from console.cli.consent import Consent
 from console.cli.exit_codes import ASKS, FAILED, STOPPED
 from console.cli.output import say
+from console.cli.plain_change import change
 from console.cli.selected import EmptyError, Source, dead_matching, members_of
 from console.cli.target import opened
 from console.cli.tree import parsed
@@ -20,17 +21,16 @@ from console.target import Target
 from console.text.spans import UNLIMITED
 from console.text.views import redrive as views
 from queries.actions.plan import count_nodes
+from queries.change import redrive as redrives
+from queries.change import run as runs
+from queries.change.loop import Loop
+from queries.change.run import Run
+from queries.change.settings import parse_settings
+from queries.change.state import Do, Reason
 from queries.contract.spec import Action
 from queries.records.dead_letter import DeadLetter
 from queries.records.run import REDRIVE, RedrivePreview, RedriveReport, commands_of
-from queries.runs import launch, redrive_plan
-from queries.runs import run as runs
-from queries.runs.cohorts import Redrive, parse_settings
-from queries.runs.run import Run
-from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import ChangePart, Reason
 from queries.text.counted import counted
-from queries.text.instant import unknown_last
 from queries.workspace import Workspace
 
 
@@ -54,20 +54,22 @@ async def redrive(
     async with opened(target) as workspace:
         label, selection, dead_letters = await _selected(target, workspace, source)
         reader = workspace.named(label)
-        action = redrive_plan.action_of(reader, dead_letters)
+        action = redrives.action_of(reader, dead_letters)
         values = arguments_of([action], arguments)
-        plan = await redrive_plan.plan_redrive(
-            workspace, reader.label, dead_letters, selection, settings, reason, values
-        )
-        preview = await redrive_plan.preview(workspace, plan, measures=consent.measures)
+        if why := workspace.audit_log.no_runs:
+            once = redrives.at_once(workspace, action, dead_letters)
+            say(f"No cohorts: {why}. The oldest {len(once.versions)} of {len(dead_letters)} are revived at once.")
+            return await change(target, workspace, once, [action], consent, values, reason=reason)
+        plan = await redrives.plan_redrive(workspace, reader.label, dead_letters, selection, settings, reason, values)
+        preview = await redrives.preview(workspace, plan, measures=consent.measures)
         rest = preview.nodes - len(preview.dry_run.versions)
         more = f" This is the first cohort; {rest} more follow if it does well." if rest else ""
 
-        async def begin(decisions: Decisions) -> tuple[Run, Runner]:
+        async def begin() -> Loop:
             run = await runs.begin(workspace, plan)
             nodes = count_nodes(len(plan.members), plan.ids)
             say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
-            return run, launch.proceed(workspace, run, decisions)
+            return await Loop(workspace, run=run).begin()
 
         return await carry_out(target, workspace, _course(target, [action], begin, more, preview), consent)
 
@@ -89,12 +91,11 @@ async def _selected(target: Target, workspace: Workspace, source: Source) -> tup
         label = source.engine
         reader = workspace.named(label)
         dead_letters = await dead_matching(reader, conditions, source.limit)
-        dead_letters = [d for d in dead_letters if redrive_plan.revival_of(reader, d) is not None] or dead_letters
+        dead_letters = [d for d in dead_letters if redrives.revival_of(reader, d) is not None] or dead_letters
         selection = f"filter {source.filter}"
     if not dead_letters:
         raise EmptyError("The selection is empty: no dead letter was selected.\nNothing was changed.")
-    dead_letters.sort(key=lambda each: (unknown_last(each.since), each.node.id))
-    return workspace.named(label).label, selection, dead_letters[: source.limit]
+    return workspace.named(label).label, selection, redrives.oldest(dead_letters)[: source.limit]
 
 
 async def resume(target: Target, workspace: Workspace, run: Run, actions: Sequence[Action], consent: Consent) -> int:
@@ -110,11 +111,8 @@ async def resume(target: Target, workspace: Workspace, run: Run, actions: Sequen
     nodes = count_nodes(len(run.plan.ids), run.plan.ids)
     say(f"Redrive {run.log.id} of {run.begun.who}: {run.plan.action} {run.plan.beginning.selection}, {nodes}.")
 
-    async def begin(decisions: Decisions) -> tuple[Run, Runner]:
-        return run, launch.proceed(workspace, run, decisions)
-
-    course = _course(target, actions, begin, "It goes on in this console.")
-    return await carry_out(target, workspace, course, consent)
+    loop, more = Loop(workspace, run=run), "It goes on in this console."
+    return await carry_out(target, workspace, _course(target, actions, loop.begin, more), consent)
 
 
 def _course(
@@ -134,19 +132,18 @@ def _course(
     return msgspec.structs.replace(course, dry_run=dry_run, preview=shown)
 
 
-def _state(run: Run | None, runner: Runner) -> RedriveReport:
-    assert run is not None
-    assert isinstance(runner.state, Redrive)
-    return redrive_plan.report(run, runner.state, runner.step, runner.total.durability)
+def _line(loop: Loop) -> str:
+    return "" if loop.step is not None and loop.step.do is Do.CHANGE else views.line(_state(loop))
 
 
-def _line(run: Run | None, runner: Runner) -> str:
-    return "" if isinstance(runner.step, ChangePart) else views.line(_state(run, runner))
+def _state(loop: Loop) -> RedriveReport:
+    assert loop.run is not None
+    return redrives.report(loop.run, loop.state, loop.step)
 
 
-def report_of(target: Target, run: Run | None, runner: Runner, given_up: bool = False) -> Report:
+def report_of(target: Target, loop: Loop, given_up: bool = False) -> Report:
     """Return the cohorts of a redrive, and how it ended or can be continued."""
-    state = _state(run, runner)
+    state = _state(loop)
     report = Report(
         record=state,
         lines=lambda cells: views.report_lines(state, cells, limit=UNLIMITED),
@@ -156,7 +153,6 @@ def report_of(target: Target, run: Run | None, runner: Runner, given_up: bool = 
     if not state.open:
         return report
     resume, stop = commands_of(target.command, REDRIVE, state.run).lines
-    assert run is not None
-    notes = [] if run.log.ended else [f"The redrive is open. {resume}", stop]
+    notes = [] if loop.run and loop.run.log.ended else [f"The redrive is open. {resume}", stop]
     code = FAILED if given_up else ASKS
     return msgspec.structs.replace(report, question=views.question(state), notes=notes, open=True, code=code)

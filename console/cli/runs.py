@@ -13,6 +13,7 @@ from console.cli.consent import Consent
 from console.cli.exit_codes import FAILED
 from console.cli.output import output_for, say
 from console.cli.plain_change import change, outcomes_of
+from console.cli.selected import STDIN
 from console.cli.target import opened
 from console.model.fields.run import FIELDS
 from console.target import Target
@@ -22,15 +23,18 @@ from console.text.views.lines import BLANK, plain, wrapped
 from console.text.views.redrive import report_lines
 from console.text.views.row_diff import ROWS_SHOWN
 from queries.actions.plan import count_nodes
+from queries.change import earlier
+from queries.change import loop as changes
+from queries.change import run as runs
+from queries.change.run import Run
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcomes
+from queries.records.finding import OPEN
 from queries.records.run import REDRIVE, RunDetail, commands_of
-from queries.runs import launch
-from queries.runs import run as runs
-from queries.runs.run import Run
 from queries.text import duration
 from queries.workspace import Workspace
+from queries.write.audit_log import TABLE
 
 RUNS_SHOWN = 50
 
@@ -39,11 +43,10 @@ async def listed(target: Target, *, redrives: bool = False) -> int:
     """List runs, newest first. ``redrives``: only those. Return the exit code."""
     async with opened(target, empty=True) as workspace:
         answer = await runs.listed(workspace, RUNS_SHOWN, REDRIVE if redrives else None)
-        closed = workspace.audit_log.no_runs
     output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.runs) if answer.runs else ["No runs."])
-    if closed:
-        say(f"Only runs of this machine are listed: {closed}.")
-    say(*(f"A run is not listed: {why}" for why in answer.unread))
+    if workspace.audit_log.no_runs:
+        say(f"The runs of this database cannot be listed: {workspace.audit_log.no_runs}.")
+    say(*answer.unread)
     return FAILED if answer.unread else 0
 
 
@@ -55,16 +58,15 @@ async def _loaded(target: Target, name: str, *, redrives: bool = False) -> Async
     """
     async with opened(target) as workspace:
         run = await runs.load(workspace, name)
-        with contextlib.closing(run.log):
-            if redrives and not run.plan.is_redrive:
-                raise click.UsageError(f"{run.log.id} is no redrive: {run.commands(target.command).resume}")
-            yield workspace, run
+        if redrives and not run.plan.is_redrive:
+            raise click.UsageError(f"{run.log.id} is no redrive: {run.commands(target.command).resume}")
+        yield workspace, run
 
 
 async def show(target: Target, name: str) -> int:
     """Show a run with the outcomes so far. Return the exit code."""
-    async with _loaded(target, name) as (workspace, run):
-        detail = await launch.look(workspace, run)
+    async with opened(target) as workspace:
+        detail = earlier.find(workspace, name) or await changes.look(workspace, await runs.load(workspace, name))
     output_for(target).text(detail, lambda cells: list(_lines(target, detail, cells)))
     return FAILED if detail.unread else 0
 
@@ -83,7 +85,10 @@ def _lines(target: Target, detail: RunDetail, cells: int) -> Iterator[Spans]:
     if run.state == "open":
         yield BLANK
         yield plain(f"{count_nodes(len(detail.pending), detail.pending)} without an outcome.", indent=0)
-        yield from (plain(line, indent=0) for line in commands_of(target.command, run.kind, run.run).lines)
+        again = f"Their ids, for `{target.command('do', run.action, STDIN, '--reason', OPEN)}`:"
+        commands = commands_of(target.command, run.kind, run.run).lines
+        lines = commands if run.place == TABLE else (again, *detail.pending)
+        yield from (plain(line, indent=0) for line in lines)
 
 
 async def resume(target: Target, name: str, consent: Consent, *, redrives: bool = False) -> int:
@@ -100,10 +105,10 @@ async def resume(target: Target, name: str, consent: Consent, *, redrives: bool 
 
 async def _resume(target: Target, workspace: Workspace, run: Run, actions: Sequence[Action], consent: Consent) -> int:
     plan = run.plan
-    detail = await launch.look(workspace, run, settled=True)  # a killed console's COMMIT may be under way
+    detail = await changes.look(workspace, run, settled=True)  # a killed console's COMMIT may be under way
     pending = detail.pending
     if not pending:
-        await launch.stop(workspace, run)
+        await changes.stop(workspace, run)
         say(f"The run {run.log.id} has no node left to change.")
         return printed(target, outcomes_of(Outcomes(results=detail.results)))
     if detail.run.state != "open":
@@ -121,9 +126,9 @@ async def _resume(target: Target, workspace: Workspace, run: Run, actions: Seque
 async def stop(target: Target, name: str, *, redrives: bool = False) -> int:
     """End a run: nothing more is changed. Return the exit code."""
     async with _loaded(target, name, redrives=redrives) as (workspace, run):
-        ending = await launch.stop(workspace, run)
+        ending = await changes.stop(workspace, run)
         if run.plan.is_redrive:
-            return printed(target, redrive.report_of(target, run, ending))
-    rest = count_nodes(len(ending.unfinished()), ())
+            return printed(target, redrive.report_of(target, ending))
+    rest = count_nodes(len(ending.state.pending()), ())
     say(f"Ended: {run.plan.action} in {run.plan.label}; not changed: {rest}.")
     return 0

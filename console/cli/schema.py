@@ -30,7 +30,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "blockers": (Blockers,),
     "do": (Outcomes, DryRun, RedriveReport),
     "undo": (Outcomes, DryRun),
-    "redrive": (RedriveReport, RedrivePreview, Runs),
+    "redrive": (RedriveReport, RedrivePreview, Runs, Outcomes, DryRun),
     "runs": (Runs, RunDetail, RedriveReport),
     "audit": (audit.Entries, Verification),
     "changed": (Changes,),
@@ -42,8 +42,8 @@ ANSWERS: dict[str, tuple[type, ...]] = {
 """Records that each command prints with ``--json``.
 
 ``do`` and ``undo`` have two, without and with --dry-run; ``audit`` without and with --verify; ``engine`` for
-check, show and new; ``redrive`` has a third for --list; ``runs`` without and with a run. ``do`` and ``runs`` also have
-that of a redrive which they continue or end.
+check, show and new; ``redrive`` has a third for --list, and without the audit log table those of ``do``; ``runs``
+without and with a run. ``do`` and ``runs`` also have that of a redrive which they continue or end.
 """
 
 _INFINITE = {"enum": ["infinity", "-infinity", "nan"]}  # JSON has no such numbers

@@ -12,21 +12,17 @@ import msgspec
 
 from console.text.views import redrive as views
 from console.text.views.change_summary import titles
+from queries.change import redrive
+from queries.change.loop import Loop
+from queries.change.run import Run
+from queries.change.state import Do, State, Step
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.records.action import DryRun, Outcome, Result
 from queries.records.run import RedriveReport
-from queries.runs import launch, redrive_plan
-from queries.runs import run as runs
-from queries.runs.all_at_once import AllAtOnce
-from queries.runs.cohorts import Redrive
-from queries.runs.run import Run
-from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Ask, Pause, Step
-from queries.runs.total import Total
 from queries.workspace import Workspace
-from queries.write import audit_log
 
 STOPPED = "stopped earlier; not changed"
+BROKEN = "not tried: what became of an earlier part is not known"
 
 
 class RunWork:
@@ -45,21 +41,25 @@ class RunWork:
         run: Run | None = None,
     ) -> None:
         """``dry_run``: what is committed. ``run``: a redrive."""
-        self.run = run
         self.error_text = ""
         self.retry_at = 0.0  # monotonic time of the next attempt to reach the server
         self.ended = False  # the part of this console
         self.seen = False  # True once the result was on the screen
         self._dry_run = dry_run
-        self._none = Total()
-        self._again: dict[str, str] | None = None  # what go_on continues
-        self._began, self._before = monotonic(), 0
-        self._decisions = Decisions()
-        self._runner: Runner | None = None
-        self._workspace = workspace
-        self._changed = changed
+        self._workspace, self._changed = workspace, changed
         self._report: RedriveReport | None = None  # of the last step: it counts all nodes
+        self._start(Loop(workspace, dry_run, run=run))
+
+    def _start(self, loop: Loop, before: int = 0) -> None:
+        """``before``: number of nodes with an outcome."""
+        self._loop = loop
+        self._began, self._before = monotonic(), before
         self.task = asyncio.create_task(self._run())
+
+    @property
+    def run(self) -> Run | None:
+        """The run in the audit log; None if one transaction is enough."""
+        return self._loop.run
 
     @property
     def dry_run(self) -> DryRun:
@@ -110,14 +110,14 @@ class RunWork:
         return f"It is open. {self.run.commands(self._workspace.database.command).lines[0]}"
 
     @property
-    def outcomes(self) -> Total:
+    def outcomes(self) -> State:
         """Outcomes so far."""
-        return self._none if self._runner is None else self._runner.total
+        return self._loop.state
 
     @property
     def results(self) -> Sequence[Result]:
         """Results so far, one for each node."""
-        return self.outcomes.results
+        return [*self.outcomes.results.values()]
 
     @property
     def total(self) -> int:
@@ -142,10 +142,8 @@ class RunWork:
     @property
     def held(self) -> float | None:
         """Most seconds that it still waits for held nodes; None if it does not wait."""
-        state = self._runner.state if self._runner is not None else None
-        if not isinstance(state, AllAtOnce) or state.until is None:
-            return None
-        return max(state.until - monotonic(), 0.0)
+        until = self._loop.state.until
+        return None if until is None else max(until - monotonic(), 0.0)
 
     @property
     def awaited_standbys(self) -> str:
@@ -155,19 +153,20 @@ class RunWork:
     @property
     def stopping(self) -> bool:
         """True if it ends after the current step."""
-        return self._decisions.detached or self._decisions.stopped
+        return self._loop.left or self._loop.stopped
 
     @property
     def asks(self) -> bool:
         """True while the operator must decide."""
-        return self._runner is not None and isinstance(self._runner.step, Ask) and not self.ended
+        step = self._loop.step
+        return step is not None and step.do is Do.ASK and not self.ended
 
     @property
     def report(self) -> RedriveReport:
         """State of a redrive."""
         if self._report is None:
             assert self.run is not None
-            self._report = redrive_plan.report(self.run, self.run.plan.redrive(), None)
+            self._report = redrive.report(self.run, self.run.plan.state(), None)
         return self._report
 
     def counted(self) -> dict[Outcome, int]:
@@ -190,48 +189,40 @@ class RunWork:
 
         The rest can be continued.
         """
-        self._decisions.leave()
+        self._loop.leave()
 
     def stop(self) -> None:
         """End a redrive after the current step. A change can be continued."""
         if self.watches:
-            self._decisions.stop()
+            self._loop.stop()
         else:
             self.leave()
 
     def answer(self) -> None:
         """Answer the question with "go on"."""
-        if self._runner is not None and isinstance(self._runner.step, Ask):
-            self._decisions.go_on(self._runner.step)
+        if self.asks and self._loop.step is not None:
+            self._loop.agree(self._loop.step)
 
     def go_on(self) -> None:
         """Continue a stopped change with the remaining nodes and the same versions."""
-        total = self.outcomes
-        self._again = {r.id: self.dry_run.versions[r.id] for r in total.results if r.why == STOPPED}
-        total.results = [result for result in total.results if result.why != STOPPED]
+        state, dry_run, run = self.outcomes, self.dry_run, self.run
+        rest = {i: dry_run.versions[i] for i, result in state.results.items() if result.why == STOPPED}
+        state.results = {i: result for i, result in state.results.items() if i not in rest}
         self.ended = self.seen = False
-        self._decisions = Decisions()
-        self._began, self._before = monotonic(), len(total.results)
-        self.task = asyncio.create_task(self._run())
-
-    async def _started(self) -> Runner:
-        """Begin, or continue what was stopped. Raises DatabaseError."""
-        workspace, operator = self._workspace, audit_log.operator()
-        if self.run is not None:
-            run = self.run if self.watches else await runs.load(workspace, self.run_id)
-            return launch.proceed(workspace, run, self._decisions, self._dry_run, operator)
-        dry_run = self.dry_run if self._again is None else msgspec.structs.replace(self.dry_run, versions=self._again)
-        self.run, runner = await launch.start(workspace, dry_run, operator, self._decisions, self.outcomes.outcomes())
-        return runner
+        if run is None:
+            dry_run = msgspec.structs.replace(dry_run, versions=rest)
+            loop = Loop(self._workspace, dry_run, before=state.outcomes())
+        else:
+            loop = Loop(self._workspace, dry_run, run=msgspec.structs.replace(run, fresh=False))
+        self._start(loop, len(state.results))
 
     async def _run(self) -> None:
-        why, error_text = STOPPED, ""
+        loop, why, error_text = self._loop, STOPPED, ""
         try:
-            runner = await self._started()
-            self._runner = runner
-            async with contextlib.aclosing(runner.steps()) as steps:
+            await loop.begin()
+            async with contextlib.aclosing(loop.steps()) as steps:
                 async for step in steps:
-                    self._show(runner, step)
+                    self._show(step)
         except NO_CONNECTION as error:
             error_text = error.line
         except DatabaseError as error:
@@ -239,21 +230,17 @@ class RunWork:
         except Exception as error:
             # A bug of the console: what was under way may or may not be committed.
             error_text = why = f"the console failed during the run: {type(error).__name__}: {error}"
-        self.outcomes.results += self._unfinished(why)
+        if not self.watches:
+            rest = loop.unfinished(BROKEN if loop.broken else why)
+            loop.state.results |= {result.id: result for result in rest}
         self.error_text, self.ended = error_text, True
         self._changed()
 
-    def _unfinished(self, why: str) -> list[Result]:
-        if self._dry_run is None:
-            return []
-        if self._runner is not None:
-            return self._runner.unfinished(why)
-        return [Result(id=node_id, outcome=Outcome.REFUSED, why=why) for node_id in self._dry_run.versions]
-
-    def _show(self, runner: Runner, step: Step) -> None:
-        self.error_text = runner.error_text
-        if self.run is not None and isinstance(runner.state, Redrive):
-            self._report = redrive_plan.report(self.run, runner.state, step, runner.total.durability)
-        if isinstance(step, Pause):
+    def _show(self, step: Step) -> None:
+        loop = self._loop
+        self.error_text = loop.error_text
+        if self.run is not None and self.watches:
+            self._report = redrive.report(self.run, loop.state, step)
+        if step.do is Do.PAUSE:
             self.retry_at = monotonic() + step.seconds
         self._changed()

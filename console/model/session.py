@@ -17,11 +17,11 @@ from console.model.database_state import DatabaseState
 from console.model.polls import Polls
 from console.model.refresh_clock import RefreshClocks
 from console.model.works import Works
+from queries.change.run import messages as run_messages
 from queries.db.backoff import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError, attempted
 from queries.read.reader import Reader
 from queries.records.finding import Incident
-from queries.runs import unfinished
 from queries.text import shell
 from queries.workspace import Workspace
 
@@ -221,7 +221,7 @@ class Session:
         self.link, self.error_text = ConnectionState.LIVE, ""
         await attempted(self.workspace.other_hosts.check())
         notices = [*filter(None, [self.workspace.other_hosts.warning]), *await self.workspace.audit_log.news()]
-        notices += await unfinished.messages(self.workspace)
+        notices += await run_messages(self.workspace)
         self.notice = self.notice or "  ".join(notices)
         self._backoff.reset()
         self.clocks.run_now()

@@ -6,9 +6,9 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from queries.change.run import Run
 from queries.db.errors import LostError
 from queries.records.action import DryRun
-from queries.runs.run import Run
 from queries.workspace import Workspace
 
 if TYPE_CHECKING:

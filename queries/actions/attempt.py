@@ -31,7 +31,6 @@ from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, gate, run_log, transaction_mark, undo
 from queries.write.blast_radius import Measurement
 from queries.write.change import Effect, RowProof, change
-from queries.write.log_file import LogFile
 from queries.write.nodes import Nodes
 from queries.write.request import Request
 from queries.write.script import ActionScript, Script
@@ -78,9 +77,9 @@ class Attempt:
 
     @property
     def was_shown(self) -> bool:
-        """Return False for a part of a run without dry-run nodes."""
-        seen, plain = self.request.seen, self.request.run is None or self.request.action.name == undo.NAME
-        return seen is None or plain or not seen.nodes.isdisjoint(self.request.versions)
+        """Return False for a part of a change without dry-run nodes."""
+        seen, is_undo = self.request.seen, self.request.action.name == undo.NAME
+        return seen is None or seen.waited or is_undo or not seen.nodes.isdisjoint(self.request.versions)
 
     def results(self) -> tuple[Result, ...]:
         """Return a result for each node, ordered by id."""
@@ -111,19 +110,17 @@ async def transact(workspace: Workspace, attempt: Attempt, seconds: float | None
     request = attempt.request
     await workspace.other_hosts.check()
     detected = request.reader.detected
-    over, waits = request.over, 0.0 if request.run is None else run_log.GUARD_SECONDS
-    async with workspace.database.writing(detected.action_schema, over, seconds, waits=waits) as transaction:
+    waits = 0.0 if request.run is None else run_log.GUARD_SECONDS
+    async with workspace.database.writing(detected.action_schema, seconds, waits=waits) as transaction:
         trust = await _change(workspace, transaction, attempt)
         if trust is None:
             return
         asked = workspace.audit_log.trust_of_entry(trust, images=attempt.effect.images is not None)
         mark, trust = await together(transaction_mark.MARK, asked).answer(transaction)
         entry = _entry(attempt, mark.xid)
-        entry_id = await _write_entry(workspace, transaction, attempt, entry, mark, trust)
+        entry_id = await workspace.audit_log.destination.write(transaction, entry, trust, attempt.effect.images, mark)
         rows = RowProof(attempt.script, attempt.effect)
         proof: Provable = audit_log.EntryProof(entry=entry) if workspace.audit_log.in_table else rows
-        if request.run is not None:
-            request.run.sending(mark, proof)
         workspace.awaited_standbys = mark.synchronous
         try:
             status = await commit_status.send_commit(transaction)
@@ -177,30 +174,6 @@ async def _change(workspace: Workspace, transaction: Transaction, attempt: Attem
     return clearance.trust if request.seen is not None and attempt.nodes.remaining else None
 
 
-async def _write_entry(
-    workspace: Workspace,
-    transaction: Transaction,
-    attempt: Attempt,
-    entry: AuditLogEntry,
-    mark: TransactionMark,
-    trust: Trust,
-) -> str:
-    """Write the entry and the images of its rows.
-
-    Return its id, or "" if the server does not return it.
-    """
-    entry_id = await workspace.audit_log.destination.write(transaction, entry, trust, attempt.effect.images, mark)
-    if file := _file_of_run(workspace, attempt):
-        await file.write(transaction, msgspec.structs.replace(entry, changes=()), trust, mark=mark)
-    return entry_id
-
-
-def _file_of_run(workspace: Workspace, attempt: Attempt) -> LogFile | None:
-    """Return the local file of a run that the table cannot hold."""
-    file = None if attempt.request.run is None else attempt.request.run.file
-    return None if file is workspace.audit_log.destination else file
-
-
 def _durability(workspace: Workspace, mark: TransactionMark) -> Durability:
     """Return the risk of a commit, with what this machine knows of standbys."""
     if mark.durability is not Durability.LOCAL:
@@ -226,8 +199,6 @@ def append_outcome(workspace: Workspace, attempt: Attempt, intent: AuditLogEntry
     changes = intent.changes if attempt.effect.changes else ()
     entry = msgspec.structs.replace(intent, results=attempt.results(), changes=changes)
     workspace.audit_log.destination.settle(entry)
-    if file := _file_of_run(workspace, attempt):
-        file.settle(msgspec.structs.replace(entry, changes=()))
 
 
 def _entry(attempt: Attempt, xid: str | None) -> AuditLogEntry:

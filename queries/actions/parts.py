@@ -5,17 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import groupby
 
-from queries.actions.plan import Plan
 from queries.records.action import DryRun
 from queries.write import undo
 
 PART_NODES = 500
-
-
-def are_independent(plan: Plan) -> bool:
-    """Return True if two parts may be changed at the same time."""
-    actions = plan.actions.values()
-    return all(action.independent for action in actions) and len({action.script for action in actions}) == 1
 
 
 def split(dry_run: DryRun) -> Iterator[tuple[str, ...]]:

@@ -113,13 +113,12 @@ async def commit_part(
     operator: audit_log.Operator,
     *,
     plan: Plan | None = None,
-    over: str = "write",
     run: OpenRun | None = None,
     cohort: int | None = None,
 ) -> PartOutcomes:
     """Commit what was dry-run, in one transaction for each SQL script.
 
-    ``plan``: of these nodes and others. ``over``: the connection. ``run``: that it is a part of, and its ``cohort``.
+    ``plan``: of these nodes and others. ``run``: that it is a part of, and its ``cohort``.
     Errors become outcomes, but for OvertakenError: another console has the lock of the run, and nothing was sent. If
     that is so after the first transaction, the other nodes have no outcome.
     """
@@ -128,7 +127,7 @@ async def commit_part(
     plan = plan or plan_versions(workspace, dry_run.engine, dry_run.action, versions, dry_run.titles)
     skipped |= {i: plan.refused[i] for i in versions if i in plan.refused} if plan.refused else {}
     transactions: list[Attempt] = []
-    more = {"seen": dry_run, "over": over, "run": run, "cohort": cohort}
+    more = {"seen": dry_run, "run": run, "cohort": cohort}
     try:
         for request in _requests(workspace, plan, versions, dry_run.reason, dry_run.arguments, operator, **more):
             await attempt_all(workspace, request, transactions)

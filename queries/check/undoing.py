@@ -10,6 +10,7 @@ import msgspec
 from queries.actions import perform
 from queries.actions.plan import plan_versions
 from queries.actions.undo import plan_entry
+from queries.change.loop import commit
 from queries.check.actions import ACTION_NODES, REASON, Tried, edit_plan
 from queries.check.report import Notebook, first
 from queries.check.scripts import filled
@@ -19,7 +20,6 @@ from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Outcomes, Undo
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 
@@ -76,7 +76,7 @@ async def _check(workspace: Workspace, reader: Reader, tried: Tried, notes: Note
         return False if all(kept) else None
     entry = outcomes.entries[0]
     undone = await perform.dry_run(workspace, await plan_entry(workspace, entry), REASON, {"entry": entry})
-    done = await launch.commit(workspace, undone, audit_log.operator())
+    done = await commit(workspace, undone, audit_log.operator())
     for result in done.results:
         if result.outcome is not Outcome.CHANGED:
             notes.fault(at, f"{action.name}: the undo is {result.outcome}: {result.why}")
@@ -104,7 +104,7 @@ async def _commit(workspace: Workspace, reader: Reader, tried: Tried, ids: Seque
     if tried.action.document is not None and now:
         plan = await edit_plan(workspace, reader, tried.action, now[0]) or plan
     dry_run = await perform.dry_run(workspace, plan, REASON, {**tried.arguments, **plan.arguments})
-    return await launch.commit(workspace, dry_run, audit_log.operator()), dry_run
+    return await commit(workspace, dry_run, audit_log.operator()), dry_run
 
 
 def _changed(outcomes: Outcomes) -> bool:

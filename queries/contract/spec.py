@@ -366,8 +366,6 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     needs: tuple[str, ...] = ()
     bulk_needs_index: bool = False
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``; follows from it
-    # Nodes share no rows that it locks or changes: parts may run in parallel.
-    independent: bool = False
     # In addition to the engine's ``arguments`` that its statements name
     arguments: Annotated[tuple[Argument, ...], forms.named("name")] = ()
     compared: str = ""  # of an edited text: which successes it is compared with, or why there are none

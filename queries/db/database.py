@@ -223,7 +223,6 @@ class Database:
     async def writing(
         self,
         schema: str = "",
-        over: str = "write",
         seconds: float | None = None,
         *,
         waits: float = 0.0,
@@ -232,8 +231,8 @@ class Database:
 
         ``schema`` goes on the search_path for an engine whose own triggers and functions use unqualified names. The
         caller must have checked that only trusted roles can create objects in that schema.
-        ``over`` is the connection: "read" allows a second writing transaction at the same time. ``seconds``: no
-        statement runs after them. If this process hangs, the server ends the transaction one second later.
+        ``seconds``: no statement runs after them. If this process hangs, the server ends the transaction one second
+        later.
         ``waits``: seconds that it may last longer, because it waits for a lock before it has another one.
         """
         most, waits = WRITE_SECONDS * self.patience, waits * self.patience
@@ -247,13 +246,13 @@ class Database:
         settings = StatementSettings(seconds=seconds, schemas=(schema,) if schema else ())
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, timeouts)
         begin = f"{begin}; {statement('fire_triggers').text}"
-        async with self._locks[over]:
-            transaction = self._transaction(over, begin, settings, reads=False)
+        async with self._locks["write"]:
+            transaction = self._transaction("write", begin, settings, reads=False)
             transaction.limit_time(seconds + waits)
             try:
                 yield transaction
             finally:
-                await self._roll_back(over)
+                await self._roll_back("write")
 
     def why_read_only(self) -> str:
         """Return why this server accepts no changes, as of its last answer, or ""."""
@@ -268,16 +267,12 @@ class Database:
         """Number of open connections."""
         return len(self._pipelines)
 
-    def locked(self, over: str) -> bool:
-        """Return True if a transaction is using that connection."""
-        return self._locks[over].locked()
-
     @contextlib.asynccontextmanager
     async def at_rest(self) -> AsyncIterator[None]:
         """Wait until no transaction is open, and let none begin in the body."""
         while True:
             async with self._locks["write"]:
-                if not self.locked("read"):
+                if not self._locks["read"].locked():
                     async with self._locks["read"]:
                         yield
                         return

@@ -313,7 +313,7 @@ class DryRun(Record):
     """Result of an action's real SQL, run and rolled back.
 
     ``versions`` and ``row_digests`` guard the commit.
-    ``for_now``: refused nodes that an executor is working on; :mod:`queries.runs` can wait for them.
+    ``for_now``: refused nodes that an executor is working on; :mod:`queries.change` can wait for them.
     ``steady``: for each node, the state that must not change during the wait.
     ``titles``: of the nodes, for the audit log.
     ``blast_radius``: None if it was not asked for, or nothing will change.

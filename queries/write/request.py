@@ -23,7 +23,7 @@ class Request(Record):
     the operator saw, also of other nodes, which a commit is compared with; None in a dry run. ``no_images``: why no
     images of changed rows are kept for an undo, or "". ``keeps_values`` False: the audit log entry names the changed
     columns without their values. ``run``: that the transaction is a part of, and ``cohort`` its number in a redrive.
-    ``over``: the connection. ``measures``: the dry run measures the blast radius.
+    ``measures``: the dry run measures the blast radius.
     """
 
     reader: Reader
@@ -38,7 +38,6 @@ class Request(Record):
     keeps_values: bool = True
     run: OpenRun | None = None
     cohort: int | None = None
-    over: str = "write"
     measures: bool = False
 
     @property

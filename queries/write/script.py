@@ -7,7 +7,7 @@ checks the versions again in its WHERE. A dry run then rolls back. A commit comp
 that cannot change are skipped, each with its reason; the others continue.
 
 If an action has ``waits``, a ``refused`` row may have ``for_now``: an executor is running the node, and
-:mod:`queries.runs` can try again. The ``steady`` text of the node's ``lock`` row must not change during that
+:mod:`queries.change` can try again. The ``steady`` text of the node's ``lock`` row must not change during that
 wait; of an action without ``waits``, it must not change since the dry run.
 
 An action that takes work from an owner may have ``witnesses``: one row for each sign of life or death of the owner,

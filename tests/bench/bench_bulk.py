@@ -23,11 +23,11 @@ import psutil
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.change import loop
 from queries.contract.builtin import builtin
 from queries.db.query import Query
 from queries.db.transaction import RowsOrError, Transaction
 from queries.records.action import Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.bench.bench_load import backends, spent
@@ -149,7 +149,7 @@ async def _woken(
     console = [psutil.Process()]
     with clocked() as waited:
         began, server_before, own_before = time.perf_counter(), spent(serving), spent(console)
-        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(workspace, dry_run, OPERATOR)
         changed = sum(result.outcome is Outcome.CHANGED for result in outcomes.results)
         took, served, own = (
             time.perf_counter() - began,
@@ -159,7 +159,7 @@ async def _woken(
     await workspace.close()
     assert changed == len(ids), f"{changed} of {len(ids)} were changed"
     print(f"\n{name}: waking {changed:,}: {took:.1f} s (of CPU {served:.1f} s the server, {own:.1f} s the console)")
-    for what, seconds in waited.most_common(8):  # two parts wait side by side
+    for what, seconds in waited.most_common(8):
         print(f"  {what:30}{seconds:6.1f} s{100 * seconds / waited.total():5.0f} %")
     sys.stdout.flush()
     return took, served, own

@@ -31,11 +31,11 @@ import asyncpg
 from console.demo.engine import Connection
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.change import loop
 from queries.db.errors import DatabaseError
 from queries.records.action import BlastRadius, DryRun, Outcome
 from queries.records.finding import OPEN
 from queries.records.node import Node, Phase, Precision, split_id
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.queries.builders import OPERATOR, edits
 from tests.servers import PostgresServer
@@ -329,7 +329,7 @@ async def _compared(
                 dry_run, choice = await _random(workspace, engine, nodes, choose)
             else:
                 dry_run, choice = await _dry_run(workspace, engine, nodes, choose), choose
-            await launch.commit(workspace, dry_run, OPERATOR)
+            await loop.commit(workspace, dry_run, OPERATOR)
         finally:
             await workspace.close()
         acted = await _run(copy, played)

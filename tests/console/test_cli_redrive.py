@@ -13,9 +13,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from queries.change import loop
 from queries.db.errors import LostError
-from queries.runs import runner
-from queries.runs.world import RedriveWorld
 from queries.write import audit_log
 from tests.command import Answer, fetch, started, unstick
 from tests.console.test_cli_schema import problems
@@ -226,8 +225,8 @@ def test_a_server_that_stays_away_leaves_it_open(queue: Queue, monkeypatch: pyte
     async def lost(*_: object) -> None:
         raise LostError("gone")
 
-    monkeypatch.setattr(RedriveWorld, "change", lost)
-    monkeypatch.setattr(runner, "OUTAGE_SECONDS", -1.0)
+    monkeypatch.setattr(loop.Loop, "change", lost)
+    monkeypatch.setattr(loop, "OUTAGE_SECONDS", -1.0)
     answer = queue.redrive("--group", key, "--yes", *REASON)
     assert (answer.code, answer.json["state"], answer.json["revived"]) == (1, "running", 0)
     assert "The server was unreachable" in answer.err
@@ -403,15 +402,16 @@ def test_an_unknown_group_or_redrive(queue: Queue) -> None:
     assert queue.redrive("77", "--resume", "--yes").code == 3
 
 
-def test_without_the_audit_log_table_there_is_no_redrive(queue: Queue, server: PostgresServer) -> None:
-    key = queue.fill(2)
+def test_without_the_audit_log_table_the_oldest_are_a_plain_change(queue: Queue, server: PostgresServer) -> None:
+    key = queue.fill(27)
     server.sql("DROP INDEX unstick.audit_log_run_idx", queue.dsn)
-    old = queue.redrive("--group", key, "--yes", *REASON)
-    assert old.code == 1
-    assert "unstick init" in old.err
+    old = queue.redrive("--group", key, "--dry-run", *REASON)
+    assert (old.code, len(old.json["results"]), "`unstick init`" in old.err) == (0, 25, True)
     server.sql("DROP SCHEMA unstick CASCADE", queue.dsn)
-    assert queue.redrive("--group", key, "--yes", *REASON).code == 1
-    assert fetch(queue.dsn, "SELECT count(*) FROM jobs WHERE status = 'failed'") == [(2,)]
+    answer = queue.redrive("--group", key, "--yes", *REASON)
+    assert (answer.code, problems("redrive", answer)) == (0, []), answer.err
+    assert "The oldest 25 of 27 are revived at once." in answer.err
+    assert fetch(queue.dsn, "SELECT job_id FROM jobs WHERE status = 'failed' ORDER BY 1") == [("26",), ("27",)]
 
 
 def test_an_engine_without_an_action_says_so(queue: Queue) -> None:

@@ -16,10 +16,11 @@ import pytest
 from console.cli import suggested
 from console.config import Config, Context
 from console.target import Target
+from queries.change import run as runs
+from queries.change.run import Beginning, RunPlan
 from queries.contract.builtin import builtin
 from queries.records.run import BULK, Member
-from queries.runs import run as runs
-from queries.runs.run import Beginning, RunPlan
+from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.proof import most_in_proof
 from tests.queries.builders import dry_run_of, opened, reader
@@ -90,12 +91,13 @@ async def interrupted(dsn: str, home: Path) -> str:
         members=tuple(Member(id=i, version=version) for i, version in dry_run.versions.items()),
         beginning=Beginning(kind=BULK, action="wake", nodes=len(dry_run.versions)),
     )
-    (await runs.begin(workspace, plan)).log.close()
+    await runs.begin(workspace, plan)
     await workspace.close()
     return late.node_id
 
 
-def test_the_commands_for_an_unfinished_bulk_run(eternaltwin_demo: str, tmp_path: Path) -> None:
+def test_the_commands_for_an_unfinished_bulk_run(server: PostgresServer, eternaltwin_demo: str, tmp_path: Path) -> None:
+    server.sql(audit_log.ddl(), eternaltwin_demo)
     for chosen, more in (("--stop", ()), ("--resume", ("--yes",))):
         node = asyncio.run(interrupted(eternaltwin_demo, tmp_path))
         words = ("do", "wake", node, "-r", "x", "--dry-run")

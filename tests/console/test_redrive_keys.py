@@ -144,11 +144,17 @@ async def test_a_redrive_under_way_when_the_console_ends_is_named(dsn: str, tmp_
     assert (await states(dsn))["blocked_by_failures"] == 13
 
 
-async def test_without_the_table_nothing_is_asked(server: PostgresServer, dsn: str, tmp_path: Path) -> None:
+async def test_without_the_table_the_oldest_are_a_plain_change(
+    server: PostgresServer, dsn: str, tmp_path: Path
+) -> None:
     server.sql("DROP SCHEMA unstick CASCADE", dsn)
     async with run_tui(dsn, tmp_path, start="dead") as tui:
         await tui.wait_for("refund_card")
         await tui.press("down", "S")
-        await tui.wait_for("Not possible", "A redrive cannot begin")
-        assert "␊" not in tui.text
-        assert "Reason" not in tui.text
+        await tui.wait_for("Reason, for the audit log", "cohorts need `unstick init`")
+        await tui.type("fix deployed")
+        await tui.press("enter")
+        await tui.wait_for("Will change 14 tasks")
+        await tui.press("S")
+        await tui.wait_for("14 changed", "Close")
+    assert sum((await states(dsn)).values()) == 14

@@ -16,18 +16,18 @@ from console.cli import repeat as repeating
 from console.cli.output import Output
 from console.model.session import Session
 from queries.actions import parts
+from queries.change import redrive
+from queries.change import run as runs
+from queries.change.loop import Loop
+from queries.change.settings import Budget, RedriveSettings
 from queries.changed import read_changes
 from queries.db import connecting, database
 from queries.db.errors import DatabaseError, RefusedError
-from queries.runs import launch, redrive_plan
-from queries.runs import run as runs
-from queries.runs.cohorts import Budget, RedriveSettings
-from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import dry_run_of, opened, seen, steps
+from tests.queries.builders import dry_run_of, opened, seen
 from tests.servers import PostgresServer
 
 MINUTES, STEP = 300.0, 0.02
@@ -151,39 +151,30 @@ async def test_a_bulk_logs_in_rarely_and_changes_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parts, "PART_NODES", 5)
+    await eternaltwin_db.sql(audit_log.ddl())
     tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 100, status="Blocked", timer=3600)
     role = Rotated(server, eternaltwin)
     workspace = await opened(role.dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
+    loop = await Loop(workspace, dry_run).begin()
     role.rotate()
-    waited: list[str] = []
-
-    async def bulk() -> None:
-        async for progress in steps(workspace, dry_run):
-            assert not progress.done, progress
-            waited.append(progress.runner.error_text)
-
-    await clock.run(bulk())
+    await clock.run(loop.finish())
     few(clock)
-    assert "refuses this login" in waited[-1]
+    assert not loop.state.results
+    assert "refuses this login" in loop.error_text
     await workspace.close()
 
 
 async def test_a_redrive_logs_in_rarely(jobs: tuple[Rotated, Workspace], clock: Clock) -> None:
     role, workspace = jobs
     found = (await workspace.engines["agent_jobs"].pages.dead()).dead_letters
-    plan = await redrive_plan.plan_redrive(workspace, "agent_jobs", found, "test", SETTINGS, "fix deployed", {})
+    plan = await redrive.plan_redrive(workspace, "agent_jobs", found, "test", SETTINGS, "fix deployed", {})
     run = await runs.begin(workspace, plan)
-    runner = launch.proceed(workspace, run, Decisions())
+    loop = await Loop(workspace, run=run).begin()
     role.rotate()
-
-    async def redrive() -> None:
-        async for _ in runner.steps():
-            pass
-
-    await clock.run(redrive())
+    await clock.run(loop.finish())
     few(clock)
-    assert "refuses this login" in runner.error_text
+    assert "refuses this login" in loop.error_text
 
 
 async def test_watch_logs_in_rarely(jobs: tuple[Rotated, Workspace], clock: Clock) -> None:

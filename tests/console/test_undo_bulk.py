@@ -16,24 +16,16 @@ from queries.write import audit_log
 from tests.command import fetch, unstick
 from tests.console.test_cli_resume import FILL, PACE, killed, unfinished
 from tests.console.tui_driver import run_tui
-from tests.proof import most_in_proof
 from tests.servers import PostgresServer
 
 NODES = 1100
 STATUSES = "SELECT status::text, count(*)::int FROM task GROUP BY 1 ORDER BY 1"
 
 
-@pytest.fixture(params=most_in_proof(["table", "file"]))
-def place(request: pytest.FixtureRequest, server: PostgresServer, eternaltwin: str) -> str:
-    if request.param == "table":
-        server.sql(audit_log.ddl(), eternaltwin)
-    return str(request.param)
-
-
 @pytest.fixture
-def bulk(server: PostgresServer, eternaltwin: str, place: str, tmp_path: Path) -> str:
+def bulk(server: PostgresServer, eternaltwin: str, tmp_path: Path) -> str:
     """Wake many tasks. Return the id of the bulk."""
-    server.sql(FILL % NODES, eternaltwin)
+    server.sql(FILL % NODES + audit_log.ddl(), eternaltwin)
     keys = fetch(eternaltwin, "SELECT task_id::text FROM task ORDER BY 1")
     ids = [f"eternaltwin/task:{key}" for (key,) in keys]
     done = unstick("do", "wake", *ids, "-r", "wrong", "--yes", "--json", dsn=eternaltwin, home=tmp_path)
@@ -94,7 +86,6 @@ def test_a_killed_undo_is_continued(server: PostgresServer, eternaltwin: str, bu
     assert fetch(eternaltwin, STATUSES) == [("Blocked", NODES)]
 
 
-@pytest.mark.parametrize("place", ["table"], indirect=True)
 async def test_u_takes_the_bulk_of_an_entry(eternaltwin: str, bulk: str, tmp_path: Path) -> None:
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.press("4")

@@ -15,7 +15,7 @@ WRITE_PATH = "audit_* copies_* deleted end_session image* redrive_* run_* signal
 ENGINES = "agent_jobs estuary eternaltwin tasker uni2work"
 AREAS = {
     "write": (15, ["queries/write/*.py"]),
-    "actions": (15, ["queries/actions/*.py", "queries/runs/*.py"]),
+    "actions": (15, ["queries/actions/*.py", "queries/change/*.py"]),
     "incidents": (
         6,
         [

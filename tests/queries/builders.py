@@ -10,15 +10,14 @@ from typing import Any, NamedTuple
 from queries.actions import edit, perform
 from queries.actions.plan import Plan, plan_versions
 from queries.actions.undo import plan_entry
+from queries.change.loop import Loop, commit
+from queries.change.run import Run
+from queries.change.state import Do, Step
 from queries.db.errors import DatabaseError
 from queries.read import documents
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Outcomes, Result
 from queries.records.node import Node
-from queries.runs import launch
-from queries.runs.run import Run
-from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import Pause, Step
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL
@@ -63,7 +62,7 @@ async def do(
 ) -> Outcomes:
     """Read the versions, dry-run the action and commit it."""
     dry_run = await dry_run_of(workspace, action, ids, arguments, label)
-    return await launch.commit(workspace, dry_run, OPERATOR)
+    return await commit(workspace, dry_run, OPERATOR)
 
 
 def outcomes_of(results: Outcomes | DryRun | Iterable[Result]) -> dict[str, Outcome]:
@@ -115,7 +114,7 @@ def instead(old: str, new: str) -> Callable[[str], str]:
 
 async def committed(workspace: Workspace, dry_run: DryRun) -> Outcomes:
     """Commit what was dry-run."""
-    return await launch.commit(workspace, dry_run, OPERATOR)
+    return await commit(workspace, dry_run, OPERATOR)
 
 
 async def undone(workspace: Workspace, done: Outcomes) -> Outcomes:
@@ -154,28 +153,26 @@ class Progress(NamedTuple):
     done: int
     results: tuple[Result, ...]
     waits: float | None
-    runner: Runner
-    run: Run | None
+    loop: Loop
+
+    @property
+    def run(self) -> Run | None:
+        """The run, if it is one."""
+        return self.loop.run
 
 
-async def steps(
-    workspace: Workspace, dry_run: DryRun, decisions: Decisions | None = None, run: Run | None = None
-) -> AsyncIterator[Progress]:
+async def steps(workspace: Workspace, dry_run: DryRun, run: Run | None = None) -> AsyncIterator[Progress]:
     """Commit a dry run, or continue a run with it. Yield after each step."""
-    decisions = decisions or Decisions()
-    if run is None:
-        run, runner = await launch.start(workspace, dry_run, OPERATOR, decisions)
-    else:
-        runner = launch.proceed(workspace, run, decisions, dry_run, OPERATOR)
+    change = await Loop(workspace, dry_run, OPERATOR, run=run).begin()
     known: set[str] = set()
 
     def progress(step: Step | None) -> Progress:
-        results = tuple(r for r in runner.total.results if r.id not in known)
+        results = tuple(r for r in change.state.results.values() if r.id not in known)
         known.update(r.id for r in results)
-        waits = step.seconds if isinstance(step, Pause) else None
-        return Progress(len(runner.total.results), results, waits, runner, run)
+        waits = step.seconds if step is not None and step.do is Do.PAUSE else None
+        return Progress(len(change.state.results), results, waits, change)
 
-    async with contextlib.aclosing(runner.steps()) as found:
+    async with contextlib.aclosing(change.steps()) as found:
         async for step in found:
             yield progress(step)
     yield progress(None)

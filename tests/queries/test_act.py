@@ -14,10 +14,9 @@ import pytest
 
 from queries.actions import narrow, perform
 from queries.actions.plan import plan_versions
+from queries.change import loop
 from queries.db.errors import DatabaseError
 from queries.records.action import DryRun, Outcome
-from queries.runs import launch
-from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -55,7 +54,7 @@ def begun(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[None]:
 
 
 async def commit(workspace: Workspace, dry_run: DryRun) -> dict[str, Outcome]:
-    return outcomes_of(await launch.commit(workspace, dry_run, OPERATOR))
+    return outcomes_of(await loop.commit(workspace, dry_run, OPERATOR))
 
 
 def ids_of(eternaltwin_db: EternaltwinDb, tasks: list[uuid.UUID]) -> list[str]:
@@ -82,7 +81,7 @@ async def test_each_skipped_node_is_named_and_the_others_are_changed(
     async with other.transaction():
         await other.execute("SELECT FROM task WHERE task_id = $1 FOR NO KEY UPDATE", tasks[3])
         await other.execute("SELECT FROM task_timer WHERE task_id = $1 FOR UPDATE", tasks[6])
-        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(workspace, dry_run, OPERATOR)
 
     assert outcomes_of(outcomes) == {
         fine: CHANGED,
@@ -287,19 +286,17 @@ async def test_many_go_in_parts_and_stop_between_two(eternaltwin_db: Eternaltwin
     tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(2000), status="Blocked", timer=60)
     dry_run = await dry_run_of(audited, "wake", await seen(audited, ids_of(eternaltwin_db, tasks)))
     assert len(dry_run.results) == 500
-    decisions = Decisions()
     done = []
-    async with audited.database.reading():  # so that there is one connection only, and one part at a time
-        async for progress in steps(audited, dry_run, decisions):
-            done.append((progress.done, len(progress.results)))
-            if progress.done == 1500:
-                decisions.leave()
+    async for progress in steps(audited, dry_run):
+        done.append((progress.done, len(progress.results)))
+        if progress.done == 1500:
+            progress.loop.leave()
     assert [each for each in done if each[1]] == [(500, 500), (1000, 500), (1500, 500)]
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 1500
     assert await eternaltwin_db.value("SELECT count(*) FROM task_timer") == 500
 
     again = await dry_run_of(audited, "wake", await seen(audited, ids_of(eternaltwin_db, tasks)))
-    outcomes = await launch.commit(audited, again, OPERATOR)
+    outcomes = await loop.commit(audited, again, OPERATOR)
     assert sorted(outcomes_of(outcomes).values()) == [CHANGED] * 500 + [REFUSED] * 1500
     assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log WHERE action = 'wake'") == 4
 
@@ -362,7 +359,7 @@ async def test_a_commit_does_what_its_dry_run_showed(eternaltwin_db: Eternaltwin
     await eternaltwin_db.task(job, age=900, status="Blocked", timer=30)
     await eternaltwin_db.task(job, age=90)
     dry_run = await dry_run_of(workspace, "restart", [eternaltwin_db.id(job, "job")], {"confirm": "SendEmail v1"})
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes.changes == dry_run.changes
 
 

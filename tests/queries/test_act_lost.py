@@ -15,17 +15,18 @@ from typing import Any
 import asyncpg
 import pytest
 
+from queries.actions import parts
+from queries.change import loop
 from queries.db import database, transaction
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
 from queries.read.question import Question
 from queries.records.action import Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, transaction_mark
 from tests.db.eternaltwin import EternaltwinDb
-from tests.proof import most_in_proof, repeated
-from tests.queries.builders import OPERATOR, committed, do, dry_run_of, opened, outcomes_of, reader, why
+from tests.proof import most_in_proof, proof, repeated
+from tests.queries.builders import OPERATOR, committed, do, dry_run_of, opened, outcomes_of, reader, seen, why
 from tests.queries.proxy import Failure, Proxy
 from tests.servers import PostgresServer
 
@@ -50,7 +51,7 @@ async def test_a_connection_that_a_middlebox_forgot_is_no_refusal(
     proxy.forget()
     monkeypatch.setattr(transaction, "GRACE_SECONDS", 0.1)
     monkeypatch.setattr(database, "WRITE_SECONDS", 2.0)
-    assert outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)) == {task: CHANGED}
+    assert outcomes_of(await loop.commit(workspace, dry_run, OPERATOR)) == {task: CHANGED}
     await workspace.close()
 
 
@@ -77,7 +78,7 @@ async def test_what_is_reported_is_what_is_in_the_table(
         proxy.fail = failure
         monkeypatch.setattr(database, "GRACE_SECONDS", 0.05 if failure == "late" else 5.0)
         monkeypatch.setattr(database, "WRITE_SECONDS", 2.0 if failure == "late" else 5.0)
-        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(workspace, dry_run, OPERATOR)
         outcome = outcomes_of(outcomes)[eternaltwin_db.id(task)]
         row = await eternaltwin_db.row(task)
         changed = (row["status"], row["timers"]) == ("Available", 0)
@@ -153,7 +154,7 @@ async def test_a_connection_lost_before_commit_changes_nothing(
     task = await eternaltwin_db.task()
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     await eternaltwin_db.sql("UPDATE pace SET seconds = 50")
-    at_it = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
+    at_it = asyncio.create_task(loop.commit(workspace, dry_run, OPERATOR))
     end = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
     while not await eternaltwin_db.value(end):
         await asyncio.sleep(0)
@@ -246,13 +247,13 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
         for task, others in ((lost, 20), (forgotten, 0)):
             dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
-            outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+            outcomes = await loop.commit(workspace, dry_run, OPERATOR)
             assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
             assert why(outcomes, eternaltwin_db.id(task)) == commit_status.ROLLED_BACK
 
         dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(kept)])
         proxy.fail, proxy.meanwhile = "after", crash
-        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(kept): CHANGED}
         assert outcomes.xid
         entries, _ = await workspace.audit_log.page()
@@ -281,7 +282,7 @@ async def test_killed_in_the_middle_of_commit(own_server: PostgresServer, tmp_pa
     async with asyncio.timeout(60):
         while await eternaltwin_db.value("SHOW synchronous_standby_names") != "missing":
             await asyncio.sleep(0)
-        at_it = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
+        at_it = asyncio.create_task(loop.commit(workspace, dry_run, OPERATOR))
         while not await eternaltwin_db.value("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"):
             await asyncio.sleep(0)
     await eternaltwin_db.sql("ALTER SYSTEM RESET synchronous_standby_names")
@@ -377,3 +378,43 @@ async def test_an_audit_log_that_cannot_be_written_lets_nothing_be_changed(
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
     assert "audit_log.jsonl cannot be" in why(outcomes, eternaltwin_db.id(task))
     assert await eternaltwin_db.digest() == before
+
+
+@proof
+@pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
+async def test_the_outcomes_of_parts_are_true_when_connections_are_lost(
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    place: str,
+) -> None:
+    """Terminate the connections many times, at random moments."""
+    if place == "table":
+        await eternaltwin_db.sql(audit_log.ddl())
+    workspace = await opened(eternaltwin, tmp_path)
+    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 400, status="Blocked", timer=60)
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
+    monkeypatch.setattr(parts, "PART_NODES", 5)
+    over = asyncio.Event()
+
+    async def kill() -> None:
+        kills = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'unstick'"
+        killer = await asyncpg.connect(eternaltwin)
+        while not over.is_set():
+            await killer.execute(f"{kills} AND datname = current_database() AND random() < 0.05")
+            await asyncio.sleep(0.001)  # otherwise few parts survive where connecting is slow
+        await killer.close()
+
+    killing = asyncio.create_task(kill())
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
+    over.set()
+    await killing
+    entries, _ = await workspace.audit_log.page(limit=1000)
+    await workspace.close()
+    changed = {id_ for id_, outcome in outcomes_of(outcomes).items() if outcome is CHANGED}
+    woken = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
+    assert {eternaltwin_db.id(row[0]) for row in woken} == changed
+    if place == "table":
+        assert len(changed) == 400, "what a lost connection has left is done over the next"
+    assert {r.id for e in entries for r in e.results if r.outcome is CHANGED} == changed

@@ -10,9 +10,9 @@ from typing import Any
 import asyncpg
 import pytest
 
+from queries.change import loop
 from queries.records.action import Outcome
 from queries.records.finding import Support
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.agent_jobs import LABEL, STATUSES, AgentJobsDb
 from tests.proof import one_in
@@ -63,7 +63,7 @@ async def test_each_action_in_each_status(
     before, bystander = dict(await agent_jobs_db.row(job)), dict(await agent_jobs_db.row(other))
     dry_run = await dry_run_of(workspace, action, [agent_jobs_db.id(job)], {}, LABEL)
     assert dict(await agent_jobs_db.row(job)) == before, "a dry run leaves no trace"
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     after = await agent_jobs_db.row(job)
     assert dict(await agent_jobs_db.row(other)) == bystander
     assert (
@@ -124,7 +124,7 @@ async def test_a_worker_that_was_faster_keeps_its_end(
     dry_run = await dry_run_of(workspace, action, [agent_jobs_db.id(job)], {}, LABEL)
     await agent_jobs_db.sql("UPDATE jobs SET status = 'completed', completed_at = now(), updated_at = now()")
     before = await agent_jobs_db.everything()
-    assert outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)) == {agent_jobs_db.id(job): STALE}
+    assert outcomes_of(await loop.commit(workspace, dry_run, OPERATOR)) == {agent_jobs_db.id(job): STALE}
     assert await agent_jobs_db.everything() == before
 
 

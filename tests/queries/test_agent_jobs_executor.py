@@ -12,8 +12,8 @@ import asyncpg
 from console.demo.run import Demo
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.change import loop
 from queries.records.action import Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.agent_jobs import ANNA, BERT, LABEL, AgentJobsDb
@@ -203,7 +203,7 @@ async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcom
     dry_run = await perform.dry_run(
         workspace, plan_versions(workspace, LABEL, action, {node.id: node.version}), "rain", {}
     )
-    (outcome,) = outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)).values()
+    (outcome,) = outcomes_of(await loop.commit(workspace, dry_run, OPERATOR)).values()
     tally[action, outcome] = tally.get((action, outcome), 0) + 1
 
 

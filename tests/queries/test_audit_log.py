@@ -12,10 +12,10 @@ import asyncpg
 import msgspec
 import pytest
 
+from queries.change import loop
 from queries.db.errors import UnknownIdError
 from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -233,7 +233,7 @@ async def test_the_file_has_an_intent_and_an_outcome_for_its_owner_alone(
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
     assert dry_run.audit_log == str(path)
     assert not path.exists(), "a dry run leaves no trace here either"
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes.audit_log == str(path)
     assert (path.stat().st_mode & 0o777, path.parent.stat().st_mode & 0o777) == (0o600, 0o700)
     intent, outcome = [json.loads(line) for line in path.read_text().splitlines()]

@@ -15,6 +15,7 @@ from console.text.spans import text
 from console.text.views.blast_radius import blast_radius as page
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.change import loop
 from queries.contract.spec import FindingSpec
 from queries.db.errors import LostError
 from queries.db.query import Query
@@ -26,7 +27,6 @@ from queries.read.question import Question
 from queries.records.action import BlastRadius, DryRun, Outcome, Reach
 from queries.records.finding import Finding
 from queries.records.node import Precision
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import blast_radius
 from queries.write.blast_radius import Measurement
@@ -86,7 +86,7 @@ async def test_what_was_predicted_is_what_the_commit_does(eternaltwin_db: Eterna
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
     dry_run = await measured(workspace, "wake", [eternaltwin_db.id(task)])
     assert {("becomes", "ready"), ("ends", "overdue_timer")} <= numbers(dry_run).keys()
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
     node = (await workspace.engines[LABEL].nodes.read([eternaltwin_db.id(task)])).nodes[0]
     assert node.phase == "ready"
@@ -151,7 +151,7 @@ async def test_a_read_that_fails_fails_nothing_else(
     found = reached(dry_run)
     assert found["begins", "lost_wakeup"].precision is Precision.UNKNOWN
     assert found["ends", "overdue_timer"].number == 1
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
 
 

@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 import asyncpg
 import pytest
 
+from queries.change import loop
 from queries.contract.server_spec import LABEL, server_spec
 from queries.read.blockers import ENDED, STANDBY, blockers, row_locked
 from queries.read.incidents import incidents
@@ -20,7 +21,6 @@ from queries.records.action import Outcome, Proof
 from queries.records.finding import Finding
 from queries.records.lock import Blockers, LockSession
 from queries.records.node import split_id
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
@@ -342,7 +342,7 @@ async def test_the_outcome_locked_names_the_holder(
     dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task), eternaltwin_db.id(free)])
     assert outcomes_of(dry_run)[eternaltwin_db.id(task)] is Outcome.LOCKED
     assert f"pid {holder.get_server_pid()} (backup, role postgres), idle in" in why(dry_run, eternaltwin_db.id(task))
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes)[eternaltwin_db.id(free)] is Outcome.CHANGED
 
 

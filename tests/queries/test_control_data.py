@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from queries.change import loop
 from queries.records.action import Durability, Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, dry_run_of, outcomes_of
@@ -43,7 +43,7 @@ async def test_revoked_control_functions(
         assert workspace.server.system_identifier == f"at {workspace.server.host}:{workspace.server.port}"
         assert workspace.server.timeline is None
         dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
-        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
         (entry,), _ = await workspace.audit_log.page()
         assert entry.origin is not None
@@ -66,7 +66,7 @@ async def test_a_revoked_function_about_standbys_stops_no_action(
     workspace = await Workspace(dsn, file=tmp_path / "audit_log.jsonl").open()
     try:
         dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(task)])
-        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
         assert outcomes.durability is Durability.ASYNCHRONOUS
     finally:

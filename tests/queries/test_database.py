@@ -10,6 +10,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from queries.change import loop
 from queries.db import database, dsn
 from queries.db.backoff import Backoff
 from queries.db.database import Database
@@ -27,7 +28,6 @@ from queries.db.query import Query
 from queries.db.server_load import DURATIONS_KEPT, STATEMENTS_KEPT, ServerLoad
 from queries.files.statement import Statement
 from queries.records.action import Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why
@@ -468,7 +468,7 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
             pids.add((await transaction.rows(sql("SELECT pg_backend_pid() AS pid"), {}))[0]["pid"])
         task = await eternaltwin_db.task(status="Blocked", timer=60, cpu=99.5)
         dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(task)])
-        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(workspace, dry_run, OPERATOR)
         assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
         assert outcomes.changes == dry_run.changes
         pages, cursor = [], None

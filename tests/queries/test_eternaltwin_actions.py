@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from queries.change import loop
 from queries.records.action import Outcome, RowChange
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, dry_run_of, outcomes_of, why
@@ -231,7 +231,7 @@ async def test_restart_drops_a_job_whose_tasks_stale_since_the_dry_run(
     dry_run = await dry_run_of(workspace, "restart", ids, {"confirm": "ArchiveUser v1"})
     assert set(outcomes_of(dry_run).values()) == {CHANGED}
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", child)
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {ids[0]: Outcome.STALE, ids[1]: CHANGED}
     assert (await eternaltwin_db.row(child))["revision"] == 4
 

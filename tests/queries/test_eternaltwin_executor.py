@@ -16,8 +16,8 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.change import loop
 from queries.records.action import Outcome, Outcomes
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -152,7 +152,7 @@ class RandomOperator:
         dry_run = await perform.dry_run(
             self.workspace, plan_versions(self.workspace, LABEL, name, versions), "rain", arguments
         )
-        self.done.append(await launch.commit(self.workspace, dry_run, OPERATOR))
+        self.done.append(await loop.commit(self.workspace, dry_run, OPERATOR))
 
 
 @proof

@@ -11,11 +11,11 @@ import asyncpg
 import pytest
 
 from queries.actions import attempt, parts
+from queries.change import loop
+from queries.change.loop import Loop
 from queries.db import database
 from queries.db.transaction import Transaction
 from queries.records.action import Outcome
-from queries.runs import launch
-from queries.runs.runner import Runner
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status
 from tests.db.eternaltwin import EternaltwinDb
@@ -45,11 +45,11 @@ async def awake(dsn: str) -> set[str]:
     return {EternaltwinDb.id(row[0]) for row in rows}
 
 
-async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, Runner]]:
-    """Run a bulk action; yield the number of nodes done, and the runner."""
+async def bulk(workspace: Workspace, ids: list[str]) -> AsyncIterator[tuple[int, Loop]]:
+    """Run a bulk action; yield the number of nodes done, and the loop."""
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     async for progress in steps(workspace, dry_run):
-        yield progress.done, progress.runner
+        yield progress.done, progress.loop
 
 
 # What a new primary does not have
@@ -63,7 +63,7 @@ async def test_parts_that_a_failover_has_lost_are_changed_again(
     ids = await filled(dsn, table=True)
     workspace = await opened(dsn, tmp_path)
     kept = fell = False
-    async for done, runner in bulk(workspace, ids):  # noqa: B007 - used after the loop
+    async for done, change in bulk(workspace, ids):  # noqa: B007 - used after the loop
         if done >= 50 and not kept:
             kept = True
             await asyncio.to_thread(own_server.keep)
@@ -71,9 +71,9 @@ async def test_parts_that_a_failover_has_lost_are_changed_again(
             fell = True
             await asyncio.to_thread(own_server.fall_back)
     assert await awake(dsn) == set(ids)
-    assert outcomes_of(runner.total.results) == dict.fromkeys(ids, CHANGED)
-    assert len(runner.total.results) == len(ids), "each once"
-    assert len(runner.lost) >= 50
+    assert outcomes_of(change.state.results.values()) == dict.fromkeys(ids, CHANGED)
+    assert len(change.state.results) == len(ids), "each once"
+    assert len(change.lost) >= 50
     lost = [each for each in await workspace.audit_log.lacking() if each.lost]
     assert lost == [], "so they are not said to be gone"
     await workspace.close()
@@ -107,7 +107,7 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
 
         over: asyncio.Task[None] | None = None
         async with asyncio.timeout(120):
-            async for done, runner in bulk(workspace, ids):  # noqa: B007 - used after the loop
+            async for done, change in bulk(workspace, ids):  # noqa: B007 - used after the loop
                 if done >= cut and cuts:
                     cuts = False
                     await asyncio.to_thread(replica.sql, "ALTER SYSTEM SET primary_conninfo = ''")
@@ -119,8 +119,8 @@ async def test_a_streaming_pair(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
                     await over  # the bulk must not end before the failover
             assert over is not None
         assert await awake(second) == set(ids)
-        assert outcomes_of(runner.total.results) == dict.fromkeys(ids, CHANGED)
-        assert bool(runner.lost) or not seed & 2
+        assert outcomes_of(change.state.results.values()) == dict.fromkeys(ids, CHANGED)
+        assert bool(change.lost) or not seed & 2
         await workspace.close()
     finally:
         replica.close()
@@ -277,7 +277,7 @@ async def test_a_commit_that_was_not_waited_for_says_so(
     dry_run = await dry_run_of(workspace, "wake", [task])
     monkeypatch.setattr(database, "GRACE_SECONDS", 0.5)
     monkeypatch.setattr(database, "WRITE_SECONDS", 2.0)
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, UNANSWERED)
     assert await awake(dsn) == {task}
     await workspace.close()

@@ -20,11 +20,11 @@ import asyncpg
 import pytest
 
 from queries.actions import parts
+from queries.change import loop
 from queries.db.redaction import without_passwords
 from queries.read import guard_token
 from queries.records.action import DryRun, Outcome, Outcomes
 from queries.records.finding import Finding
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.command import ROOT, environment, unstick
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -101,7 +101,7 @@ async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str
 
 
 async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:
-    return await launch.commit(workspace, dry_run, OPERATOR)
+    return await loop.commit(workspace, dry_run, OPERATOR)
 
 
 @repeated(few=10, many=100)

@@ -19,6 +19,7 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.change import loop
 from queries.check.nodes import known_nodes
 from queries.contract import loader
 from queries.contract.builtin import builtin
@@ -27,7 +28,6 @@ from queries.db.errors import DatabaseError
 from queries.read import details, search
 from queries.read.reader import Reader
 from queries.records.action import Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.proof import most_in_proof
@@ -143,7 +143,7 @@ async def everything(workspace: Workspace, reader: Reader) -> set[str]:
             again = await perform.dry_run(
                 workspace, plan_versions(workspace, reader.label, action.name, {one: seen[one]}), "try", arguments
             )
-            await launch.commit(workspace, again, OPERATOR)
+            await loop.commit(workspace, again, OPERATOR)
     await workspace.audit_log.page()
     return changed
 

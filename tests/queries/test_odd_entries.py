@@ -16,10 +16,11 @@ from console.text import spans
 from console.text.views.audit_entry import entry_lines, summary
 from queries.actions import perform
 from queries.actions.undo import plan_entry
+from queries.change import loop
+from queries.change import run as runs
+from queries.change.state import State
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome
-from queries.runs import launch, unfinished
-from queries.runs import run as runs
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.audit_log import Criteria
@@ -96,7 +97,7 @@ async def test_no_odd_entry_ends_a_command_about_it(workspace: Workspace, eterna
     refusals: set[str] = set()
     for each in (await all_entries(workspace)).values():
         with contextlib.suppress(DatabaseError):
-            runs.event_of(workspace.engines["eternaltwin"], each)
+            runs.fold(workspace, "eternaltwin", State(), [each])
     for entry, name in names.items():
         try:
             plan = await plan_entry(workspace, entry)
@@ -106,13 +107,13 @@ async def test_no_odd_entry_ends_a_command_about_it(workspace: Workspace, eterna
         except DatabaseError as error:
             refusals.add(error.line.partition(str(entry))[2])
         with contextlib.suppress(DatabaseError):
-            await launch.look(workspace, await runs.load(workspace, entry))
+            await loop.look(workspace, await runs.load(workspace, entry))
     assert any("cannot be read: results: Expected `array`, got `int`" in line for line in refusals)
     listed = await runs.listed(workspace, len(names))
     begun = {entry for entry, name in names.items() if name.startswith("run.begin") and ".id=" not in name}
     assert {run.run for run in listed.runs} >= begun
     json.loads(msgspec.json.encode(listed))
-    assert all("Unfinished" in line or "more" in line for line in await unfinished.messages(workspace))
+    assert all("Unfinished" in line or "more" in line for line in await runs.messages(workspace))
 
 
 async def test_no_odd_list_of_nodes_ends_a_command(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:
@@ -121,7 +122,7 @@ async def test_no_odd_list_of_nodes_ends_a_command(workspace: Workspace, eternal
         run = await odd.begin(eternaltwin_db.connection, content)
         try:
             loaded = await runs.load(workspace, run)
-            await launch.look(workspace, loaded)
+            await loop.look(workspace, loaded)
             runs.part_of(workspace, loaded.plan, loaded.plan.ids)
         except DatabaseError as error:
             refused[name] = error.line

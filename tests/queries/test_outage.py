@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import random
-import stat
 from pathlib import Path
 
 import asyncpg
 import pytest
 
 from queries.actions import attempt, parts
-from queries.db.errors import NO_CONNECTION, DatabaseError, LockedError
+from queries.change import loop
+from queries.change import run as runs
+from queries.db.errors import NO_CONNECTION
 from queries.db.transaction import Transaction
 from queries.records.action import Outcome, Result
-from queries.runs import launch, runner, unfinished
-from queries.runs import run as runs
-from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status
-from queries.write.run_file import FileRun
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, seen, steps
@@ -63,11 +60,11 @@ async def entered(workspace: Workspace) -> list[str]:
 async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServer, tmp_path: Path, seed: int) -> None:
     """Stop the server three times in one bulk action, at random moments.
 
-    The shutdown modes are fast and immediate. The audit log is a table or a file.
+    The shutdown modes are fast and immediate.
     """
     rng = random.Random(seed)
     dsn = own_server.fresh("eternaltwin")
-    eternaltwin_db, ids = await filled(dsn, table=bool(seed % 2))
+    eternaltwin_db, ids = await filled(dsn)
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
@@ -100,10 +97,9 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServe
     await workspace.close()
 
 
-@pytest.mark.parametrize("table", [True, False], ids=["table", "file"])
 @pytest.mark.parametrize("arrived", most_in_proof([True, False]), ids=["arrived", "did not"])
 async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back(
-    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool, table: bool
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool
 ) -> None:
     """Stop the server for longer than the console first asks about the commit.
 
@@ -111,7 +107,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
     """
     monkeypatch.setattr(commit_status, "OUTAGE_AFTER_SECONDS", 0.1)
     dsn = own_server.fresh("eternaltwin")
-    eternaltwin_db, ids = await filled(dsn, table=table)
+    eternaltwin_db, ids = await filled(dsn)
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
@@ -149,21 +145,21 @@ async def test_waiting_can_be_stopped_and_the_rest_be_continued(own_server: Post
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    decisions, results, pauses, halted = Decisions(), [], [], False
-    async for progress in steps(workspace, dry_run, decisions):
+    results, pauses, halted = [], [], False
+    async for progress in steps(workspace, dry_run):
         results += progress.results
         if progress.done >= 50 and not halted:
             halted = True
             await asyncio.to_thread(own_server.halt, "immediate")
         if progress.waits is not None:
-            assert progress.runner.error_text
+            assert progress.loop.error_text
             pauses.append(progress.waits)
             if len(pauses) == 2:
-                decisions.leave()
+                progress.loop.leave()
     assert len(pauses) == 2
     done = {r.id for r in results}
     assert {r.outcome for r in results} == {CHANGED}
-    left = {r.id: r.outcome for r in progress.runner.unfinished()}
+    left = {r.id: r.outcome for r in progress.loop.unfinished()}
     assert left.keys() == set(ids) - done
     assert set(left.values()) <= {REFUSED, Outcome.UNKNOWN}
     await asyncio.to_thread(own_server.start)
@@ -186,18 +182,18 @@ async def continued(workspace: Workspace, name: str) -> list[Result]:
     """Continue a run. Return the outcomes of all of its nodes."""
     run = await runs.load(workspace, name)
     versions = {member.id: member.version for member in run.plan.members}
-    left = (await launch.look(workspace, run, settled=True)).pending
+    left = (await loop.look(workspace, run, settled=True)).pending
     dry_run = await dry_run_of(workspace, "wake", {i: versions[i] for i in left})
     found: list[Result] = []
-    async for progress in steps(workspace, dry_run, None, run):
-        found = list(progress.runner.total.results)
+    async for progress in steps(workspace, dry_run, run):
+        found = list(progress.loop.state.results.values())
     return found
 
 
 async def test_a_server_that_stays_away_is_given_up(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runner, "OUTAGE_SECONDS", 0.5)
+    monkeypatch.setattr(loop, "OUTAGE_SECONDS", 0.5)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db, ids = await filled(dsn)
     await eternaltwin_db.connection.close()
@@ -244,166 +240,67 @@ async def test_a_bulk_waits_for_a_primary(own_server: PostgresServer, tmp_path: 
     await workspace.close()
 
 
-# Runs in files
+# Without the table
 
 
-async def begun(workspace: Workspace, ids: list[str]) -> FileRun:
-    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    run, _ = await launch.start(workspace, dry_run, OPERATOR, Decisions())
-    assert run is not None
-    assert isinstance(run.log, FileRun)
-    return run.log
-
-
-async def loaded(workspace: Workspace, name: str) -> FileRun:
-    run = await runs.load(workspace, name)
-    assert isinstance(run.log, FileRun)
-    return run.log
-
-
-def locks(workspace: Workspace) -> Path:
-    """Return the folder with a file for each run that has not ended."""
-    return workspace.audit_log.file.path.parent / "runs"
-
-
-def lock_of(workspace: Workspace) -> Path:
-    (path,) = locks(workspace).iterdir()
-    return path
-
-
-async def test_a_file_is_private_locked_and_of_one_database(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
+@pytest.mark.parametrize("arrived", [True, False, None], ids=["arrived", "did not", "never known"])
+async def test_without_the_table_a_bulk_ends_at_the_first_part_that_is_lost(
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool | None
 ) -> None:
-    workspace = await opened(eternaltwin, tmp_path)
-    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(PART + 1), status="Blocked", timer=60)
-    log = await begun(workspace, [eternaltwin_db.id(task) for task in tasks])
-    path = lock_of(workspace)
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
-    with pytest.raises(LockedError, match="another console"):
-        (await loaded(workspace, log.id)).lock()
-    assert [each.run for each in (await runs.listed(workspace, 9)).runs] == [log.id]
-    assert await unfinished.messages(workspace) == [], "this process continues it"
-    log.close()
-    assert [each.run for each in (await runs.listed(workspace, 9)).runs] == [log.id]
-    assert any(log.id in line for line in await unfinished.messages(workspace))
+    """Each part is settled as far as the server can tell; the rest is not tried."""
+    dsn = own_server.fresh("eternaltwin")
+    eternaltwin_db, ids = await filled(dsn, table=False)
+    await eternaltwin_db.connection.close()
+    workspace = await opened(dsn, tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
+    sent, commits = commit_status.send_commit, []
 
-    elsewhere = await opened(server.fresh("eternaltwin"), tmp_path)
-    assert (await runs.listed(elsewhere, 9)).runs == ()
-    with pytest.raises(DatabaseError, match="belongs to the database"):
-        await runs.load(elsewhere, log.id)
-    again = await loaded(workspace, log.id)
-    path.chmod(0o620)
-    with pytest.raises(DatabaseError, match="can be written by other users"):
-        await again.take_over(log.begun)
-    path.chmod(0o600)
-    path.rename(tmp_path / "list")
-    path.symlink_to(tmp_path / "list")
-    with pytest.raises(DatabaseError, match="symbolic link"):
-        await again.take_over(log.begun)
-    await elsewhere.close()
+    async def lost(transaction: Transaction) -> str | None:
+        commits.append(1)
+        if len(commits) != 5:
+            return await sent(transaction)
+        if arrived:
+            assert await sent(transaction) == commit_status.COMMITTED
+        await asyncio.to_thread(own_server.halt, "immediate")
+        if arrived is not None:
+            await asyncio.to_thread(own_server.start)
+        return None
+
+    monkeypatch.setattr(commit_status, "send_commit", lost)
+    monkeypatch.setattr(commit_status, "STATUS_SECONDS", 60.0 if arrived is not None else 0.5)
+    async for progress in steps(workspace, dry_run):
+        assert progress.run is None
+    done = outcomes_of(progress.loop.state.results.values())
+    doubtful = dict.fromkeys(ids[4 * PART : 5 * PART], Outcome.UNKNOWN if arrived is None else Outcome.UNSENT)
+    changed = dict.fromkeys(ids if arrived else ids[: 4 * PART], CHANGED)
+    assert done == changed | ({} if arrived else doubtful)
+    rest = outcomes_of(progress.loop.unfinished())
+    assert rest == dict.fromkeys([i for i in ids if i not in done], REFUSED)
+    if arrived is None:
+        await asyncio.to_thread(own_server.start)
+    assert (await woken(dsn))[0] == set(changed)
+    await workspace.database.renew()
+    entries, _ = await workspace.audit_log.page(limit=1000)
+    assert {r.id: r.outcome for e in entries for r in e.results} == done
     await workspace.close()
 
 
-@pytest.mark.parametrize("lines", ["all", "torn", "head"])
-async def test_a_part_without_an_outcome_is_asked_for(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, lines: str
+async def test_what_a_failover_has_lost_of_a_run_is_done_when_it_is_continued(
+    own_server: PostgresServer, tmp_path: Path
 ) -> None:
-    """The file has lost the outcome of a part, or some of it, or all about both."""
-    workspace = await opened(eternaltwin, tmp_path)
-    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 30, status="Blocked", timer=3600)
-    ids = [eternaltwin_db.id(task) for task in tasks]
-    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    decisions = Decisions()
-    async with workspace.database.reading():  # one connection only
-        async for progress in steps(workspace, dry_run, decisions):
-            if progress.done == 20:
-                decisions.leave()
-    path = workspace.audit_log.file.path
-    begun, sent, _, second, outcome = path.read_bytes().splitlines(keepends=True)
-    content = {
-        "all": begun + sent + second,
-        "torn": begun + sent + second + outcome[:-20],
-        "head": begun + sent[:-30],
-    }[lines]
-    with path.open("r+b") as file:
-        file.truncate()
-        file.write(content)
-    assert progress.run is not None
-    outcomes = outcomes_of(await continued(workspace, progress.run.log.id))
-    done = {eternaltwin_db.id(task) for task in tasks}
-    assert outcomes.keys() == done
-    if lines == "head":
-        skipped = [outcome for outcome in outcomes.values() if outcome is not CHANGED]
-        assert (len(skipped), set(skipped) <= {REFUSED, STALE}) == (20, True), "the guard skips what is awake"
-    else:
-        assert set(outcomes.values()) == {CHANGED}
-    changed = [i for i, outcome in outcomes.items() if outcome is CHANGED]
-    assert sorted(await entered(workspace)) == sorted(changed), "nothing was done twice"
-    assert list(locks(workspace).iterdir()) == []
-    await workspace.close()
-
-
-async def test_a_run_beside_a_table_that_cannot_hold_it(own_server: PostgresServer, tmp_path: Path) -> None:
-    """The table has the entries of the changes; the file has the run, and no rows."""
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db, ids = await filled(dsn)
-    await eternaltwin_db.sql("DROP INDEX unstick.audit_log_run_idx")
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    decisions = Decisions()
-    async for progress in steps(workspace, dry_run, decisions):
-        if progress.done >= 50:
-            decisions.leave()
-    path = workspace.audit_log.file.path
-    lines = path.read_bytes().splitlines(keepends=True)
-    path.write_bytes(b"".join(lines[:-1]))  # the outcome of the last part
-    assert all(b'"changes":[]' in line for line in lines)
-    await asyncio.to_thread(own_server.halt, "immediate")
-    await asyncio.to_thread(own_server.start)
-    await workspace.database.renew()
-    assert progress.run is not None
-    (listed,) = (await runs.listed(workspace, 9)).runs
-    assert (listed.run, listed.state) == (progress.run.log.id, "open")
-    rest = await continued(workspace, progress.run.log.id)
-    assert {r.id: r.outcome for r in rest} == dict.fromkeys(ids, CHANGED)
-    assert sorted(await entered(workspace)) == sorted(ids), "each once"
-    assert len(await workspace.audit_log.find(listed.run)) == NODES // PART
-    assert (await runs.listed(workspace, 9)).runs == ()
-    await workspace.close()
-
-
-async def test_a_run_that_cannot_be_written_begins_nothing(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
-) -> None:
-    workspace = await opened(eternaltwin, tmp_path)
-    tasks = await eternaltwin_db.tasks([await eternaltwin_db.job()] * 30, status="Blocked", timer=3600)
-    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, map(eternaltwin_db.id, tasks)))
-    locks(workspace).write_text("in the way")
-    with pytest.raises(DatabaseError, match="Nothing was changed"):
-        await launch.commit(workspace, dry_run, OPERATOR)
-    assert (await woken(eternaltwin))[0] == set()
-    await workspace.close()
-
-
-@pytest.mark.parametrize("place", ["table", "file"])
-async def test_what_a_failover_has_lost_of_a_run_is_done_when_it_is_continued(
-    own_server: PostgresServer, tmp_path: Path, place: str
-) -> None:
-    dsn = own_server.fresh("eternaltwin")
-    eternaltwin_db, ids = await filled(dsn, table=place == "table")
-    await eternaltwin_db.connection.close()
-    workspace = await opened(dsn, tmp_path)
-    dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    decisions, kept = Decisions(), False
-    async for progress in steps(workspace, dry_run, decisions):
+    kept = False
+    async for progress in steps(workspace, dry_run):
         if progress.done >= 50 and not kept:
             kept = True
             await asyncio.to_thread(own_server.keep)
         if progress.done >= 100:
-            decisions.leave()
-    done = {r.id for r in progress.runner.total.results}
+            progress.loop.leave()
+    done = {r.id for r in progress.loop.state.results.values()}
     await workspace.close()
     await asyncio.to_thread(own_server.fall_back)
     lost = done - (await woken(dsn))[0]
@@ -419,11 +316,11 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
-    assert await unfinished.messages(workspace) == []
+    assert await runs.messages(workspace) == []
     monkeypatch.setattr(attempt, "append_outcome", lambda *_: None)  # as where the console is killed before it
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
-    await launch.commit(workspace, await dry_run_of(workspace, "wake", [task]), OPERATOR)
+    await loop.commit(workspace, await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()
     again = await opened(eternaltwin, tmp_path)
-    assert len(await unfinished.messages(again)) == 1
+    assert len(await runs.messages(again)) == 1
     await again.close()

@@ -19,6 +19,7 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.change import loop
 from queries.check.actions import edit_plan
 from queries.check.lab import TIMEOUT_FACTOR
 from queries.check.nodes import known_nodes
@@ -27,7 +28,6 @@ from queries.contract.spec import Action
 from queries.read.reader import Reader
 from queries.records.action import Outcome, Outcomes, Undo
 from queries.records.node import Node
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.proof import most_in_proof, repeated
@@ -146,7 +146,7 @@ async def act(workspace: Workspace, engine: Reader, action: Action, node: Node) 
     dry_run = await perform.dry_run(workspace, plan, "a test", arguments)
     if not any(each.outcome is Outcome.CHANGED for each in dry_run.results):
         return None
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert {each.outcome for each in outcomes.results} == {Outcome.CHANGED}, outcomes.results
     return outcomes
 

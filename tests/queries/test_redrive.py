@@ -11,18 +11,18 @@ import asyncpg
 import msgspec
 import pytest
 
+from queries.change import loop as changes
+from queries.change import redrive
+from queries.change import run as runs
+from queries.change.loop import Loop
+from queries.change.run import Run
+from queries.change.settings import Budget, RedriveSettings
+from queries.change.state import Do, Event, Kind, Reason
 from queries.contract.builtin import builtin
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.read.reader import Reader
-from queries.records.action import Answer
+from queries.records.action import Answer, Result
 from queries.records.dead_letter import DeadLetter
-from queries.runs import launch, redrive_plan
-from queries.runs import run as runs
-from queries.runs.cohorts import Budget, RedriveSettings
-from queries.runs.run import Run
-from queries.runs.runner import Decisions, Runner
-from queries.runs.steps import ChangePart, Close, Ended, Step, Watch
-from queries.runs.world import RedriveWorld
 from queries.workspace import Workspace
 from queries.write import audit_log, run_log
 from tests.db.agent_jobs import AgentJobsDb
@@ -52,25 +52,32 @@ async def jobs(server: PostgresServer, agent_jobs_db: AgentJobsDb, tmp_path: Pat
 async def begun(workspace: Workspace, label: str, **arguments: Any) -> Run:
     reader = workspace.engines[label]
     found = (await reader.pages.dead()).dead_letters
-    plan = await redrive_plan.plan_redrive(workspace, label, found, "test", SETTINGS, "fix deployed", arguments)
+    plan = await redrive.plan_redrive(workspace, label, found, "test", SETTINGS, "fix deployed", arguments)
     return await runs.begin(workspace, plan)
 
 
-def runner_of(workspace: Workspace, run: Run) -> Runner:
-    return launch.proceed(workspace, run, Decisions())
+async def loop_of(workspace: Workspace, run: Run) -> Loop:
+    return await Loop(workspace, run=run).begin()
 
 
-async def until(runner: Runner, kind: type[Step]) -> Step:
-    """Run a redrive up to a step of that kind."""
-    async for step in runner.steps():
-        if isinstance(step, kind):
-            return step
+async def until_watched(loop: Loop) -> None:
+    """Do a redrive until it watches a cohort."""
+    async for step in loop.steps():
+        if step.do is Do.WATCH:
+            return
     raise AssertionError("it ended")
+
+
+async def take_over(workspace: Workspace, run: Run) -> list[Result]:
+    """Continue a run, and return its results."""
+    loop = await loop_of(workspace, run)
+    await loop.read()
+    return [*loop.state.results.values()]
 
 
 async def answers(workspace: Workspace, run: Run) -> dict[str, Answer]:
     """Return the answers of all nodes now."""
-    return dict((await RedriveWorld(workspace, run, Decisions()).look(run.plan.ids))[1])
+    return await redrive.read_answers(workspace.named(run.plan.label), run.plan, run.plan.ids)
 
 
 # Take-over
@@ -78,28 +85,26 @@ async def answers(workspace: Workspace, run: Run) -> dict[str, Answer]:
 
 async def test_a_console_that_was_overtaken_revives_nothing(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
     run = await begun(jobs, "agent_jobs")
-    steps = runner_of(jobs, run).steps()
-    assert isinstance(await anext(steps), ChangePart), "it is about to revive the first cohort"
-    colleague = await runs.load(jobs, run.log.id)
-    await RedriveWorld(jobs, colleague, Decisions()).history()
+    loop = await loop_of(jobs, run)
+    steps = loop.steps()
+    assert (await anext(steps)).do is Do.CHANGE, "it is about to revive the first cohort"
+    await take_over(jobs, await runs.load(jobs, run.log.id))
     with pytest.raises(OvertakenError, match="continues the run"):
         await anext(steps)
     assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'failed'") == 8
     with pytest.raises(OvertakenError):
-        await RedriveWorld(jobs, run, Decisions()).record(Ended(at=0.0, reason="stopped"))  # type: ignore[arg-type]
+        await loop.record(Event(event=Kind.END, reason=Reason.STOPPED))
 
 
 async def test_a_stop_of_a_colleague_ends_it(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
     run = await begun(jobs, "agent_jobs")
-    runner = runner_of(jobs, run)
-    steps = runner.steps()
-    assert isinstance(await anext(steps), ChangePart)
-    assert isinstance(await anext(steps), Watch)
-    await launch.stop(jobs, await runs.load(jobs, run.log.id))
+    steps = (await loop_of(jobs, run)).steps()
+    assert [(await anext(steps)).do for _ in range(2)] == [Do.CHANGE, Do.WATCH]
+    await changes.stop(jobs, await runs.load(jobs, run.log.id))
     job = run.plan.members[0].id.partition(":")[2]
     await agent_jobs_db.sql("UPDATE jobs SET status = 'completed', completed_at = now() WHERE id::text = $1", job)
     with pytest.raises(OvertakenError):
-        await anext(step async for step in steps if not isinstance(step, Watch | Close))
+        await anext(step async for step in steps if step.do not in (Do.WATCH, Do.RECORD))
     assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'failed'") == 7
 
 
@@ -122,15 +127,13 @@ async def test_a_take_over_waits_for_a_transaction_left_behind(jobs: Workspace, 
         run.plan.ids[0],
     )
     colleague = await runs.load(jobs, run.log.id)
-    reading = asyncio.create_task(RedriveWorld(jobs, colleague, Decisions()).history())
+    reading = asyncio.create_task(take_over(jobs, colleague))
     done, _ = await asyncio.wait([reading], timeout=0.5)
     assert not done
     await behind.commit()
-    (event,) = await reading
-    assert [r.id for r in event.results] == [run.plan.ids[0]]  # type: ignore[union-attr]
+    assert [r.id for r in await reading] == [run.plan.ids[0]]
     await left.close()
-    step = await until(runner_of(jobs, colleague), Watch)
-    assert isinstance(step, Watch), "the first cohort is not revived again"
+    assert (await anext((await loop_of(jobs, colleague)).steps())).do is Do.WATCH, "it is not revived again"
 
 
 async def test_a_changed_list_of_nodes_is_refused(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
@@ -143,7 +146,7 @@ async def test_a_changed_list_of_nodes_is_refused(jobs: Workspace, agent_jobs_db
 async def test_a_changed_entry_is_refused(jobs: Workspace, agent_jobs_db: AgentJobsDb) -> None:
     """Refuse an entry with other results or another reason."""
     run = await begun(jobs, "agent_jobs")
-    await until(runner_of(jobs, run), Watch)
+    await until_watched(await loop_of(jobs, run))
     await agent_jobs_db.sql("UPDATE unstick.audit_log SET results = '[]' WHERE id > 1")
     with pytest.raises(DatabaseError, match="was changed since it was written"):
         await run.log.entries()
@@ -175,7 +178,7 @@ async def test_a_redrive_of_a_role_that_could_not_run_it_is_not_continued(
 
 async def test_the_entries_are_in_the_hash_chain(jobs: Workspace) -> None:
     run = await begun(jobs, "agent_jobs")
-    await until(runner_of(jobs, run), Watch)
+    await until_watched(await loop_of(jobs, run))
     found = await jobs.audit_log.verify()
     assert (found.entries, found.problems) == (2, ())
 
@@ -308,7 +311,7 @@ async def test_answers_of_uni2work(uni2work_db: Uni2workDb, server: PostgresServ
 
 def refused(reader: Reader, dead_letters: Sequence[DeadLetter]) -> str:
     with pytest.raises(DatabaseError) as error:
-        redrive_plan.action_of(reader, dead_letters)
+        redrive.action_of(reader, dead_letters)
     return str(error.value)
 
 
@@ -333,5 +336,5 @@ def test_every_engine_has_an_action_or_says_why_not() -> None:
 async def test_there_is_no_redrive_of_that_name(jobs: Workspace) -> None:
     table = jobs.audit_log.run_table
     assert table is not None
-    assert await run_log.load(table, "p", "99") is None
-    assert await run_log.load(table, "p", "x") is None
+    assert await run_log.load(table, "99") is None
+    assert await run_log.load(table, "x") is None

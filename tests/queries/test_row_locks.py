@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from queries.actions import narrow
+from queries.change import loop
 from queries.db import database
 from queries.db.database import Database
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.records.action import Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of
@@ -61,7 +61,7 @@ async def test_a_dry_run_checks_deferred_constraints_and_names_the_node(
     fine = [eternaltwin_db.id(task) for task in await eternaltwin_db.tasks(await eternaltwin_db.jobs(6))]
     dry_run = await dry_run_of(workspace, "cancel", [late, odd, *fine])
     assert outcomes_of(dry_run) == {**dict.fromkeys(fine, CHANGED), late: CONFLICT, odd: CONFLICT}
-    assert outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)) == outcomes_of(dry_run)
+    assert outcomes_of(await loop.commit(workspace, dry_run, OPERATOR)) == outcomes_of(dry_run)
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 6
 
 
@@ -74,7 +74,7 @@ async def test_session_advisory_locks_of_triggers_are_released(
     late = await eternaltwin_db.task(kind="Late")
     dry_run = await dry_run_of(workspace, "cancel", [eternaltwin_db.id(tasks[0])])
     assert await eternaltwin_db.value(ADVISORY) == 0, "after a dry run"
-    await launch.commit(workspace, dry_run, OPERATOR)
+    await loop.commit(workspace, dry_run, OPERATOR)
     assert (await eternaltwin_db.row(tasks[0]))["status"] == "Complete"
     assert await eternaltwin_db.value(ADVISORY) == 0, "after a commit"
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task) for task in (*tasks[1:], late)])
@@ -91,7 +91,7 @@ async def test_a_transaction_has_one_time_limit_for_all_its_statements(
     await eternaltwin_db.sql(SLOW)
     monkeypatch.setattr(database, "WRITE_SECONDS", 2.0)
     if commits:
-        outcomes = outcomes_of(await launch.commit(workspace, dry_run, OPERATOR))
+        outcomes = outcomes_of(await loop.commit(workspace, dry_run, OPERATOR))
     else:
         outcomes = outcomes_of(await dry_run_of(workspace, "cancel", [task]))
     assert outcomes == {task: REFUSED}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from itertools import chain, count, repeat
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -13,17 +13,17 @@ import msgspec
 import pytest
 
 from queries.actions import narrow, parts
+from queries.change import loop
+from queries.change import run as runs
+from queries.change.loop import Loop
+from queries.change.run import Beginning, Run, RunPlan
+from queries.change.settings import Budget, RedriveSettings
+from queries.change.state import Do
 from queries.db import database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.transaction import Transaction
 from queries.records.action import DryRun, Outcome
 from queries.records.run import BULK, REDRIVE, Member, WatchedMember
-from queries.runs import launch, unfinished
-from queries.runs import run as runs
-from queries.runs.cohorts import Budget, RedriveSettings
-from queries.runs.run import Beginning, Run, RunPlan
-from queries.runs.runner import Decisions
-from queries.runs.steps import ChangePart
 from queries.workspace import Workspace
 from queries.write import audit_log, commit_status, run_log
 from tests.command import ROOT
@@ -53,7 +53,7 @@ async def tasks(
 async def left(workspace: Workspace, run: Run) -> DryRun:
     """Return the dry run of what is left of a run."""
     versions = {member.id: member.version for member in run.plan.members}
-    pending = (await launch.look(workspace, run, settled=True)).pending
+    pending = (await loop.look(workspace, run, settled=True)).pending
     return await dry_run_of(workspace, "wake", {i: versions[i] for i in pending})
 
 
@@ -70,8 +70,8 @@ async def test_a_colleague_continues_a_bulk_that_is_running(
     run = await runs.load(bert, progress.run.log.id)
     again = await left(bert, run)
     assert len(again.versions) <= NODES - 2 * PART
-    theirs = [step async for step in steps(bert, again, None, run)]
-    assert outcomes_of(theirs[-1].runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
+    theirs = [step async for step in steps(bert, again, run)]
+    assert outcomes_of(theirs[-1].loop.state.results.values()) == dict.fromkeys(dry_run.versions, CHANGED)
     with pytest.raises(OvertakenError, match="has ended the run"):
         await anext(step async for step in mine if step.done == NODES)
     entries = [entry async for entry in bert.audit_log.stream()]
@@ -90,7 +90,7 @@ async def test_a_colleague_ends_a_bulk(
         if progress.done >= PART:
             break
     assert progress.run is not None
-    await launch.stop(bert, await runs.load(bert, progress.run.log.id))
+    await loop.stop(bert, await runs.load(bert, progress.run.log.id))
     with pytest.raises(OvertakenError, match="has ended the run"):
         await anext(step async for step in mine if step.done == NODES)
     assert progress.run.log.ended
@@ -98,44 +98,27 @@ async def test_a_colleague_ends_a_bulk(
     assert PART <= woken <= 3 * PART, "what was under way has ended"
     (listed,) = (await runs.listed(bert, 9)).runs
     assert (listed.state, listed.changed, listed.nodes) == ("stopped", woken, NODES)
-    await launch.stop(anna, await runs.load(anna, listed.run))
+    await loop.stop(anna, await runs.load(anna, listed.run))
     assert (await runs.listed(bert, 9)).runs == (listed,), "what has ended is not taken over"
 
 
-@pytest.mark.parametrize("place", ["table", "file"])
 async def test_a_colleague_ends_a_bulk_that_never_rests(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    """One of two parts is always under way.
-
-    Some change nothing, which is recorded beside the other one.
-    """
-    await ends_a_bulk(eternaltwin_db, eternaltwin, tmp_path, monkeypatch, place)
-
-
-async def test_a_colleague_ends_a_bulk_through_a_pooler(
     eternaltwin_db: EternaltwinDb, pooler: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Both connections to the server are in use by the bulk."""
-    await ends_a_bulk(eternaltwin_db, pooler, tmp_path, monkeypatch, "table")
-
-
-async def ends_a_bulk(
-    eternaltwin_db: EternaltwinDb, dsn: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
-) -> None:
-    if place == "table":
-        await eternaltwin_db.sql(audit_log.ddl())
+    """Some parts change nothing, which is recorded."""
+    dsn = pooler
+    await eternaltwin_db.sql(audit_log.ddl())
     monkeypatch.setattr(parts, "PART_NODES", PART)
     made = await eternaltwin_db.tasks([await eternaltwin_db.job()] * PARTS * PART, status="Blocked", timer=3600)
     anna = await opened(dsn, tmp_path)
-    bert = await opened(dsn, tmp_path if place == "file" else tmp_path / "another machine")
+    bert = await opened(dsn, tmp_path / "another machine")
     dry_run = await dry_run_of(anna, "wake", await seen(anna, map(eternaltwin_db.id, made)))
     stale = [node.partition(":")[2] for n, node in enumerate(dry_run.versions) if n // PART % 4 == 3]
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id::text = ANY ($1)", stale)
-    sent, pauses = commit_status.send_commit, chain([0.05], repeat(0.1))  # the first is shorter: they are out of step
+    sent = commit_status.send_commit
 
     async def slow(transaction: Transaction) -> str | None:
-        await asyncio.sleep(next(pauses))
+        await asyncio.sleep(0.1)
         return await sent(transaction)
 
     monkeypatch.setattr(commit_status, "send_commit", slow)
@@ -144,7 +127,7 @@ async def ends_a_bulk(
     async def stop(name: str) -> int:
         """Return how many nodes were changed when it began."""
         before: int = await eternaltwin_db.value(woken)
-        await launch.stop(bert, await runs.load(bert, name))
+        await loop.stop(bert, await runs.load(bert, name))
         return before
 
     mine = steps(anna, dry_run)
@@ -157,10 +140,8 @@ async def ends_a_bulk(
         await anext(step async for step in mine if step.done == PARTS * PART)
     changed = await eternaltwin_db.value(woken)
     assert changed <= await stopping + 6 * PART, "what was under way, and what began before it could ask"
-    assert {each.outcome for each in progress.runner.unfinished()} == {Outcome.REFUSED}, (
-        "the end of each COMMIT is known"
-    )
-    shown = (await launch.look(bert, await runs.load(bert, progress.run.log.id))).run
+    assert {each.outcome for each in progress.loop.unfinished()} == {Outcome.REFUSED}, "the end of each COMMIT is known"
+    shown = (await loop.look(bert, await runs.load(bert, progress.run.log.id))).run
     assert (shown.state, shown.changed) == ("stopped", changed)
     await anna.close()
     await bert.close()
@@ -182,33 +163,33 @@ async def test_what_a_part_has_committed_before_it_was_overtaken_is_reported(
     A colleague ends the run between two of them, or before the skipped node is recorded.
     """
     anna, bert, dry_run = tasks
-    monkeypatch.setattr(parts, "are_independent", lambda plan: False)  # so that no other part sends first
     bad = min(list(dry_run.versions)[:PART]).partition(":")[2]
     await eternaltwin_db.sql(
         "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN IF new.task_id::text = "
         f" '{bad}' THEN RAISE EXCEPTION 'no' USING ERRCODE = '23514'; END IF; RETURN new; END $$;"
         " CREATE TRIGGER refuse BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION refuse()"
     )
-    run, runner = await launch.start(anna, dry_run, OPERATOR, Decisions())
+    change = await Loop(anna, dry_run, OPERATOR).begin()
+    run = change.run
     assert run is not None
     sent, number, stopping = commit_status.send_commit, count(1), list[asyncio.Task[Any]]()
 
     async def overtaken(under_way: Transaction) -> str | None:
         if next(number) == transaction:
-            stopping.append(asyncio.create_task(launch.stop(bert, await runs.load(bert, run.log.id))))
+            stopping.append(asyncio.create_task(loop.stop(bert, await runs.load(bert, run.log.id))))
             while not await eternaltwin_db.value(WAITING):
                 await asyncio.sleep(0.01)
         return await sent(under_way)
 
     monkeypatch.setattr(commit_status, "send_commit", overtaken)
     with pytest.raises(OvertakenError):
-        await runner.run()
+        await change.finish()
     await stopping[0]
-    changed = {r.id for r in runner.total.results if r.outcome is CHANGED}
+    changed = {r.id for r in change.state.results.values() if r.outcome is CHANGED}
     woken = await eternaltwin_db.connection.fetch("SELECT task_id FROM task WHERE status = 'Available'")
     assert changed == {eternaltwin_db.id(row[0]) for row in woken}
     assert len(changed) == nodes
-    assert changed.isdisjoint(each.id for each in runner.unfinished())
+    assert changed.isdisjoint(each.id for each in change.unfinished())
 
 
 async def test_a_look_stops_no_part(
@@ -216,22 +197,23 @@ async def test_a_look_stops_no_part(
 ) -> None:
     """It needs no lock; a look before the run is continued waits for the part."""
     anna, bert, dry_run = tasks
-    run, runner = await launch.start(anna, dry_run, OPERATOR, Decisions())
+    change = await Loop(anna, dry_run, OPERATOR).begin()
+    run = change.run
     assert run is not None
     theirs = await runs.load(bert, run.log.id)
     sent, looked, waited = commit_status.send_commit, list[int](), list[asyncio.Task[Any]]()
 
     async def slow(transaction: Transaction) -> str | None:
-        looked.append(len((await launch.look(bert, theirs)).pending))
+        looked.append(len((await loop.look(bert, theirs)).pending))
         if not waited:
-            waited.append(asyncio.create_task(launch.look(bert, theirs, settled=True)))
+            waited.append(asyncio.create_task(loop.look(bert, theirs, settled=True)))
             done, _ = await asyncio.wait(waited, timeout=0.3)
             assert not done
         return await sent(transaction)
 
     monkeypatch.setattr(commit_status, "send_commit", slow)
-    await runner.run()
-    assert outcomes_of(runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
+    await change.finish()
+    assert outcomes_of(change.state.results.values()) == dict.fromkeys(dry_run.versions, CHANGED)
     assert len(looked) == NODES // PART
     assert len((await waited[0]).pending) < NODES
 
@@ -267,7 +249,7 @@ async def test_a_console_that_looks_at_a_bulk_does_not_end_it(
             await asyncio.sleep(0.05)
             if killed:
                 other.terminate()
-    assert outcomes_of(progress.runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
+    assert outcomes_of(progress.loop.state.results.values()) == dict.fromkeys(dry_run.versions, CHANGED)
     assert asked is not None
     if killed:
         with pytest.raises((asyncpg.PostgresError, asyncpg.InterfaceError, OSError)):
@@ -284,7 +266,8 @@ async def test_a_wait_for_the_lock_of_a_run_takes_no_time_of_a_part(
     anna, _, dry_run = tasks
     monkeypatch.setattr(database, "WRITE_SECONDS", 1.0)
     monkeypatch.setattr(narrow, "PART_SECONDS", 0.5)
-    run, runner = await launch.start(anna, dry_run, OPERATOR, Decisions())
+    change = await Loop(anna, dry_run, OPERATOR).begin()
+    run = change.run
     assert run is not None
     other = await asyncpg.connect(eternaltwin)
 
@@ -295,11 +278,11 @@ async def test_a_wait_for_the_lock_of_a_run_takes_no_time_of_a_part(
     await other.execute("BEGIN")
     await other.execute(LOCK, run.log.id)
     releasing = asyncio.create_task(release())
-    await runner.run()
+    await change.finish()
     await releasing
     await other.close()
-    assert outcomes_of(runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
-    assert len(runner.total.entries) == NODES // PART
+    assert outcomes_of(change.state.results.values()) == dict.fromkeys(dry_run.versions, CHANGED)
+    assert len(change.state.entries) == NODES // PART
 
 
 async def test_a_console_that_leaves_does_not_wait_for_the_lock_of_the_run(
@@ -309,18 +292,18 @@ async def test_a_console_that_leaves_does_not_wait_for_the_lock_of_the_run(
     anna, _, dry_run = tasks
     monkeypatch.setattr(run_log, "GUARD_SECONDS", 0.5)
     monkeypatch.setattr(run_log, "LOCK_SECONDS", 60.0)
-    decisions = Decisions()
-    run, runner = await launch.start(anna, dry_run, OPERATOR, decisions)
+    change = await Loop(anna, dry_run, OPERATOR).begin()
+    run = change.run
     assert run is not None
     other = await asyncpg.connect(eternaltwin)
     await other.execute("BEGIN")
     await other.execute(LOCK, run.log.id)
     async with asyncio.timeout(30):
-        async for step in runner.steps():
-            assert isinstance(step, ChangePart)
-            asyncio.get_running_loop().call_later(0.2, decisions.leave)
+        async for step in change.steps():
+            assert step.do is Do.CHANGE
+            asyncio.get_running_loop().call_later(0.2, change.leave)
     await other.close()
-    assert {each.outcome for each in runner.unfinished()} == {Outcome.REFUSED}
+    assert {each.outcome for each in change.unfinished()} == {Outcome.REFUSED}
 
 
 async def test_a_locked_table_is_an_outcome_of_its_nodes(
@@ -332,7 +315,7 @@ async def test_a_locked_table_is_an_outcome_of_its_nodes(
     async for progress in steps(anna, dry_run):
         if progress.done >= 2 * PART and not other.is_in_transaction():
             await other.execute("BEGIN; LOCK TABLE task IN SHARE MODE")
-    outcomes = outcomes_of(progress.runner.total.results)
+    outcomes = outcomes_of(progress.loop.state.results.values())
     await other.close()
     assert outcomes.keys() == dry_run.versions.keys()
     assert set(outcomes.values()) == {CHANGED, Outcome.LOCKED}
@@ -348,9 +331,9 @@ async def test_what_another_operator_changed_meanwhile_is_said_by_both(
         await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id = $1", node.partition(":")[2])
     done = [step async for step in steps(anna, dry_run)][-1]
     expected = dict.fromkeys(dry_run.versions, CHANGED) | dict.fromkeys(late, Outcome.STALE)
-    assert outcomes_of(done.runner.total.results) == expected
+    assert outcomes_of(done.loop.state.results.values()) == expected
     assert done.run is not None
-    shown = await launch.look(bert, await runs.load(bert, done.run.log.id))
+    shown = await loop.look(bert, await runs.load(bert, done.run.log.id))
     assert outcomes_of(shown.results) == expected
     assert (shown.pending, shown.run.state, shown.run.changed) == ((), "done", NODES - PART)
 
@@ -378,7 +361,7 @@ async def test_a_beginning_that_no_runner_has_written_is_said_and_stops_nothing(
     name = await eternaltwin_db.connection.fetchval(append, described)
     for end in ('{"event": "end", "changed": "many"}', '{"event": "end", "changed": 1e300, "reason": 4, "answers": 5}'):
         assert len((await runs.listed(bert, 9)).runs) == 1
-        await unfinished.messages(bert)
+        await runs.messages(bert)
         with pytest.raises(DatabaseError):
             await runs.load(bert, name)
         await eternaltwin_db.connection.fetchval(
@@ -386,7 +369,7 @@ async def test_a_beginning_that_no_runner_has_written_is_said_and_stops_nothing(
         )
     assert (await runs.listed(bert, 9)).runs[0].state == "unreadable"
     done = [step async for step in steps(anna, dry_run)][-1]
-    assert outcomes_of(done.runner.total.results) == dict.fromkeys(dry_run.versions, CHANGED)
+    assert outcomes_of(done.loop.state.results.values()) == dict.fromkeys(dry_run.versions, CHANGED)
 
 
 async def test_a_bulk_of_a_role_that_could_not_make_it_is_not_continued(

@@ -15,6 +15,7 @@ import msgspec
 import pytest
 
 from queries import snapshot
+from queries.change import loop
 from queries.contract.builtin import builtin
 from queries.db.database import SPELLING, Database
 from queries.db.errors import DatabaseError
@@ -23,7 +24,6 @@ from queries.files.statement import Statement
 from queries.read import changes, details, search
 from queries.records.action import DryRun, Outcome
 from queries.records.node import Node
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
@@ -178,7 +178,7 @@ async def test_a_change_and_its_undo_are_those_of_the_default(
         before = await state(dsn)
         dry_run = await first_change(workspace)
         assert dry_run is not None
-        changed = await launch.commit(workspace, dry_run, OPERATOR)
+        changed = await loop.commit(workspace, dry_run, OPERATOR)
         assert Outcome.CHANGED in outcomes_of(changed).values()
         back = await undone(workspace, changed)
         after = await state(dsn)

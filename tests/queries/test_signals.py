@@ -12,13 +12,13 @@ import msgspec
 import pytest
 
 from queries.actions import perform, signals
+from queries.change import loop
 from queries.db.errors import DatabaseError, DeniedError, LostError, SlowError
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.records.action import DryRun, Outcome, Outcomes
 from queries.records.audit import AuditLogEntry
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write.audit_log import Table
 from tests.command import unstick
@@ -46,7 +46,7 @@ async def dry_run(workspace: Workspace, name: str, *ids: str) -> DryRun:
 
 
 async def act(workspace: Workspace, name: str, *ids: str) -> Outcomes:
-    return await launch.commit(workspace, await dry_run(workspace, name, *ids), OPERATOR)
+    return await loop.commit(workspace, await dry_run(workspace, name, *ids), OPERATOR)
 
 
 async def alive(workspace: Workspace, connection: Connection) -> bool:
@@ -59,7 +59,7 @@ async def test_ending_a_session_is_recorded(audited: Workspace, idle: Connection
     planned = await dry_run(audited, "end_session", id_of(idle))
     assert [(r.outcome, r.why) for r in planned.results] == [(Outcome.CHANGED, "")]
     assert await alive(audited, idle), "a dry run sends no signal"
-    done = await launch.commit(audited, planned, OPERATOR)
+    done = await loop.commit(audited, planned, OPERATOR)
     assert [(r.outcome, r.why) for r in done.results] == [(Outcome.CHANGED, "")]
     assert not await alive(audited, idle)
     ((entry,), _) = await audited.audit_log.page()
@@ -118,7 +118,7 @@ async def test_an_error_after_the_signal_is_recorded_as_unknown(
     sent = statement("end_session")
     failing = msgspec.structs.replace(sent, text=f"SELECT id, done, 1 / (id = '')::int FROM ({sent.text}) AS s")
     monkeypatch.setattr(signals, "statement", lambda _: failing)
-    (result,) = (await launch.commit(audited, planned, OPERATOR)).results
+    (result,) = (await loop.commit(audited, planned, OPERATOR)).results
     assert (result.outcome, "division by zero" in result.why) == (Outcome.UNKNOWN, True)
     monkeypatch.undo()
     assert not await alive(audited, idle)
@@ -183,7 +183,7 @@ async def test_another_session_with_the_same_pid_is_not_ended(audited: Workspace
     # The guard is in the statement, too: as if the pid was reused after the dry run.
     right = await dry_run(audited, "end_session", id_of(idle))
     forged = DryRun(**{f: getattr(right, f) for f in right.__struct_fields__} | {"versions": {id_of(idle): other}})
-    done = await launch.commit(audited, forged, OPERATOR)
+    done = await loop.commit(audited, forged, OPERATOR)
     assert [r.outcome for r in done.results] == [Outcome.STALE]
     assert await alive(audited, idle)
     assert (await audited.audit_log.page())[0] == (), "nothing was done"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from queries.change import loop
 from queries.records.action import Outcome, Outcomes, RowChange
-from queries.runs import launch
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import OPERATOR, outcomes_of, why
 from tests.servers import both_versions
@@ -593,8 +593,8 @@ async def test_two_operators_resend_it_once(tasker_db: TaskerDb, data: Data) -> 
     await tasker_db.write(data)
     step = tasker_db.step(made, "check_return")
     one, two = await tasker_db.dry_run("resend", step), await tasker_db.dry_run("resend", step)
-    assert outcomes_of(await launch.commit(tasker_db.workspace, one, OPERATOR)) == {step: CHANGED}
-    assert outcomes_of(await launch.commit(tasker_db.workspace, two, OPERATOR))[step] in (
+    assert outcomes_of(await loop.commit(tasker_db.workspace, one, OPERATOR)) == {step: CHANGED}
+    assert outcomes_of(await loop.commit(tasker_db.workspace, two, OPERATOR))[step] in (
         STALE,
         REFUSED,
     )
@@ -625,12 +625,12 @@ async def test_a_message_read_meanwhile_is_archived_but_a_changed_one_is_not(tas
     read = f"UPDATE pgmq.\"q_{ended.queue}\" SET read_ct = read_ct + 1, vt = now() + interval '30 s'"
     dry_run = await tasker_db.dry_run("archive", message)
     await tasker_db.sql(f"{read}, message = message || '{{\"other\": 1}}'")
-    assert outcomes_of(await launch.commit(tasker_db.workspace, dry_run, OPERATOR)) == {message: STALE}
+    assert outcomes_of(await loop.commit(tasker_db.workspace, dry_run, OPERATOR)) == {message: STALE}
     for _ in range(20):
         await tasker_db.sql(read)
         dry_run = await tasker_db.dry_run("archive", message)
         await tasker_db.sql(read)
-    assert outcomes_of(await launch.commit(tasker_db.workspace, dry_run, OPERATOR)) == {message: CHANGED}
+    assert outcomes_of(await loop.commit(tasker_db.workspace, dry_run, OPERATOR)) == {message: CHANGED}
     assert await tasker_db.messages(ended.queue) == []
 
 

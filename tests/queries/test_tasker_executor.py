@@ -12,8 +12,8 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from queries.change import loop
 from queries.records.action import Outcome
-from queries.runs import launch
 from tests.db.tasker import TaskerDb
 from tests.proof import one_in, proof
 from tests.queries.builders import OPERATOR, outcomes_of
@@ -276,7 +276,7 @@ async def test_random_actions_while_the_engine_runs(tasker_db: TaskerDb, engine:
             action = rng.choice(actions).name
             near = [n.id for n in rng.sample(nodes, 3) if n.kind == node.kind]
             dry_run = await tasker_db.dry_run(action, node.id, *near, **ARGUMENTS.get(action, {}))
-            outcomes = await launch.commit(tasker_db.workspace, dry_run, OPERATOR)
+            outcomes = await loop.commit(tasker_db.workspace, dry_run, OPERATOR)
             done.extend((action, o) for o in outcomes_of(outcomes).values())
             await _true(tasker_db, outcomes.changes)
 

@@ -13,10 +13,9 @@ from uuid import UUID
 import asyncpg
 import pytest
 
+from queries.change import loop
 from queries.read.question import Questions, answered
 from queries.records.action import Outcome
-from queries.runs import launch
-from queries.runs.runner import Decisions
 from queries.write import commit_status
 from queries.write.script import ActionScript
 from tests.db.tasker import TaskerDb
@@ -131,7 +130,7 @@ async def test_actions_and_engine_never_deadlock(
             for engine, m in zip(engines, chosen, strict=True)
         ]
         committed, *faults = await asyncio.gather(
-            launch.commit(tasker_db.workspace, dry_run, OPERATOR), *writes, return_exceptions=True
+            loop.commit(tasker_db.workspace, dry_run, OPERATOR), *writes, return_exceptions=True
         )
         for fault in faults:
             assert fault is None or isinstance(fault, asyncpg.UniqueViolationError), repr(fault)
@@ -254,7 +253,7 @@ async def test_a_node_that_the_engine_is_writing_is_locked(tasker_db: TaskerDb, 
     transaction = engines[0]._connection.transaction()
     await transaction.start()
     await engines[0]._connection.execute(SQL["step_leave"], made.steps["refund_card"])
-    outcomes = await launch.commit(tasker_db.workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(tasker_db.workspace, dry_run, OPERATOR)
     await transaction.rollback()
     assert outcomes_of(outcomes) == {ids[0]: LOCKED, ids[1]: CHANGED}
 
@@ -330,7 +329,7 @@ async def test_bury_never_blocks_the_detector(
     assert await connection.fetchval(
         "SELECT create_dlq_entry($1, 'shop', 'refund', 'waiting_for_dependencies', 90, 60)", data_task.id
     )
-    burying = asyncio.create_task(launch.commit(tasker_db.workspace, dry_run, OPERATOR))
+    burying = asyncio.create_task(loop.commit(tasker_db.workspace, dry_run, OPERATOR))
     await until_waiting(tasker_db, "WITH%seen AS%")
     await connection.execute("SET LOCAL lock_timeout = '100ms'")
     stale = await connection.fetchval(
@@ -380,13 +379,13 @@ async def test_two_operators_decide_on_the_same_dead_letters(tasker_db: TaskerDb
         one = await tasker_db.dry_run("resolve", *ids, status="cancelled")
         two = await other.dry_run("resolve", *ids, status="permanently_failed")
         results = await asyncio.gather(
-            launch.commit(tasker_db.workspace, one, OPERATOR),
-            launch.commit(other.workspace, two, OPERATOR),
+            loop.commit(tasker_db.workspace, one, OPERATOR),
+            loop.commit(other.workspace, two, OPERATOR),
         )
         for node in ids:
             mine, theirs = (outcomes_of(r)[node] for r in results)
             assert {mine, theirs} in ({CHANGED, STALE}, {CHANGED, LOCKED})
-        late = await launch.commit(other.workspace, two, OPERATOR)
+        late = await loop.commit(other.workspace, two, OPERATOR)
         assert set(outcomes_of(late).values()) == {STALE}
     finally:
         await other.close()
@@ -397,13 +396,12 @@ async def test_five_hundred_dead_letters_at_once(tasker_db: TaskerDb) -> None:
     dead_letters = [data.dead_letter(data.task("refund", state="error", ago=900, rest=complete())) for _ in range(520)]
     await tasker_db.write(data)
     ids = [tasker_db.dead_letter(i) for i in dead_letters]
-    decisions = Decisions()
     dry_run = await tasker_db.dry_run("resolve", *ids, status="cancelled")
     seen = []
-    async for progress in steps(tasker_db.workspace, dry_run, decisions):
+    async for progress in steps(tasker_db.workspace, dry_run):
         seen.append(progress.done)
         if progress.done:
-            decisions.leave()
+            progress.loop.leave()
     assert seen[-1] == 500
     assert await tasker_db.value("SELECT count(*) FROM tasks_dlq WHERE resolution_status = 'cancelled'") == 500
 

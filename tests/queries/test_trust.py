@@ -13,12 +13,12 @@ import pytest
 
 from queries.actions import attempt, perform, signals
 from queries.actions.undo import plan_entry
+from queries.change import loop, run
+from queries.change.loop import Loop
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome, Result
-from queries.runs import launch, run
-from queries.runs.runner import Decisions
 from queries.workspace import Workspace
-from queries.write import audit_log, run_log
+from queries.write import audit_log
 from queries.write.grants import grants
 from tests.command import unstick
 from tests.db.eternaltwin import LABEL, EternaltwinDb
@@ -147,7 +147,7 @@ async def test_a_trigger_that_is_created_while_the_console_is_open_is_noticed(
         f"{CODE['trigger']}",
         theirs,
     )
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
     assert role in why(outcomes, eternaltwin_db.id(task))
     await workspace.close()
@@ -216,7 +216,7 @@ async def test_a_trigger_whose_creation_is_not_committed_yet_does_not_run(
     stranger = await asyncpg.connect(eternaltwin)
     async with stranger.transaction():
         await stranger.execute(CODE["trigger"])
-        committing = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
+        committing = asyncio.create_task(loop.commit(workspace, dry_run, OPERATOR))
         while not await eternaltwin_db.waiting():
             await asyncio.sleep(0.01)
     outcomes = await committing
@@ -240,6 +240,7 @@ async def test_each_part_of_a_bulk_asks_if_strangers_may_create_triggers(
     """Without them, the answer is kept, and the gate stops what the trigger does."""
     monkeypatch.setattr("queries.write.untrusted_code.TRUST_KEPT_SECONDS", 600.0)
     monkeypatch.setattr("queries.actions.parts.PART_NODES", 2)
+    await eternaltwin_db.sql(audit_log.ddl())
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(20)]
     if grants_trigger:
         server.sql(f"GRANT TRIGGER ON task TO {role}", eternaltwin)
@@ -307,45 +308,44 @@ Way = Callable[[Workspace, Sequence[str]], Awaitable[Callable[[], Awaitable[Any]
 
 async def _begin(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
     dry_run = await dry_run_of(workspace, "cancel", ids)
-    return lambda: launch.start(workspace, dry_run, OPERATOR, Decisions())
+    return lambda: Loop(workspace, dry_run, OPERATOR).begin()
 
 
 async def _change(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
     dry_run = await dry_run_of(workspace, "cancel", ids[:1])
-    return lambda: launch.commit(workspace, dry_run, OPERATOR)
+    return lambda: loop.commit(workspace, dry_run, OPERATOR)
 
 
 async def _undo(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
     done = await do(workspace, "cancel", ids[:1])
     dry_run = await perform.dry_run(workspace, await plan_entry(workspace, done.entries[0]), "wrong", {})
-    return lambda: launch.commit(workspace, dry_run, OPERATOR)
+    return lambda: loop.commit(workspace, dry_run, OPERATOR)
 
 
 async def _part(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
-    _, runner = await launch.start(workspace, await dry_run_of(workspace, "cancel", ids), OPERATOR, Decisions())
-    return runner.run
+    return (await Loop(workspace, await dry_run_of(workspace, "cancel", ids), OPERATOR).begin()).finish
 
 
 async def _loaded(workspace: Workspace, ids: Sequence[str]) -> run.Run:
-    begun, _ = await launch.start(workspace, await dry_run_of(workspace, "cancel", ids), OPERATOR, Decisions())
+    begun = (await Loop(workspace, await dry_run_of(workspace, "cancel", ids), OPERATOR).begin()).run
     assert begun is not None
     return await run.load(workspace, begun.log.id)
 
 
 async def _take_over(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
     loaded = await _loaded(workspace, ids)
-    return lambda: loaded.log.take_over(run.event_entry(workspace, loaded.plan))
+    return lambda: loaded.log.take_over(run.event_entry(workspace, loaded.plan, OPERATOR))
 
 
 async def _event(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
     loaded = await _loaded(workspace, ids)
-    await loaded.log.take_over(run.event_entry(workspace, loaded.plan))
-    return lambda: loaded.log.record(run.event_entry(workspace, loaded.plan), {"event": run_log.SKIPPED})
+    await loaded.log.take_over(run.event_entry(workspace, loaded.plan, OPERATOR))
+    return lambda: loaded.log.record(run.event_entry(workspace, loaded.plan, OPERATOR), {"event": "skipped"})
 
 
 async def _stop(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
     loaded = await _loaded(workspace, ids)
-    return lambda: launch.stop(workspace, loaded)
+    return lambda: loop.stop(workspace, loaded)
 
 
 async def _session(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awaitable[Any]]:
@@ -354,7 +354,7 @@ async def _session(workspace: Workspace, ids: Sequence[str]) -> Callable[[], Awa
     dry_run = await signals.dry_run(workspace, signals.plan("end_session", [session]), "it hangs")
 
     async def end() -> Any:
-        outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(workspace, dry_run, OPERATOR)
         assert await idle.fetchval("SELECT 1") == 1, "no signal was sent"
         await idle.close()
         return outcomes

@@ -13,8 +13,8 @@ from typing import NamedTuple
 import asyncpg
 import pytest
 
+from queries.change import loop
 from queries.records.action import Outcome
-from queries.runs import launch
 from queries.write import audit_log
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb
@@ -360,7 +360,7 @@ async def test_a_table_that_is_reached_is_locked_before_the_change(
     stranger = await asyncpg.connect(hostile.dsn)
     async with stranger.transaction():
         await stranger.execute(f"CREATE TRIGGER t BEFORE DELETE ON invoice {EACH_ROW}")
-        committing = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
+        committing = asyncio.create_task(loop.commit(workspace, dry_run, OPERATOR))
         while not (committing.done() or await hostile.db.waiting()):
             await asyncio.sleep(0.01)
     await stranger.close()

@@ -14,11 +14,11 @@ import pytest
 
 from queries.actions import parts, perform
 from queries.actions.undo import plan_entry
+from queries.change import loop
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
 from queries.db.transaction import Transaction
 from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Result
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from queries.write.audit_choice import NO_IMAGES, NO_TABLE
@@ -59,7 +59,7 @@ async def undo_run(workspace: Workspace, entry: str, ids: Collection[str] = ()) 
 
 async def undo(workspace: Workspace, entry: str, ids: Collection[str] = ()) -> Outcomes:
     """Undo an entry."""
-    return await launch.commit(workspace, await undo_run(workspace, entry, ids), OPERATOR)
+    return await loop.commit(workspace, await undo_run(workspace, entry, ids), OPERATOR)
 
 
 @pytest.fixture(autouse=True)
@@ -182,7 +182,7 @@ async def test_what_cannot_be_undone_is_said_before(workspace: Workspace, eterna
     ids = [eternaltwin_db.id(job, "job") for job in (large, small)]
     dry_run = await dry_run_of(workspace, "delete", ids)
     assert dry_run.irreversible == {ids[0]: "1.6 MB of job.initial_state"}
-    done = await launch.commit(workspace, dry_run, OPERATOR)
+    done = await loop.commit(workspace, dry_run, OPERATOR)
     undone = await undo(workspace, done.entries[0])
     assert outcomes_of(undone) == {ids[0]: REFUSED, ids[1]: CHANGED}
     assert "1.6 MB of job.initial_state" in why(undone, ids[0])
@@ -193,7 +193,7 @@ async def test_a_context_may_forbid_images(eternaltwin: str, eternaltwin_db: Ete
     task = eternaltwin_db.id(await eternaltwin_db.task())
     dry_run = await dry_run_of(workspace, "cancel", [task])
     assert dry_run.irreversible == {task: NO_IMAGES}
-    await launch.commit(workspace, dry_run, OPERATOR)
+    await loop.commit(workspace, dry_run, OPERATOR)
     assert b"images" not in (tmp_path / "audit_log.jsonl").read_bytes()
     (entry,), _ = await workspace.audit_log.page()
     assert {name for c in entry.changes for name in c.after or ()} == {"status", "revision"}
@@ -210,7 +210,7 @@ async def test_an_old_audit_log_is_used_without_images(
     task = eternaltwin_db.id(await eternaltwin_db.task())
     dry_run = await dry_run_of(workspace, "cancel", [task])
     assert dry_run.irreversible == {task: NO_TABLE}
-    assert outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)) == {task: CHANGED}
+    assert outcomes_of(await loop.commit(workspace, dry_run, OPERATOR)) == {task: CHANGED}
     with pytest.raises(DatabaseError, match="`unstick init` creates it"):
         await undo_run(workspace, "1")
     server.sql(audit_log.ddl(), eternaltwin)  # as `unstick init` does
@@ -314,7 +314,7 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
         left = ("Available", 0, revisions[node] + 1) if node in skipped else ("Blocked", 1, row["revision"])
         assert (row["status"], row["timers"], row["revision"]) == left
 
-    again = await launch.commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments), OPERATOR)
+    again = await loop.commit(workspace, await perform.dry_run(workspace, plan, "wrong", plan.arguments), OPERATOR)
     assert outcomes_of(again) == dict.fromkeys(keys, STALE)
     for runner in runners:
         await runner.close()
@@ -339,7 +339,7 @@ async def test_a_change_between_dry_run_and_commit_is_noticed(
     done = await do(workspace, "wake", ids)
     dry_run = await undo_run(workspace, done.entries[0])
     await eternaltwin_db.sql("UPDATE task SET revision = 9 WHERE task_id = $1", tasks[0])
-    undone = await launch.commit(workspace, dry_run, OPERATOR)
+    undone = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(undone) == {ids[0]: STALE, ids[1]: CHANGED}
     assert (await eternaltwin_db.row(tasks[0]))["revision"] == 9
 
@@ -380,7 +380,7 @@ async def test_a_lost_answer_to_its_commit_is_settled(
         done = await do(workspace, "delete", [node])
         dry_run = await undo_run(workspace, done.entries[0])
         proxy.fail = failure
-        undone = await launch.commit(workspace, dry_run, OPERATOR)
+        undone = await loop.commit(workspace, dry_run, OPERATOR)
         back = bool(await eternaltwin_db.value("SELECT count(*) FROM job"))
         assert outcomes_of(undone) == {node: CHANGED if back else Outcome.UNSENT}
         assert back or failure != "after"

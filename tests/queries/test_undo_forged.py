@@ -13,9 +13,9 @@ import pytest
 
 from queries.actions import perform
 from queries.actions.undo import plan_entry
+from queries.change import loop
 from queries.db.errors import DatabaseError
 from queries.records.action import DryRun, Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
@@ -112,7 +112,7 @@ async def test_a_table_that_no_action_changes_is_not_restored(
     dry_run = await undo_run(workspace, entry)
     assert outcomes_of(dry_run) == {node: Outcome.REFUSED}
     assert "accounts" in why(dry_run, node)
-    done = await launch.commit(workspace, dry_run, OPERATOR)
+    done = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(done) == {node: Outcome.REFUSED}
     assert await eternaltwin_db.value("SELECT admin FROM accounts") is False
     assert await eternaltwin_db.value("SELECT is_called FROM runs") is False, "a trigger ran"
@@ -150,7 +150,7 @@ async def test_an_undo_makes_only_changes_that_the_writer_could_make(
     words = {"column": "task.kind", "delete_row": "DELETE on task", "policies": "policies of task"}
     words |= {"privileges": f"{mallory.role} wrote the entry", "named": f"{mallory.role} can write any role"}
     assert words.get(case, "") in why(dry_run, node)
-    await launch.commit(workspace, dry_run, OPERATOR)
+    await loop.commit(workspace, dry_run, OPERATOR)
     assert await eternaltwin_db.value(STATUS) == ("Blocked" if fine else "Complete")
 
 
@@ -225,7 +225,7 @@ async def test_what_a_trigger_or_rule_kept_is_not_called_changed(
     dry_run = await undo_run(workspace, done.entries[0])
     assert outcomes_of(dry_run) == {node: Outcome.REFUSED}
     assert KEPT[case][1] in why(dry_run, node)
-    await launch.commit(workspace, dry_run, OPERATOR)
+    await loop.commit(workspace, dry_run, OPERATOR)
     assert [await eternaltwin_db.rows(table) for table in ("task", "task_timer")] == before
 
 
@@ -237,7 +237,7 @@ async def test_a_row_that_a_trigger_keeps_does_not_stop_the_others(
     done = await do(workspace, "cancel", ids)
     body = f"IF NEW.task_id = ''{tasks[0]}'' THEN RETURN NULL; END IF; RETURN NEW;"
     await eternaltwin_db.sql(TRIGGER.format(body=body, when="BEFORE INSERT", table="task_timer"))
-    undone = await launch.commit(workspace, await undo_run(workspace, done.entries[0]), OPERATOR)
+    undone = await loop.commit(workspace, await undo_run(workspace, done.entries[0]), OPERATOR)
     assert outcomes_of(undone) == {ids[0]: Outcome.REFUSED, ids[1]: Outcome.CHANGED}
     assert [(await eternaltwin_db.row(task))["timers"] for task in tasks] == [0, 1]
 
@@ -247,7 +247,7 @@ async def test_a_row_that_a_trigger_does_not_delete_is_named(
 ) -> None:
     node = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=30))
     done = await do(workspace, "cancel", [node])
-    undone = await launch.commit(workspace, await undo_run(workspace, done.entries[0]), OPERATOR)
+    undone = await loop.commit(workspace, await undo_run(workspace, done.entries[0]), OPERATOR)
     await eternaltwin_db.sql(TRIGGER.format(body="RETURN NULL;", when="BEFORE DELETE", table="task_timer"))
     redo = await undo_run(workspace, undone.entries[0])
     assert outcomes_of(redo) == {node: Outcome.REFUSED}

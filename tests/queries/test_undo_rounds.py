@@ -27,6 +27,7 @@ from console.demo.engine import Worker
 from queries.actions import parts, perform
 from queries.actions.plan import plan_versions
 from queries.actions.undo import plan_entry
+from queries.change import loop
 from queries.contract.spec import Action
 from queries.db.errors import LostError, SlowError
 from queries.db.query import Query
@@ -34,7 +35,6 @@ from queries.db.transaction import Transaction
 from queries.read.reader import Reader
 from queries.records.action import DryRun, Outcome, Outcomes, Result, Undo
 from queries.records.node import Node
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.proof import most_in_proof, one_in, repeated
@@ -106,7 +106,7 @@ class Rounds:
         self.name = name
         self.connection, self.worker, self.workspace = connection, worker, workspace
         self.sizes = (1, 1, 2, 6)  # numbers of nodes of an action
-        self.bulks = False  # of actions whose nodes are independent, in half of the rounds
+        self.bulks = False  # of wakes, in half of the rounds
         self.done: Counter[str] = Counter()
         self.undone: Counter[str] = Counter()  # nodes by outcome of their undo
         self._read: dict[tuple[str, str, str], Row] = {}  # by table, place and transaction
@@ -163,7 +163,7 @@ class Rounds:
         if not nodes:
             return None
         if self.bulks:
-            parts.PART_NODES = rng.choice((1, 500)) if action.independent else 500
+            parts.PART_NODES = rng.choice((1, 500)) if action.name == "wake" else 500
         arguments = {**ARGUMENTS.get((self.name, action.name), {})}
         if action.name == "priority":
             arguments = {"priority": rng.randint(-100, 100)}
@@ -179,7 +179,7 @@ class Rounds:
         dry_run = await perform.dry_run(self.workspace, plan, "a round", arguments)
         if action.name == "drop" and (digest := re.search("digest now: (.+)", dry_run.results[0].why)):
             dry_run = await perform.dry_run(self.workspace, plan, "a round", {**arguments, "digest": digest[1]})
-        outcomes = await launch.commit(self.workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(self.workspace, dry_run, OPERATOR)
         if not any(r.outcome is Outcome.CHANGED for r in outcomes.results):
             return None
         entries = [(await self.workspace.audit_log.find(entry, changes=True))[0] for entry in outcomes.entries]
@@ -208,7 +208,7 @@ class Rounds:
         """Undo an entry or a bulk."""
         plan = await plan_entry(self.workspace, name)
         dry_run = await perform.dry_run(self.workspace, plan, "a round", plan.arguments)
-        outcomes = await launch.commit(self.workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(self.workspace, dry_run, OPERATOR)
         self.undone.update(map(reason, outcomes.results))
         return outcomes
 
@@ -367,10 +367,10 @@ async def test_a_writer_before_and_during_an_undo(
         own = {(c.table, c.key) for c in dry_run.changes if c.id == node}
         async with rounds.connection.transaction():
             await rounds.connection.execute(update)
-            skipped = await launch.commit(rounds.workspace, dry_run, OPERATOR)
+            skipped = await loop.commit(rounds.workspace, dry_run, OPERATOR)
             assert {r.id: r.outcome for r in skipped.results}[node] is Outcome.LOCKED
         left = await rounds.rows()
-        skipped = await launch.commit(rounds.workspace, dry_run, OPERATOR)
+        skipped = await loop.commit(rounds.workspace, dry_run, OPERATOR)
         (result,) = (r for r in skipped.results if r.id == node)
         assert result.outcome is Outcome.STALE
         assert isinstance(result.detail, str)
@@ -392,7 +392,7 @@ async def test_a_writer_before_and_during_an_undo(
             return answers
 
         monkeypatch.setattr(Transaction, "each", locking)
-        undone = await launch.commit(rounds.workspace, dry_run, OPERATOR)
+        undone = await loop.commit(rounds.workspace, dry_run, OPERATOR)
         monkeypatch.undo()
         assert {r.id: r.outcome for r in undone.results}[node] is Outcome.CHANGED
         restored = {(c.table, c.key): c.after for c in undone.changes}

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from queries.change import loop
 from queries.read import details, search
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.records.finding import Finding
 from queries.records.node import Node, Page, Phase, Precision
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries import plans
@@ -311,10 +311,10 @@ async def test_a_flapping_job_is_cancelled_despite_new_locks(
     assert outcomes_of(dry_run) == {uni2work_db.id(job): Outcome.CHANGED}
     await uni2work_db.sql("UPDATE queued_job SET id = id")
     await uni2work_db.sql("UPDATE queued_job SET content = '{}'")
-    stale = await launch.commit(uni2work_workspace, dry_run, OPERATOR)
+    stale = await loop.commit(uni2work_workspace, dry_run, OPERATOR)
     assert outcomes_of(stale) == {uni2work_db.id(job): Outcome.STALE}
     await uni2work_db.sql("""UPDATE queued_job SET content = '{"job": "flaps"}'""")
-    done = await launch.commit(uni2work_workspace, dry_run, OPERATOR)
+    done = await loop.commit(uni2work_workspace, dry_run, OPERATOR)
     assert outcomes_of(done) == {uni2work_db.id(job): Outcome.CHANGED}
     assert await uni2work_db.row(job) is None
 

@@ -9,9 +9,9 @@ from uuid import UUID, uuid4
 
 import pytest
 
+from queries.change import loop
 from queries.read import details
 from queries.records.action import DryRun, Outcome, Outcomes, texts_of
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.uni2work import CONSOLE, DEAD, LABEL, LIVE, MAIL, OTHER, Uni2workDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
@@ -23,7 +23,7 @@ PRUNE = {"job": "prune-invitations"}
 
 
 async def commit(workspace: Workspace, action: str, dry_run: DryRun) -> Outcomes:
-    return await launch.commit(workspace, dry_run, OPERATOR)
+    return await loop.commit(workspace, dry_run, OPERATOR)
 
 
 # Release

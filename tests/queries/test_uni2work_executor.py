@@ -15,9 +15,9 @@ import pytest
 from console.demo.run import Demo
 from queries.actions import perform
 from queries.actions.plan import plan_versions
+from queries.change import loop
 from queries.records.action import Outcome
 from queries.records.node import Node
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
@@ -198,7 +198,7 @@ async def test_skip_aborts_an_equal_job_taken_during_its_commit_once(
         return added
 
     monkeypatch.setattr(audit_log.Table, "write", slowly)
-    skipping = asyncio.create_task(launch.commit(workspace, dry_run, OPERATOR))
+    skipping = asyncio.create_task(loop.commit(workspace, dry_run, OPERATOR))
     await written.wait()
     assert await instance.queue(ATOMIC, cron=True) is None, "the skipped row is visible until the commit"
     eternaltwin_db, work = await uni2work_db.job(ATOMIC, cron=True), PausedWork()
@@ -235,7 +235,7 @@ async def test_a_dry_run_does_not_abort_a_slow_worker(
     work.go.set()
     assert await doing is True
     assert instance.aborted == 0
-    gone = await launch.commit(uni2work_workspace, dry_run, OPERATOR)
+    gone = await loop.commit(uni2work_workspace, dry_run, OPERATOR)
     assert outcomes_of(gone) == {uni2work_db.id(job): Outcome.GONE}
 
 
@@ -329,7 +329,7 @@ async def rain(
             dry_run = await perform.dry_run(
                 workspace, plan_versions(workspace, LABEL, action, {node.id: node.version}), "rain", arguments
             )
-            outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+            outcomes = await loop.commit(workspace, dry_run, OPERATOR)
             (outcome,) = outcomes_of(outcomes).values()
             tally[action, outcome] = tally.get((action, outcome), 0) + 1
             if outcome == CHANGED and action in ("cancel", "skip"):

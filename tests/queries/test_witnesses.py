@@ -15,11 +15,11 @@ import pytest
 from console.text.spans import UNLIMITED, Spans
 from console.text.views.action import dry_run_lines
 from console.text.views.audit_entry import entry_lines
+from queries.change import loop
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.records.action import DryRun, Outcome, Outcomes, Owner, Verdict
 from queries.records.node import Phase
-from queries.runs import launch
 from queries.workspace import Workspace
 from queries.write import audit_log, witnesses
 from tests.command import unstick
@@ -144,7 +144,7 @@ async def test_estuary_dead(estuary_db: EstuaryDb, estuary_workspace: Workspace)
     assert "owner is dead: 2 of 5 (3 not known)" in text
     assert re.search(r"dead: 00:13:[0-5]\d old", text), text
 
-    done = await launch.commit(estuary_workspace, dry_run, OPERATOR)
+    done = await loop.commit(estuary_workspace, dry_run, OPERATOR)
     assert outcomes_of(done) == {task: CHANGED}
     committed = owner_of(done, task)
     assert "it has not moved in the" in detail(committed, "second read of the heartbeat")
@@ -264,15 +264,15 @@ async def test_tasker(tasker_db: TaskerDb) -> None:
     assert verdicts(dead)["other work of the worker"] is DEAD
 
     await _moved(tasker_db, worker, 60)
-    done = await launch.commit(tasker_db.workspace, dry_run, OPERATOR)
+    done = await loop.commit(tasker_db.workspace, dry_run, OPERATOR)
     assert outcomes_of(done) == {step: STALE}, "the worker has claimed another step since the dry run"
     assert "sign of life" in why(done, step)
     alive = await tasker_db.dry_run("release", step)
     assert owner_of(alive, step).verdict is ALIVE
     assert "owner may live: 1 of" in shown(alive, tasker_db.workspace)
-    assert outcomes_of(await launch.commit(tasker_db.workspace, alive, OPERATOR)) == {step: REFUSED}
+    assert outcomes_of(await loop.commit(tasker_db.workspace, alive, OPERATOR)) == {step: REFUSED}
     said_so = await dry_run_of(tasker_db.workspace, "release", [step], {"gone": True}, "tasker")
-    assert outcomes_of(await launch.commit(tasker_db.workspace, said_so, OPERATOR)) == {step: CHANGED}
+    assert outcomes_of(await loop.commit(tasker_db.workspace, said_so, OPERATOR)) == {step: CHANGED}
 
 
 @both_versions
@@ -339,7 +339,7 @@ async def test_a_locked_node_does_not_change_the_copies_of_the_others(tasker_db:
     assert versions == dry_run.versions
     async with tasker_db.connection.transaction():
         await tasker_db.sql("SELECT FROM tasks WHERE task_uuid = $1 FOR UPDATE", other.id)
-        done = await launch.commit(tasker_db.workspace, dry_run, OPERATOR)
+        done = await loop.commit(tasker_db.workspace, dry_run, OPERATOR)
     assert outcomes_of(done) == {nodes[0]: CHANGED, nodes[1]: LOCKED}
     expected = {(c.table, c.after is None, c.before is None) for c in dry_run.changes if c.id == nodes[0]}
     assert {(c.table, c.after is None, c.before is None) for c in done.changes} == expected
@@ -470,12 +470,12 @@ async def test_a_job_of_a_dead_worker_is_ended(
     first, *others = ids
     dry_run = await dry_run_of(workspace, action, [first], {}, name)
     assert owner_of(dry_run, first).verdict is DEAD
-    assert outcomes_of(await launch.commit(workspace, dry_run, OPERATOR)) == {first: CHANGED}
+    assert outcomes_of(await loop.commit(workspace, dry_run, OPERATOR)) == {first: CHANGED}
     (node,) = (await engine.nodes.read([first])).nodes
     assert (node.phase, node.owner) in {(Phase.FAILED, None), (Phase.CANCELLED, node.owner)}
     seen = await dry_run_of(workspace, action, others, {}, name)
     server.sql(meanwhile, dsn)
-    assert CHANGED not in outcomes_of(await launch.commit(workspace, seen, OPERATOR)).values()
+    assert CHANGED not in outcomes_of(await loop.commit(workspace, seen, OPERATOR)).values()
     await workspace.close()
     server.drop(dsn)
 
@@ -487,7 +487,7 @@ async def test_the_slot_of_an_ended_job_is_free(server: PostgresServer, tmp_path
     engine = workspace.engines["solid_queue"]
     known = (await known_nodes(engine)).values()
     ids = [node.id for node in known if node.status == "claimed"]
-    done = await launch.commit(workspace, await dry_run_of(workspace, "mark_failed", ids, {}, "solid_queue"), OPERATOR)
+    done = await loop.commit(workspace, await dry_run_of(workspace, "mark_failed", ids, {}, "solid_queue"), OPERATOR)
     assert set(outcomes_of(done).values()) == {CHANGED}
     assert {n.phase for n in (await engine.nodes.read(ids)).nodes} == {Phase.FAILED}
     signalled = "UPDATE solid_queue_semaphores SET value = value WHERE key = 'BillJob/1' AND value = 1"
@@ -511,7 +511,7 @@ async def test_uni2work_cancels_the_job_of_a_dead_instance(
     unsaid = await dry_run_of(uni2work_workspace, "cancel", [job], {}, "uni2work")
     assert outcomes_of(unsaid) == {job: REFUSED}
     await uni2work_db.cron({"job": "prune"}, age=10, instance=GONE)  # it shows a sign of life
-    assert outcomes_of(await launch.commit(uni2work_workspace, dry_run, OPERATOR)) != {job: CHANGED, young: REFUSED}
+    assert outcomes_of(await loop.commit(uni2work_workspace, dry_run, OPERATOR)) != {job: CHANGED, young: REFUSED}
 
 
 # The newest sign of an owner, over all its rows
@@ -548,7 +548,7 @@ async def test_another_job_of_the_worker_is_a_sign_of_life(server: PostgresServe
     dead = await dry_run_of(workspace, "release", jobs, {}, "pgqueuer")
     assert owner_of(dead, jobs[0]).verdict is not ALIVE
     server.sql(f"{worker} '0'", dsn)  # the worker comes back between the dry run and the commit
-    done = outcomes_of(await launch.commit(workspace, dead, OPERATOR))
+    done = outcomes_of(await loop.commit(workspace, dead, OPERATOR))
     assert set(done.values()) == {STALE, REFUSED}
     assert list(done.values()).count(REFUSED) == 20, "those that were not dry-run"
     (found, *_) = [f for f in (await engine.findings.read()).findings if f.code == "locked_by_a_dead_worker"]
@@ -612,5 +612,5 @@ async def test_unreadable_witnesses_do_not_stop_the_action(
     (result,) = dry_run.results
     assert isinstance(result.owner, Owner)
     assert (result.owner.verdict, "could not be read" in result.owner.summary) == (UNKNOWN, True)
-    done = await launch.commit(workspace, dry_run, OPERATOR)
+    done = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(done) == {node: CHANGED}

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from queries.change.redrive import Sign, judge
+from queries.change.settings import COHORT_NODES, Budget, Pace, RedriveSettings, cohorts, sizes
+from queries.change.state import AskReason, Do, Event, Kind, Reason, State, Step, go_on
 from queries.db.errors import DatabaseError
 from queries.records.action import Answer, Outcome, Outcomes, Result
 from queries.records.node import Phase
 from queries.records.run import WatchedMember
-from queries.runs.cohorts import COHORT_NODES, Budget, Pace, Redrive, RedriveSettings, Sign, judge, sizes
-from queries.runs.steps import Ask, AskReason, Changed, ChangePart, Close, Ended, Judged, Reason, Watch
 
 TEN_PERCENT = RedriveSettings(budget=Budget(percent=10.0), wait=30.0)
 MEMBER = WatchedMember(
@@ -21,19 +22,24 @@ def ids(number: int) -> list[str]:
     return [f"e/job:{n}" for n in range(number)]
 
 
-def revived(state: Redrive, at: float, **outcomes: Outcome) -> ChangePart:
+def redrive(number: int, settings: RedriveSettings) -> State:
+    return State(cohorts(ids(number), settings), settings)
+
+
+def revived(state: State, at: float, **outcomes: Outcome) -> Step:
     """Change what the next step names, and return that step."""
-    step = state.step(at)
-    assert isinstance(step, ChangePart)
+    step = state.next(at)
+    assert step.do is Do.CHANGE
     results = tuple(Result(id=i, outcome=outcomes.get(i.partition(":")[2], Outcome.CHANGED)) for i in step.ids)
-    state.apply(Changed(at=at, part=step.part, outcomes=Outcomes(results=results)))
+    state.add(at, Event(event=Kind.CHANGED, cohort=step.part), Outcomes(results=results))
     return step
 
 
-def close(state: Redrive, at: float) -> None:
-    step = state.step(at)
-    assert isinstance(step, Close)
-    state.apply(step.event)
+def close(state: State, at: float) -> None:
+    step = state.next(at)
+    assert step.do is Do.RECORD
+    assert step.event is not None
+    state.add(at, step.event)
 
 
 def test_cohorts_double_after_those_given() -> None:
@@ -45,33 +51,33 @@ def test_cohorts_double_after_those_given() -> None:
 
 
 def test_the_next_cohort_begins_when_all_have_an_answer() -> None:
-    state = Redrive(ids(40), TEN_PERCENT)
+    state = redrive(40, TEN_PERCENT)
     assert revived(state, 0.0).ids == ("e/job:0",)
-    assert state.step(10.0) == Watch(seconds=20.0)
+    assert state.next(10.0) == Step(Do.WATCH, seconds=20.0)
     state.observe({"e/job:0": Answer.ALIVE})
-    assert isinstance(state.step(10.0), Watch), "to be taken is no answer"
+    assert state.next(10.0).do is Do.WATCH, "to be taken is no answer"
     state.observe({"e/job:0": Answer.MOVED_ON})
     close(state, 11.0)
     assert revived(state, 11.0).ids == tuple(ids(6)[1:])
 
 
 def test_a_cohort_without_answer_asks_and_never_goes_on_alone() -> None:
-    state = Redrive(ids(10), TEN_PERCENT)
+    state = redrive(10, TEN_PERCENT)
     revived(state, 0.0)
-    ask = state.step(30.0)
-    assert ask == Ask(question=AskReason.NO_ANSWER, cohort=0, ids=("e/job:0",))
-    assert isinstance(state.step(1e9), Ask)
-    state.apply(state.go_on(40.0, ask))
-    assert state.step(40.0) == Watch(seconds=30.0), "going on is a longer wait, no answer"
-    assert isinstance(state.step(70.0), Ask)
+    ask = state.next(30.0)
+    assert ask == Step(Do.ASK, 0, ("e/job:0",), question=AskReason.NO_ANSWER)
+    assert state.next(1e9).do is Do.ASK
+    state.add(40.0, go_on(ask))
+    assert state.next(40.0) == Step(Do.WATCH, seconds=30.0), "going on is a longer wait, no answer"
+    assert state.next(70.0).do is Do.ASK
 
 
 def test_a_late_answer_settles_the_question() -> None:
-    state = Redrive(ids(10), TEN_PERCENT)
+    state = redrive(10, TEN_PERCENT)
     revived(state, 0.0)
-    assert isinstance(state.step(31.0), Ask)
+    assert state.next(31.0).do is Do.ASK
     state.observe({"e/job:0": Answer.FINISHED})
-    assert isinstance(state.step(32.0), Close)
+    assert state.next(32.0).do is Do.RECORD
 
 
 @pytest.mark.parametrize(
@@ -86,37 +92,37 @@ def test_a_late_answer_settles_the_question() -> None:
     ],
 )
 def test_it_stops_when_deaths_pass_the_budget(budget: Budget, deaths: int, stops: bool) -> None:
-    state = Redrive(ids(6), RedriveSettings(budget=budget))
+    state = redrive(6, RedriveSettings(budget=budget))
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.FINISHED})
     close(state, 1.0)
     revived(state, 1.0)
     state.observe({f"e/job:{n}": Answer.SAME_DEATH for n in range(1, deaths + 1)})
-    step = state.step(2.0)
-    assert (isinstance(step, Ended) and step.reason is Reason.BUDGET) is stops
+    step = state.next(2.0)
+    assert (step.event == state.end(Reason.BUDGET).event) is stops
 
 
 def test_a_death_of_something_else_is_not_in_the_budget_but_asks() -> None:
-    state = Redrive(ids(40), RedriveSettings(budget=Budget(count=0)))
+    state = redrive(40, RedriveSettings(budget=Budget(count=0)))
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.OTHER_DEATH})
     close(state, 1.0)
-    ask = state.step(1.0)
-    assert ask == Ask(question=AskReason.OTHER_DEATHS, cohort=1, ids=("e/job:0",))
-    state.apply(state.go_on(2.0, ask))
+    ask = state.next(1.0)
+    assert ask == Step(Do.ASK, 1, ("e/job:0",), question=AskReason.OTHER_DEATHS)
+    state.add(2.0, go_on(ask))
     revived(state, 2.0)
     state.observe({**{f"e/job:{n}": Answer.FINISHED for n in range(1, 5)}, "e/job:5": Answer.OTHER_DEATH})
     close(state, 3.0)
-    assert isinstance(state.step(3.0), Ask), "one more than was accepted"
+    assert state.next(3.0).do is Do.ASK, "one more than was accepted"
 
 
 def test_an_unknown_outcome_is_the_operators_decision() -> None:
-    state = Redrive(ids(2), TEN_PERCENT)
+    state = redrive(2, TEN_PERCENT)
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.UNKNOWN})
-    ask = state.step(1.0)
-    assert ask == Ask(question=AskReason.UNKNOWN, cohort=0, ids=("e/job:0",))
-    state.apply(state.go_on(2.0, ask))
+    ask = state.next(1.0)
+    assert ask == Step(Do.ASK, 0, ("e/job:0",), question=AskReason.UNKNOWN)
+    state.add(2.0, go_on(ask))
     close(state, 2.0)
     assert revived(state, 2.0).ids == ("e/job:1",)
     assert state.answers["e/job:0"] is Answer.UNKNOWN
@@ -124,7 +130,7 @@ def test_an_unknown_outcome_is_the_operators_decision() -> None:
 
 def test_a_final_answer_stays() -> None:
     """A finished node may die later, which is no answer to the redrive."""
-    state = Redrive(ids(8), TEN_PERCENT)
+    state = redrive(8, TEN_PERCENT)
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.FINISHED})
     state.observe({"e/job:0": Answer.SAME_DEATH})
@@ -132,54 +138,38 @@ def test_a_final_answer_stays() -> None:
 
 
 def test_nodes_that_moved_on_are_still_watched() -> None:
-    state = Redrive(ids(8), RedriveSettings(budget=Budget(count=0)))
+    state = redrive(8, RedriveSettings(budget=Budget(count=0)))
     revived(state, 0.0)
     state.observe({"e/job:0": Answer.MOVED_ON})
     close(state, 1.0)
     revived(state, 1.0)
     assert "e/job:0" in state.watched()
     state.observe({"e/job:0": Answer.SAME_DEATH})
-    step = state.step(2.0)
-    assert isinstance(step, Ended)
-    assert step.reason is Reason.BUDGET
+    assert state.next(2.0) == state.end(Reason.BUDGET)
 
 
 def test_the_pace_splits_a_cohort() -> None:
-    state = Redrive(ids(30), RedriveSettings(budget=Budget(count=0), cohorts=(25,), pace=Pace(nodes=10, seconds=60.0)))
+    state = redrive(30, RedriveSettings(budget=Budget(count=0), cohorts=(25,), pace=Pace(nodes=10, seconds=60.0)))
     assert len(revived(state, 0.0).ids) == 10
-    assert state.step(20.0) == Watch(seconds=40.0)
+    assert state.next(20.0) == Step(Do.WATCH, seconds=40.0)
     assert len(revived(state, 60.0).ids) == 10
     assert len(revived(state, 120.0).ids) == 5
-    assert state.step(121.0) == Watch(seconds=29.0), "the wait begins with the last part"
+    assert state.next(121.0) == Step(Do.WATCH, seconds=29.0), "the wait begins with the last part"
 
 
 def test_skipped_nodes_are_named_and_not_tried_again() -> None:
-    state = Redrive(ids(6), TEN_PERCENT)
+    state = redrive(6, TEN_PERCENT)
     revived(state, 0.0, **{"0": Outcome.STALE})
     second = revived(state, 0.0, **{"3": Outcome.LOCKED})
     assert second.part == 1
-    assert {i: r.outcome for i, r in state.skipped.items()} == {"e/job:0": Outcome.STALE, "e/job:3": Outcome.LOCKED}
+    assert {r.id: r.outcome for r in state.skipped} == {"e/job:0": Outcome.STALE, "e/job:3": Outcome.LOCKED}
 
 
 @pytest.mark.parametrize("cohort", [-1, 4, 99])
 def test_an_entry_of_a_cohort_that_does_not_exist_is_refused(cohort: int) -> None:
-    state = Redrive(ids(40), TEN_PERCENT)
+    state = redrive(40, TEN_PERCENT)
     with pytest.raises(DatabaseError, match=f"names a cohort that it does not have: {cohort}"):
-        state.apply(Judged(at=1.0, cohort=cohort))
-
-
-def test_events_give_the_same_state_again() -> None:
-    state = Redrive(ids(20), TEN_PERCENT)
-    revived(state, 0.0)
-    state.observe({"e/job:0": Answer.FINISHED})
-    events = [Changed(at=0.0, part=0, outcomes=Outcomes(results=(Result(id="e/job:0", outcome=Outcome.CHANGED),)))]
-    step = state.step(5.0)
-    assert isinstance(step, Close)
-    again = Redrive(ids(20), TEN_PERCENT, [*events, step.event])
-    assert again.answers == {"e/job:0": Answer.FINISHED}
-    assert again.step(5.0) == ChangePart(part=1, ids=tuple(ids(6)[1:]))
-    ended = Redrive(ids(20), TEN_PERCENT, [*events, state.end(6.0, Reason.STOPPED)])
-    assert ended.step(7.0) == state.end(6.0, Reason.STOPPED)
+        state.add(1.0, Event(event=Kind.JUDGED, cohort=cohort))
 
 
 @pytest.mark.parametrize(

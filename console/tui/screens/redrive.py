@@ -14,17 +14,17 @@ from console.tui.screens.action import ChangeDialogs, show_dialogs
 from console.tui.screens.ask import WrongFieldError
 from console.tui.screens.base import MainScreen
 from queries.actions.plan import ActionInput, Plan, count_nodes
+from queries.change import redrive as redrives
+from queries.change import run as runs
+from queries.change.run import RunPlan
+from queries.change.settings import SettingError, parse_settings, sizes
+from queries.change.state import Reason
 from queries.contract.spec import Action, Argument
 from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
 from queries.records.action import DryRun
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
-from queries.runs import redrive_plan
-from queries.runs import run as runs
-from queries.runs.cohorts import SettingError, parse_settings, sizes
-from queries.runs.run import RunPlan
-from queries.runs.steps import Reason
 from queries.workspace import Workspace
 
 PREFIX = "redrive_"  # of the settings among the arguments of the action
@@ -40,30 +40,34 @@ SETTINGS = (
 
 async def redrive(screen: MainScreen, dead_letters: Sequence[DeadLetter], selection: str) -> None:
     """Lead the operator from the selection to the end. Runs in a worker of the app."""
-    if screen.session.workspace is None:
+    if (workspace := screen.session.workspace) is None:
         return
     try:
-        await show_dialogs(screen, RedriveDialogs(screen.session, screen.session.workspace, dead_letters, selection))
+        await show_dialogs(screen, _dialogs(screen.session, workspace, dead_letters, selection))
     except DatabaseError as error:
         screen.host.refuse(error.line)
+
+
+def _dialogs(session: Session, workspace: Workspace, dead: Sequence[DeadLetter], selection: str) -> ChangeDialogs:
+    reader = workspace.named(dead[0].node.engine)
+    if any(each.node.engine != dead[0].node.engine for each in dead):
+        raise DatabaseError("The dead letters belong to several engines. Redrive those of one engine.")
+    if not workspace.audit_log.no_runs:
+        return RedriveDialogs(session, workspace, dead, selection)
+    first = redrives.at_once(workspace, action := redrives.action_of(reader, dead), dead).nodes
+    more = f" of the oldest {len(first)} of {len(dead)} at once (cohorts need `unstick init`)"
+    return ChangeDialogs(session, plan := _plan(reader, action, first, more), plan)
 
 
 class RedriveDialogs(ChangeDialogs):
     """Content of the dialogs of a redrive. The dry run is that of the first cohort."""
 
-    def __init__(
-        self, session: Session, workspace: Workspace, dead_letters: Sequence[DeadLetter], selection: str
-    ) -> None:
+    def __init__(self, session: Session, workspace: Workspace, dead: Sequence[DeadLetter], selection: str) -> None:
         """Raises DatabaseError if no redrive of these dead letters is possible."""
-        label = dead_letters[0].node.engine
-        if any(each.node.engine != label for each in dead_letters):
-            raise DatabaseError("The dead letters belong to several engines. Redrive those of one engine.")
-        if workspace.audit_log.no_runs:
-            raise DatabaseError(f"A redrive cannot begin: {workspace.audit_log.no_runs}.")
-        self._workspace, self._reader = workspace, workspace.named(label)
-        self._dead_letters, self._selection = dead_letters, selection
-        self._nodes = {each.node.id: each.node for each in dead_letters}
-        self._action = action = redrive_plan.action_of(self._reader, dead_letters)
+        self._workspace, self._reader = workspace, workspace.named(dead[0].node.engine)
+        self._dead_letters, self._selection = dead, selection
+        self._nodes = {each.node.id: each.node for each in dead}
+        self._action = action = redrives.action_of(self._reader, dead)
         self._run: RunPlan | None = None
         asked = msgspec.structs.replace(action, arguments=(*action.arguments, *SETTINGS))
         super().__init__(session, _plan(self._reader, asked, list(self._nodes.values())))
@@ -80,7 +84,7 @@ class RedriveDialogs(ChangeDialogs):
         except SettingError as error:
             raise WrongFieldError(f"{PREFIX}{error.name}", str(error)) from None
         reader, dead_letters, reason = self._reader, self._dead_letters, entered.reason
-        self._run = plan = await redrive_plan.plan_redrive(
+        self._run = plan = await redrives.plan_redrive(
             self._workspace, reader.label, dead_letters, self._selection, settings, reason, arguments
         )
         first = [self._nodes[i] for i in plan.ids[: sizes(len(plan.members), settings.cohorts)[0]]]
@@ -100,7 +104,6 @@ class RedriveDialogs(ChangeDialogs):
 
 
 def _plan(reader: Reader, action: Action, nodes: Sequence[Node], more: str = "") -> Plan:
-    """Return the plan of the action as the dialogs show it."""
     shown = msgspec.structs.replace(action, title=f"Redrive{more}: {action.title}")
     return Plan(
         label=reader.label,

@@ -8,8 +8,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from queries.change import loop
 from queries.records.action import Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
 from tests.queries.builders import do, dry_run_of, outcomes_of, why
@@ -169,5 +169,5 @@ async def test_a_parent_may_go_on_between_dry_run_and_commit(estuary_db: Estuary
     child = await estuary_db.task(32767, parent=parent)
     dry_run = await dry_run_of(workspace, "delete", [estuary_db.id(child)], None, LABEL)
     await estuary_db.sql("UPDATE tasks SET heartbeat = now() WHERE task_id = $1::text::macaddr8", parent)
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {estuary_db.id(child): CHANGED}, why(outcomes, estuary_db.id(child))

@@ -11,9 +11,9 @@ from typing import Any
 import asyncpg
 import pytest
 
+from queries.change import loop as changes
 from queries.records.action import DryRun, Outcome
 from queries.records.finding import Finding
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
 from tests.proof import repeated
@@ -112,7 +112,7 @@ async def test_the_suggested_action_reaches_a_task_in_a_loop(
         dry_run = await dry_run_by(watching, finding, finding.guard)
         if outcomes_of(dry_run) == {estuary_db.id(task): CHANGED}:
             await loop.polled()
-            outcomes += outcomes_of(await launch.commit(watching, dry_run, OPERATOR)).values()
+            outcomes += outcomes_of(await changes.commit(watching, dry_run, OPERATOR)).values()
         else:
             outcomes += outcomes_of(dry_run).values()
         loop.task = ""
@@ -147,7 +147,7 @@ async def test_it_is_stale_once_what_stayed_the_same_has_changed(
     loop.task = ""
     await loop_ends(loop)
     await estuary_db.sql(f"UPDATE tasks SET {change} WHERE task_id = $1::text::macaddr8", task)
-    outcomes = await launch.commit(watching, dry_run, OPERATOR)
+    outcomes = await changes.commit(watching, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {estuary_db.id(task): STALE}
     assert outcomes_of(await dry_run_by(watching, finding, finding.guard)) == {estuary_db.id(task): STALE}
 
@@ -171,5 +171,5 @@ async def test_a_message_that_fails_every_poll_is_dropped_after_another_retry(
     dry_run = await dry_run_by(watching, finding, finding.guard)
     assert outcomes_of(dry_run) == {estuary_db.id(task): CHANGED}
     await estuary_db.sql("UPDATE tasks SET heartbeat = now() - interval '350 s'")
-    outcomes = await launch.commit(watching, dry_run, OPERATOR)
+    outcomes = await changes.commit(watching, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {estuary_db.id(task): CHANGED}

@@ -12,8 +12,8 @@ from typing import Any
 import asyncpg
 import pytest
 
+from queries.change import loop
 from queries.records.action import Outcome
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen
@@ -271,7 +271,7 @@ async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
     assert set(outcomes_of(dry_run).values()) == {CHANGED}
     await meanwhile(engine, task)
     before = await estuary_db.digest()
-    outcomes = await launch.commit(workspace, dry_run, OPERATOR)
+    outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {estuary_db.id(task): STALE}
     assert await estuary_db.digest() == before
 
@@ -279,5 +279,5 @@ async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
 async def test_of_two_consoles_one_is_late(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     task = await estuary_db.task(wake=600)
     first, second = [await dry_run_of(workspace, "wake", [estuary_db.id(task)], None, LABEL) for _ in range(2)]
-    assert outcomes_of(await launch.commit(workspace, first, OPERATOR)) == {estuary_db.id(task): CHANGED}
-    assert outcomes_of(await launch.commit(workspace, second, OPERATOR)) == {estuary_db.id(task): STALE}
+    assert outcomes_of(await loop.commit(workspace, first, OPERATOR)) == {estuary_db.id(task): CHANGED}
+    assert outcomes_of(await loop.commit(workspace, second, OPERATOR)) == {estuary_db.id(task): STALE}

@@ -15,9 +15,9 @@ from typing import Any
 
 import asyncpg
 
+from queries.change import loop
 from queries.records.action import DryRun, Outcome
 from queries.records.node import Node, Phase
-from queries.runs import launch
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
 from tests.proof import ROUNDS, proof
@@ -167,7 +167,7 @@ class Storm:
 
     async def commit(self, action: str, picked: list[Node], dry_run: DryRun) -> None:
         held = {task for e in self.executors for task in e.held}
-        outcomes = await launch.commit(self.workspace, dry_run, OPERATOR)
+        outcomes = await loop.commit(self.workspace, dry_run, OPERATOR)
         changed = {r.id.partition("/task:")[2] for r in outcomes.results if r.outcome is Outcome.CHANGED}
         for result in outcomes.results:
             self.outcomes[action, result.outcome] += 1

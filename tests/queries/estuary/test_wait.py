@@ -15,7 +15,6 @@ import pytest
 
 from queries.records.action import DryRun, Outcome, Result
 from queries.records.node import Phase
-from queries.runs.runner import Decisions
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb, digest
 from tests.queries.builders import dry_run_of, opened, outcomes_of, steps
@@ -63,12 +62,14 @@ async def executor(estuary: str) -> AsyncIterator[Executor]:
 
 
 async def waited(
-    workspace: Workspace, dry_run: DryRun, seconds: float, decisions: Decisions | None = None
+    workspace: Workspace, dry_run: DryRun, seconds: float, stop: asyncio.Event | None = None
 ) -> dict[str, Result]:
-    """Wait up to the given time; return the outcome of each node."""
+    """Wait up to the given time, or until ``stop``; return the outcomes."""
     wanted = msgspec.structs.replace(dry_run, wait=seconds)
     results: dict[str, Result] = {}
-    async for progress in steps(workspace, wanted, decisions):
+    async for progress in steps(workspace, wanted):
+        if stop is not None and stop.is_set():
+            progress.loop.leave()
         for result in progress.results:
             assert result.id not in results, "each node is reported once"
             results[result.id] = result
@@ -124,11 +125,11 @@ async def test_waiting_is_bounded(estuary_db: EstuaryDb, workspace: Workspace) -
 async def test_waiting_can_be_stopped(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     task = await estuary_db.task(wake=-900, beat="2090-01-01", inbox=['"poison"'])
     dry_run = await dry_run_of(workspace, "drop", [estuary_db.id(task)], POISON, LABEL)
-    decisions = Decisions()
-    running = asyncio.create_task(waited(workspace, dry_run, 3600, decisions))
+    stop = asyncio.Event()
+    running = asyncio.create_task(waited(workspace, dry_run, 3600, stop))
     await asyncio.sleep(0.6)
     assert not running.done()
-    decisions.leave()
+    stop.set()
     assert await asyncio.wait_for(running, 30) == {}, "the caller reports nodes that were not tried"
 
 

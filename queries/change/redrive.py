@@ -1,4 +1,4 @@
-"""Plan a redrive, dry-run its first cohort, and report how it goes."""
+"""Redrives: what revives dead letters, their answers, the plan, the report."""
 
 from __future__ import annotations
 
@@ -6,22 +6,40 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from queries.actions import perform
-from queries.actions.plan import current_reader
+from queries.actions.plan import Plan, current_reader, plan_versions
+from queries.change.run import Beginning, Run, RunPlan, part_of
+from queries.change.settings import UNITS, Pace, RedriveSettings, sizes
+from queries.change.state import Do, State, Step
 from queries.contract.spec import Action, Revival
 from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
 from queries.read.nodes import NODES_AT_ONCE
 from queries.read.reader import Reader
-from queries.records.action import Answer, Durability
+from queries.records.action import Answer
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
+from queries.records.record import Record
 from queries.records.run import REDRIVE, CohortReport, RedrivePreview, RedriveReport, WatchedMember
-from queries.runs.cohorts import UNITS, Pace, Redrive, RedriveSettings, Sign, judge, sizes
-from queries.runs.run import Beginning, Run, RunPlan, part_of
-from queries.runs.steps import Ask, Ended, Step
 from queries.text.instant import unknown_last
 from queries.workspace import Workspace
+
+FIRST = 25  # dead letters that are revived at once where the audit log cannot hold a redrive
+
+
+def oldest(dead_letters: Iterable[DeadLetter]) -> list[DeadLetter]:
+    """Return dead letters, the oldest first."""
+    return sorted(dead_letters, key=lambda each: (unknown_last(each.since), each.node.id))
+
+
+def at_once(workspace: Workspace, action: Action, dead_letters: Iterable[DeadLetter]) -> Plan:
+    """Return the plan of a plain change of the oldest ones. Raises DatabaseError."""
+    first = [each.node for each in oldest(dead_letters)[:FIRST]]
+    titles = {node.id: node.title for node in first}
+    plan = plan_versions(workspace, first[0].engine, action.name, {n.id: n.version for n in first}, titles)
+    return msgspec.structs.replace(plan, nodes=tuple(first))
 
 
 def revival_of(reader: Reader, dead_letter: DeadLetter) -> Revival | None:
@@ -79,12 +97,12 @@ async def plan_redrive(
     if workspace.audit_log.no_runs:
         raise DatabaseError(f"A redrive cannot begin: {workspace.audit_log.no_runs}.", "Nothing was changed.")
     by_id = {each.node.id: each for each in dead_letters}
-    oldest = sorted(by_id.values(), key=lambda each: (unknown_last(each.since), each.node.id))
-    action = action_of(reader, oldest)
-    targets = {each.node.id: _target(reader, each) for each in oldest}
+    dead = oldest(by_id.values())
+    action = action_of(reader, dead)
+    targets = {each.node.id: _target(reader, each) for each in dead}
     signs = await read_signs(reader, list(targets.values()))
     members = []
-    for each in oldest:
+    for each in dead:
         sign = signs.get(targets[each.node.id])
         marks = dict.fromkeys((each.fingerprint, *(sign.marks if sign else ())))
         members.append(
@@ -103,7 +121,7 @@ async def plan_redrive(
         nodes=len(members),
         arguments=dict(arguments),
         selection=selection,
-        groups=tuple(sorted({digest(each.fingerprint) for each in oldest})),
+        groups=tuple(sorted({digest(each.fingerprint) for each in dead})),
         settings=settings,
     )
     return RunPlan(
@@ -119,6 +137,37 @@ def _target(reader: Reader, dead_letter: DeadLetter) -> str:
     revival = revival_of(reader, dead_letter)
     node = dead_letter.node
     return node.job_id if revival is not None and revival.job and node.job_id is not None else node.id
+
+
+class Sign(Record):
+    """State of a node that a redrive watches."""
+
+    phase: Phase
+    attempt: str
+    dead: bool
+    marks: tuple[str, ...] = ()
+    moved: bool = False
+
+
+def judge(member: WatchedMember, sign: Sign | None, marks: Collection[str], *, gone: Answer) -> Answer:
+    """Return the answer of a revived node.
+
+    ``sign`` None: it does not exist any more, which means ``gone`` in its engine. ``marks``: those of all members.
+    A death with the attempt of the first one is no new death.
+    """
+    if sign is None:
+        return gone
+    if sign.dead:
+        if sign.attempt == member.attempt:
+            return Answer.NO_ANSWER
+        return Answer.SAME_DEATH if any(mark in marks for mark in sign.marks) else Answer.OTHER_DEATH
+    if sign.phase is Phase.DONE:
+        return Answer.FINISHED
+    if sign.phase is Phase.CANCELLED:
+        return Answer.UNKNOWN
+    if sign.moved:
+        return Answer.MOVED_ON
+    return Answer.ALIVE if sign.phase is Phase.RUNNING else Answer.NO_ANSWER
 
 
 async def read_signs(reader: Reader, targets: Sequence[str]) -> dict[str, Sign]:
@@ -161,41 +210,39 @@ def attempt_of(node: Node) -> str:
 
 async def preview(workspace: Workspace, plan: RunPlan, *, measures: bool) -> RedrivePreview:
     """Dry-run the first cohort. Raises DatabaseError."""
-    cohorts = sizes(len(plan.members), plan.cohorts.cohorts)
+    settings = plan.beginning.settings
+    assert settings is not None
+    cohorts = sizes(len(plan.members), settings.cohorts)
     first = part_of(workspace, plan, plan.ids[: cohorts[0]])
     dry_run = await perform.dry_run(workspace, first, plan.reason, plan.beginning.arguments, measures=measures)
+    budget = settings.budget
     return RedrivePreview(
         engine=plan.label,
         action=plan.action,
         selection=plan.beginning.selection,
         nodes=len(plan.members),
         cohorts=tuple(cohorts),
-        budget=budget_text(plan.cohorts),
-        pace=pace_text(plan.cohorts.pace),
-        wait=plan.cohorts.wait,
+        budget=str(budget.count) if budget.count is not None else f"{budget.percent:g}%",
+        pace=pace_text(settings.pace),
+        wait=settings.wait,
         dry_run=dry_run,
     )
 
 
-def budget_text(settings: RedriveSettings) -> str:
-    """Return the budget as it is typed: ``3`` or ``10%``."""
-    budget = settings.budget
-    return str(budget.count) if budget.count is not None else f"{budget.percent:g}%"
-
-
 def pace_text(pace: Pace | None) -> str:
     """Return the pace as it is typed, or ""."""
-    return (
-        ""
-        if pace is None
-        else f"{pace.nodes}/{next(unit for unit, seconds in UNITS.items() if seconds == pace.seconds)}"
-    )
+    if pace is None:
+        return ""
+    return f"{pace.nodes}/{next(unit for unit, seconds in UNITS.items() if seconds == pace.seconds)}"
 
 
-def report(run: Run, state: Redrive, step: Step | None, durability: Durability | None = None) -> RedriveReport:
+def report(run: Run, state: State, step: Step | None) -> RedriveReport:
     """Return the state of a redrive, as a screen or a script reads it."""
-    asks = isinstance(step, Ask)
-    ended = step if isinstance(step, Ended) else state.ended
+    ask = step if step is not None and step.do is Do.ASK else None
+    ended = state.ended or (step.event if step is not None and step.do is Do.END else None)
+    answers: dict[str, Any] = dict(ended.answers if ended else Counter(state.answers.values()))
+    skipped = state.skipped
+    names = {result.id for result in skipped}
     return RedriveReport(
         run=run.log.id,
         engine=run.plan.label,
@@ -204,22 +251,21 @@ def report(run: Run, state: Redrive, step: Step | None, durability: Durability |
         reason=run.plan.reason,
         who=run.begun.who,
         at=run.begun.at,
-        state=ended.reason if ended else "asking" if asks else "running",
+        state=str(ended.reason) if ended else "asking" if ask else "running",
         nodes=len(run.plan.members),
         revived=len(state.answers),
-        question=step.question if isinstance(step, Ask) else "",
-        asked_ids=step.ids if isinstance(step, Ask) else (),
+        question="" if ask is None else str(ask.question),
+        asked_ids=() if ask is None else ask.ids,
         cohorts=tuple(
             CohortReport(
                 size=len(ids),
                 revived=sum(i in state.answers for i in ids),
-                skipped=sum(i in state.skipped for i in ids),
+                skipped=sum(i in names for i in ids),
                 answers=dict(state.counts(number)),
             )
-            for number, ids in enumerate(state.cohorts)
+            for number, ids in enumerate(state.parts)
         ),
-        # What ended it has been recorded as numbers only.
-        answers=dict(ended.answers if ended else Counter(state.answers.values())),
-        skipped=tuple(state.skipped.values()),
-        durability=durability,
+        answers=msgspec.convert(answers, dict[Answer, int]),  # what ended it has been recorded as numbers only
+        skipped=tuple(skipped),
+        durability=state.durability,
     )

@@ -1,0 +1,1 @@
+"""A change part by part: the loop, its state, runs in the audit log, redrives."""
