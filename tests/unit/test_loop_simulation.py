@@ -186,8 +186,10 @@ class Console(Loop):
         return Outcomes(results=(*changed, *skipped))
 
     def _meanwhile(self, ids: Sequence[str]) -> None:
-        """Do what others do: a standby, a failover, another operator."""
+        """Do what others do: open transactions, a standby, a failover, an operator."""
         server, rng = self.server, self.server.rng
+        if rng.random() < 0.3:
+            server.settle()
         if rng.random() < 0.05:
             server.kept = {i: row.version for i, row in server.rows.items()}, len(server.log)
         if server.settings is None and rng.random() < self.lost_rate / 5:
