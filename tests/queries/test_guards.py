@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,7 @@ import msgspec
 import pytest
 
 from queries.files.statement import Statement
+from queries.read.question import Question
 from queries.records.action import Outcome
 from queries.records.node import split_id
 from queries.workspace import Workspace
@@ -385,8 +386,13 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
     """The statement saw the row before, and gets its lock on the row as it is now."""
     monkeypatch.setattr("queries.db.database.WRITE_LOCK_SECONDS", 4.0)
     # A policy makes the statement wait here. It hides no row, so the action must not be denied.
-    read = gate._written
-    monkeypatch.setattr(gate, "_written", lambda answers: msgspec.structs.replace(read(answers), policies=()))
+    written = gate.written
+
+    def unpoliced(schema: str, relations: Collection[str]) -> Question[gate.WrittenRows]:
+        asked = written(schema, relations)
+        return Question(asked.queries, lambda answers: msgspec.structs.replace(asked.read(answers), policies=()))
+
+    monkeypatch.setattr(gate, "written", unpoliced)
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     for objects in ("TABLES", "SEQUENCES"):
