@@ -140,6 +140,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     theme: str = ""  # name of a theme of Textual or unstick; without it, unstick's own
     start: Annotated[str, _mode] = "stuck"  # the screen that is shown first: stuck, tree, dead or audit
     ascii: bool = False  # draw lines and signs in ASCII, as with --ascii
+    mouse: bool = True  # false: leave the mouse to your terminal, which then selects text
     interval: Annotated[float, _interval] = 2.0  # time between two refreshes, from 200ms to 1h, as with --interval
     notify: Annotated[str, _notification] = (
         ""  # how to report new incidents: bell, or osc9 for a notification of the desktop

@@ -29,9 +29,11 @@ signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 homes.leave()
 
-# Nothing can be copied on such a terminal.
+# Nothing can be copied on such a terminal. tmux would take what is copied.
 if os.environ.get("TERM") == "dumb":
     del os.environ["TERM"]
+for variable in ("TMUX", "STY"):
+    os.environ.pop(variable, None)
 
 # Thousands of tests and modules stay until the end: scanning them as often as usual takes a twentieth of the time.
 gc.set_threshold(20_000, 20, 20)

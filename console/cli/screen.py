@@ -76,7 +76,7 @@ def _served(seed: int, *, full: bool) -> Iterator[str]:
     from console.demo.run import demo as running
 
     ready: Future[str] = Future()
-    loop = asyncio.new_event_loop()
+    loop, failed = asyncio.new_event_loop(), list[BaseException]()
 
     async def serve() -> None:
         async with running(seed, full=full) as dsn:
@@ -91,7 +91,7 @@ def _served(seed: int, *, full: bool) -> Iterator[str]:
         except asyncio.CancelledError:
             ready.cancel()
         except BaseException as error:
-            ready.set_exception(error)
+            (failed.append if ready.done() else ready.set_exception)(error)
         finally:
             loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
@@ -105,6 +105,8 @@ def _served(seed: int, *, full: bool) -> Iterator[str]:
             loop.call_soon_threadsafe(task.cancel)
         if thread.ident is not None:
             thread.join()
+    if failed:
+        raise failed[0]
 
 
 def _needs_terminal(instead: str, why: str = "") -> None:

@@ -27,7 +27,7 @@ from console.target import Target
 from console.text import formatting
 from console.text.ascii import takes_unicode
 from console.text.formatting import Times
-from console.tui import keymap, textual_compat, theme
+from console.tui import clipboard, keymap, textual_compat, theme
 from console.tui.bindings import bindings
 from console.tui.driver import Terminal
 from console.tui.guide import Guide
@@ -132,6 +132,7 @@ class UnstickApp(App[None]):
         self._announcements = Announcements(session)
         self._painted: tuple[MainScreen | None, Snapshot | None] = (None, None)  # the screen that was read, and of what
         self._acting = False
+        self._dragged = False  # since the last key or click
         self._visited = VisitedPlaces()
         self._header_timer: asyncio.TimerHandle | None = None
         self.help_context = HelpContext()  # what help explains first
@@ -176,6 +177,9 @@ class UnstickApp(App[None]):
     def get_line_filters(self) -> Sequence[LineFilter]:
         filters = super().get_line_filters()
         return [*filters, *[self._ascii_filter] * self.ascii, *self._color_filters]
+
+    def copy_to_clipboard(self, text: str) -> None:
+        textual_compat.copy(self, text, clipboard.sequence(text))
 
     def get_driver_class(self) -> type[Driver]:
         return Terminal
@@ -312,10 +316,19 @@ class UnstickApp(App[None]):
     async def on_event(self, event: events.Event) -> None:
         """Queue keys, pasted text and clicks. Keys that quit from anywhere skip the queue."""
         quits = isinstance(event, events.Key) and event.key in self.keys.always
-        if isinstance(event, Typed) and not (event.is_forwarded or quits):
+        if self._wants_copy(event):
+            self.say("Nothing was copied: hold Shift while you drag. Ctrl-C again quits.", "warn")
+        elif isinstance(event, Typed) and not (event.is_forwarded or quits):
             self.keyboard.put(event)
         else:
             await super().on_event(event)
+
+    def _wants_copy(self, event: events.Event) -> bool:
+        """Return True for Ctrl-C after a drag, which copies in other programs."""
+        dragged = self._dragged
+        if isinstance(event, events.Key | events.MouseDown | events.MouseMove):
+            self._dragged = isinstance(event, events.MouseMove) and (dragged or event.button > 0)
+        return dragged and isinstance(event, events.Key) and event.key == "ctrl+c"
 
     def _opening(self) -> bool:
         """Return True while an action is about to open its next dialog."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import codecs
 import contextlib
 import io
 import os
@@ -13,11 +12,13 @@ import threading
 from collections.abc import Callable
 from typing import Any, TextIO, cast
 
+from click import ClickException
 from textual.constants import ESCAPE_DELAY
 from textual.drivers.linux_driver import LinuxDriver
 from textual.message import Message
 
-from console.tui.textual_compat import SYNC_END, SYNC_START, XTermParser
+from console.tui.terminal_bytes import decoder
+from console.tui.textual_compat import SYNC_END, SYNC_START, XTermParser, end_with
 
 KITTY_OFF = "\x1b[<u"  # one level of the Kitty keyboard protocol
 READ_BYTES = 4096  # at most, at once
@@ -31,7 +32,7 @@ class Terminal(LinuxDriver):
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         super().__init__(*arguments, **settings)
-        self._file = cast(Any, Output(cast(TextIO, self._file), lambda: self._app.call_later(self._app.exit)))
+        self._file = cast(Any, Output(cast(TextIO, self._file), self._failed))
         self._update: list[str] = []  # parts of an update that has not ended
         self.exit_event = self._end_of_keys = WakingEvent()
 
@@ -55,19 +56,31 @@ class Terminal(LinuxDriver):
         """
         self._app.post_message(message)
 
+    def _run_input_thread(self) -> None:
+        try:
+            self.run_input_thread()
+        except Exception as error:
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        """End the console with the error of a thread: Textual's own way exits with 0."""
+        if isinstance(error, OSError):
+            error = ClickException(f"The terminal cannot be used any more: {error.strerror or 'it was closed'}.")
+        self._app.call_later(end_with, self._app, error)
+
     def run_input_thread(self) -> None:
         """Read keys, and sleep while there are none.
 
         Textual's own loop looks ten times a second, which takes a third of the CPU time of a paused console.
         """
-        parser, decode = XTermParser(), codecs.getincrementaldecoder("utf-8")().decode
+        parser, decode = XTermParser(), decoder()
         pause: float | None = None
         while not self._end_of_keys.is_set():
             ready = select.select([self.fileno, self._end_of_keys], [], [], pause)[0]
             if self.fileno in ready:
                 data = os.read(self.fileno, READ_BYTES)
                 if not data:
-                    return
+                    raise OSError("end of file")
                 text = decode(data)
                 for event in parser.feed(text) if text else ():  # "" would be the end: half of a character came
                     self.process_message(event)
@@ -131,12 +144,12 @@ class WakingEvent(threading.Event):
 class Output(io.TextIOBase):
     """Writer to ``file``.
 
-    After the first failed write, it calls ``gone`` once and discards the rest.
+    After the first failed write, it calls ``failed`` once with the error, and discards the rest.
     """
 
-    def __init__(self, file: TextIO, gone: Callable[[], object]) -> None:
+    def __init__(self, file: TextIO, failed: Callable[[Exception], object]) -> None:
         self._file = file
-        self._gone = gone
+        self._failed = failed
         self._lost = False
 
     def write(self, text: str) -> int:
@@ -154,6 +167,6 @@ class Output(io.TextIOBase):
             return
         try:
             what()
-        except OSError:
+        except Exception as error:  # any would end Textual's thread
             self._lost = True
-            self._gone()
+            self._failed(error)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import signal
 import sys
 from collections.abc import Callable, Iterator
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING
 from console import garbage
 from console.model.session import Session
 from console.target import Target
+from console.tui.multiplexer import in_screen
 from queries.text.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -31,6 +33,9 @@ def run(target: Target, guide: Guide | None = None) -> int:
     console itself once the terminal is restored.
     """
 
+    if in_screen() and os.environ.get("COLORTERM"):  # of the terminal, whose 24-bit colours screen does not pass on
+        os.environ.setdefault("TEXTUAL_COLOR_SYSTEM", "256")
+
     async def start() -> int:
         session = Session(lambda: target.open(later=True), target.interval)
         session.findings_first = target.config.start == "stuck"
@@ -41,7 +46,7 @@ def run(target: Target, guide: Guide | None = None) -> int:
         except BaseException:
             await session.close()
             raise
-        return await _run(app)
+        return await _run(app, mouse=target.config.mouse)
 
     return asyncio.run(start())
 
@@ -54,11 +59,11 @@ def _app(start: str) -> type[UnstickApp]:
     return UnstickApp
 
 
-async def _run(app: UnstickApp) -> int:
+async def _run(app: UnstickApp, *, mouse: bool) -> int:
     collecting = asyncio.create_task(_collect(app.session.begun))
     try:
         with _leaving_on_interrupt(app.exit):
-            await app.run_async()
+            await app.run_async(mouse=mouse)
     finally:
         collecting.cancel()
         if app.session.works.under_way:

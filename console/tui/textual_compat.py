@@ -249,6 +249,11 @@ def fatal_error(app: App[Any]) -> BaseException | None:
     return app._exception
 
 
+def end_with(app: App[Any], error: Exception) -> None:
+    """End the app with an error, which `fatal_error` returns."""
+    app._handle_exception(error)
+
+
 def end_after_error(app: App[Any]) -> None:
     """End the app after an exception without printing Textual's traceback."""
     app._close_messages_no_wait()
@@ -258,3 +263,9 @@ def send(app: App[Any], sequence: str) -> None:
     """Send a control sequence to the terminal."""
     if app._driver is not None:
         app._driver.write(sequence)
+
+
+def copy(app: App[Any], text: str, sequence: str) -> None:
+    """Keep a text for the fields, and send the control sequence that copies it."""
+    app._clipboard = text
+    send(app, sequence)

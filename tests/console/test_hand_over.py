@@ -29,7 +29,7 @@ async def test_a_shift_is_copied_with_what_is_open_done_and_stuck_again(
         await tui.press(page, "H")
         await tui.wait_for("shift as Markdown")
         await tui.press("enter")
-        await tui.wait_for("Copied: shift as Markdown.")
+        await tui.wait_for("Sent to the terminal: shift as Markdown.")
         copied = tui.app.clipboard
     opened_, done, again = (part.partition("\n\n")[2] for part in copied.split("## ")[1:])
     assert "overdue timer" in opened_
@@ -47,7 +47,7 @@ async def test_a_quiet_shift_says_so(eternaltwin: str, tmp_path: Path) -> None:
         await tui.press("H")
         await tui.wait_for("shift as Markdown")
         await tui.press("enter")
-        await tui.wait_for("Copied: shift as Markdown.")
+        await tui.wait_for("Sent to the terminal: shift as Markdown.")
         assert tui.app.clipboard.count("Nothing.") == 3
 
 

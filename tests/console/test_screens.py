@@ -275,7 +275,7 @@ async def test_copying(
         await tui.press("y")
         await tui.wait_for("row as JSON", "SQL of Cancel job")
         await tui.press("enter")
-        await tui.wait_for("Copied: id.")
+        await tui.wait_for("Sent to the terminal: id.")
         assert tui.app.clipboard == eternaltwin_db.id(job, "job")
         monkeypatch.setenv("TERM", "linux")
         await tui.press("y")

@@ -235,7 +235,7 @@ async def test_hand_over(eternaltwin: str, due: list[str], start: Start) -> None
         cursor_on(terminal, "overdue timer")
         operator = Operator(terminal)
         operator.press("H", "shift as Markdown")
-        operator.press("enter", "Copied: shift as Markdown.")
+        operator.press("enter", "Sent to the terminal: shift as Markdown.")
         assert operator.keys <= 2
         copied = base64.b64decode(COPIED.findall(bytes(terminal.raw))[-1]).decode()
     assert "overdue timer" in copied.split("## ")[1]

@@ -12,7 +12,7 @@ from console.model import export, hand_over
 from console.model.fields.field import Context, Field
 from console.model.forest import Forest
 from console.model.session import Session
-from console.tui import clipboard, keymap
+from console.tui import clipboard, keymap, multiplexer
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
@@ -122,16 +122,18 @@ class CopyDialog(Dialog[None]):
         self.query_one(ListTable).focus()
 
     @on(ListTable.Open)
-    def _open(self) -> None:
-        self.action_copy()
+    async def _open(self) -> None:
+        await self.action_copy()
 
-    def action_copy(self) -> None:
+    async def action_copy(self) -> None:
         choice = self._forest.current
         if choice is None:
             return
-        if clipboard.supported(choice.text):
-            self.app.copy_to_clipboard(choice.text)
+        if await multiplexer.tmux_took(choice.text):
             self._done(f"Copied: {choice.title}.")
+        elif clipboard.supported(choice.text):
+            self.app.copy_to_clipboard(choice.text)
+            self._done(f"Sent to the terminal: {choice.title}. If it does not arrive, f in the dialog writes a file.")
         else:
             self.action_save()
 

@@ -1,0 +1,122 @@
+"""Bytes that are no text, a thread that dies, tmux, GNU screen, and the mouse."""
+
+from __future__ import annotations
+
+import base64
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.terminal.driver import Terminal
+
+VECTORS = (
+    b"\xe9",  # é in Latin-1
+    b"\xe1",  # Alt-a of a terminal with 8-bit meta
+    b"\x1b[M \x82\x90",  # the mouse beyond column 95
+    b"\x1b[200~caf\xe9 \xfc\x1b[201~",
+    b"\xe2\x821",  # a character that was cut
+    b"\xc4\xe3",  # GBK
+    b"\x9bA",  # ↑ of a terminal with 8-bit controls
+)
+COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07")
+STRICT = """
+import sys
+from console.tui import driver
+driver.decoder = lambda: lambda data: data.decode("utf-8")
+from console.cli.main import main
+sys.exit(main())
+"""
+
+
+def needs(program: str) -> pytest.MarkDecorator:
+    return pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed")
+
+
+@pytest.mark.parametrize("place", ["list", "reason", "filter"])
+def test_bytes_that_are_no_utf8_are_replaced(place: str, eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        at = terminal.wait_for("● live", "C Cancel", lambda: terminal.at > 0).at
+        if place == "reason":
+            terminal.press("C").wait_for("Reason, for the audit log")
+        elif place == "filter":
+            terminal.press("/").wait_for("words, field:value")
+        for number, vector in enumerate(VECTORS):
+            terminal.send(vector)
+            if place == "list":
+                if b"caf" in vector:  # a list opens the search with what is pasted
+                    terminal.wait_for("Find in all", "caf� �").press("escape").without("Find in all")
+                below = 1 - number % 2
+                terminal.press("down" if below else "up").wait_for(lambda row=at + below: terminal.at == row)  # type: ignore[misc]
+            else:
+                terminal.type(f"<{number}>").wait_for(f"<{number}>")
+        if place != "list":
+            terminal.wait_for("�", re.compile("caf� �"))
+            terminal.press("escape").without("<6>")
+        assert terminal.leave("ctrl+c") == 0
+    assert b"Traceback" not in terminal.raw
+
+
+def test_the_death_of_the_thread_that_reads_keys_is_a_failure(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path, command=(sys.executable, "-c", STRICT)) as terminal:
+        terminal.wait_for("● live", lambda: terminal.at > 0)
+        assert terminal.send(b"\xe9j").ended() == 1
+        assert terminal.modes == set()
+    assert b"this is a bug in unstick (UnicodeDecodeError)" in terminal.raw
+    assert b"Traceback" not in terminal.raw
+
+
+def copy_id(terminal: Terminal) -> None:
+    terminal.wait_for("● live", "C Cancel", lambda: terminal.at > 0).press("y").wait_for("Markdown")
+
+
+@needs("tmux")
+def test_tmux_has_what_is_copied(eternaltwin_demo: str, tmp_path: Path, place: Path) -> None:
+    """By default tmux ignores OSC 52 of programs."""
+    tmux = ("tmux", "-S", str(place / "tmux"), "-f", "/dev/null")
+    command = (*tmux, "new-session", sys.executable, "-m", "console")
+    with Terminal(eternaltwin_demo, home=tmp_path, command=command) as terminal:
+        copy_id(terminal)
+        terminal.press("enter").wait_for("Copied: id.")
+        buffer = subprocess.run([*tmux, "show-buffer"], capture_output=True, text=True, check=True).stdout
+        assert re.fullmatch("eternaltwin/job:[0-9a-f-]+", buffer)
+        terminal.leave("q")
+
+
+@needs("screen")
+def test_gnu_screen_passes_on_what_is_copied_and_256_colours(
+    eternaltwin_demo: str, tmp_path: Path, place: Path
+) -> None:
+    sockets = place / "screens"
+    sockets.mkdir(mode=0o700)
+    command = ("screen", "-U", "-c", "/dev/null", "-T", "screen-256color", sys.executable, "-m", "console")
+    with Terminal(eternaltwin_demo, home=tmp_path, command=command, SCREENDIR=str(sockets)) as terminal:
+        copy_id(terminal)
+        terminal.press("down", "enter").wait_for("Sent to the terminal: row as JSON.")
+        terminal.wait_for(lambda: COPIED.search(terminal.raw))
+        sent = COPIED.findall(bytes(terminal.raw))[-1]
+        assert b'"id": "eternaltwin/job:' in base64.b64decode(sent)
+        assert "00005f" in terminal.colors  # the cursor: the dark blue of 256 colours
+        assert not re.search("[A-Za-z0-9+/]{60}", terminal.text), "the rest of a long sequence is not printed"
+        terminal.leave("q")
+
+
+def test_the_mouse_may_be_left_to_the_terminal(eternaltwin_demo: str, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text('start = "tree"\nmouse = false\n')
+    mouse = {1000, 1002, 1003, 1006, 1015}
+    with Terminal(eternaltwin_demo, home=tmp_path, UNSTICK_CONFIG=str(settings)) as terminal:
+        terminal.wait_for("● live", lambda: terminal.at > 0)
+        assert not terminal.modes & mouse
+        assert terminal.leave("q") == 0
+
+
+def test_ctrl_c_after_a_drag_asks_once(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.wait_for("● live", lambda: terminal.at > 0, lambda: 1003 in terminal.modes)
+        terminal.send(b"\x1b[<0;10;8M").send(b"\x1b[<32;30;9M").send(b"\x1b[<0;30;9m")
+        terminal.press("ctrl+c").wait_for("Nothing was copied: hold Shift while you drag. Ctrl-C again quits.")
+        assert terminal.leave("ctrl+c") == 0
