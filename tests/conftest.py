@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from hypothesis import is_hypothesis_test
 
+from queries.db import database as connections
 from queries.write import blast_radius
 from tests import homes, profiles  # noqa: F401 - Hypothesis takes its settings from profiles
 from tests.db.agent_jobs import AgentJobsDb
@@ -32,14 +33,14 @@ homes.leave()
 # Nothing can be copied on such a terminal. tmux would take what is copied.
 if os.environ.get("TERM") == "dumb":
     del os.environ["TERM"]
-for variable in ("TMUX", "STY"):
-    os.environ.pop(variable, None)
+_ = os.environ.pop("TMUX", ""), os.environ.pop("STY", "")
 
 # Thousands of tests and modules stay until the end: scanning them as often as usual takes a twentieth of the time.
 gc.set_threshold(20_000, 20, 20)
 
 # A busy machine would make numbers of the blast radius unknown. Two such measurements fit into the transaction's limit.
 blast_radius.MEASURE_SECONDS = blast_radius.STATEMENT_SECONDS = 2.0
+connections.IDLE_TRIED_SECONDS = 600.0  # it would count more round trips, too
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -27,7 +27,7 @@ from console.target import Target
 from console.text import formatting
 from console.text.ascii import takes_unicode
 from console.text.formatting import Times
-from console.tui import clipboard, keymap, textual_compat, theme
+from console.tui import keymap, textual_compat, theme
 from console.tui.bindings import bindings
 from console.tui.driver import Terminal
 from console.tui.guide import Guide
@@ -179,7 +179,7 @@ class UnstickApp(App[None]):
         return [*filters, *[self._ascii_filter] * self.ascii, *self._color_filters]
 
     def copy_to_clipboard(self, text: str) -> None:
-        textual_compat.copy(self, text, clipboard.sequence(text))
+        textual_compat.copy(self, text)
 
     def get_driver_class(self) -> type[Driver]:
         return Terminal

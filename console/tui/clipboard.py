@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import base64
 import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from console.tui import multiplexer
 from queries.files import user_dirs
 from queries.files.state_file import open_private
 
@@ -24,11 +22,6 @@ def supported(text: str, environment: Mapping[str, str] = os.environ) -> bool:
     if environment.get("TERM", "") in UNSUPPORTED_TERMS or environment.get("TERM_PROGRAM", "") in UNSUPPORTED_PROGRAMS:
         return False
     return len(text.encode()) * 4 // 3 <= MAX_BYTES
-
-
-def sequence(text: str) -> str:
-    """Return the control sequence OSC 52 that copies a text."""
-    return multiplexer.passed_on(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
 
 
 def save(text: str) -> Path:

@@ -7,6 +7,7 @@ is another minor release, or when one of these parts is gone. Check each functio
 from __future__ import annotations
 
 import asyncio
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from itertools import chain, groupby
@@ -33,6 +34,7 @@ from textual.style import Style
 from textual.widget import Widget
 
 from console.tui.canvas import Canvas
+from console.tui.multiplexer import passed_on
 
 __all__ = ["SYNC_END", "SYNC_START", "XTermParser"]  # parts that others use as they are
 
@@ -260,12 +262,12 @@ def end_after_error(app: App[Any]) -> None:
 
 
 def send(app: App[Any], sequence: str) -> None:
-    """Send a control sequence to the terminal."""
+    """Send a control sequence to the terminal, also through GNU screen."""
     if app._driver is not None:
-        app._driver.write(sequence)
+        app._driver.write(passed_on(sequence))
 
 
-def copy(app: App[Any], text: str, sequence: str) -> None:
-    """Keep a text for the fields, and send the control sequence that copies it."""
+def copy(app: App[Any], text: str) -> None:
+    """Keep a text for the fields, and copy it with OSC 52."""
     app._clipboard = text
-    send(app, sequence)
+    send(app, f"\x1b]52;c;{b64encode(text.encode()).decode()}\a")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import socket
+import time
 from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
 from typing import Any
 
@@ -38,6 +39,8 @@ READ_LOCK_SECONDS = 0.2
 WRITE_LOCK_SECONDS = 0.5
 WRITE_SECONDS = 5.0  # for a whole writing transaction: the longest time that it may hold row locks
 IDLE_SECONDS = 10.0
+IDLE_TRIED_SECONDS = 5.0  # without an answer, after which a connection is tried before a change
+TRIED_SECONDS = 3.0  # for the answer
 # Settings on which the text of a value, the meaning of a text or the rows of an answer depend, as pg_dump sets them.
 # A role, a database or a pooler's connection may have others. Every transaction sets all of them.
 SPELLING = {
@@ -247,6 +250,7 @@ class Database:
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, timeouts)
         begin = f"{begin}; {statement('fire_triggers').text}"
         async with self._locks["write"]:
+            await self._try_idle("write")
             transaction = self._transaction("write", begin, settings, reads=False)
             transaction.limit_time(seconds + waits)
             try:
@@ -301,6 +305,7 @@ class Database:
             self.load,
             reads=reads,
             role=role,
+            standby=lambda: self.server.standby if self.server else None,
             met=self._note_facts,
         )
 
@@ -323,6 +328,26 @@ class Database:
                 raise
         if pipeline.connection.is_closed():
             self._drop(purpose)
+
+    async def _try_idle(self, over: str) -> None:
+        """Drop connections that were idle and give no answer, before a change.
+
+        A firewall may have forgotten them without a word. The one that is not ``over`` is tried unless it is in use.
+        """
+        for purpose, pipeline in list(self._pipelines.items()):
+            lock = contextlib.nullcontext() if purpose == over else self._locks[purpose]
+            in_use = isinstance(lock, asyncio.Lock) and lock.locked()
+            if in_use or time.monotonic() - pipeline.answered < IDLE_TRIED_SECONDS:
+                continue
+            async with lock:
+                try:
+                    (answer,) = await pipeline.run([Execute("SHOW lock_timeout")], TRIED_SECONDS, reads=False)
+                    if isinstance(answer, Exception):
+                        raise answer
+                except BaseException as error:
+                    self._drop(purpose)
+                    if not isinstance(error, Exception):
+                        raise
 
     async def _connected(self, purpose: str, *, again: bool) -> tuple[Pipeline, bool]:
         """Return the connection, and True if it was open.

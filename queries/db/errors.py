@@ -154,6 +154,11 @@ class SequenceError(DatabaseError):
     """The sequence of the audit log's ids was set back."""
 
 
+RECOVERY = ("40001", "40P01")  # SQLSTATE of a read that hindered a standby
+RECOVERY_HELP = (
+    "This standby cancels reads that hinder its replay: raise its max_standby_streaming_delay, set its"
+    " hot_standby_feedback = on, or read from the primary."
+)
 NO_WRITES = "0A000"  # SQLSTATE of BEGIN READ WRITE on a standby
 STANDBY = (
     "this server is a standby: connect to the primary to change anything. A pooler may still lead to the former primary"
@@ -182,7 +187,7 @@ _LATER = {
     "53100": "Its disk is full, so workers cannot write either. Free space, then check that the server has recovered.",
     "53200": "It is out of memory.",
 }
-_TEMPORARY = ("08", "53", "57", "58", "XX")  # classes of SQLSTATE after which a later attempt may succeed
+_TEMPORARY = ("08", "40", "53", "57", "58", "XX")  # classes of SQLSTATE after which a later attempt may succeed
 _SHORT = {
     "53100": "Its disk is full, so workers cannot write either: free space (SQLSTATE 53100).",
     "53200": "It is out of memory, or max_locks_per_transaction is too low (SQLSTATE 53200).",

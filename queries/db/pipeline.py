@@ -105,9 +105,9 @@ _AGAIN = object()
 class Pipeline:
     """Pipeline over a connection, with the statements that are prepared there.
 
-    ``keeps``: later transactions know them, too; None before `meet`. Behind some poolers they have another backend, so
-    there the server parses a statement at each run. A read gets a name when it is run again: a command runs most of its
-    reads once, and to keep them cost the server 8 % of its time.
+    ``answered``: time of the last answer. ``keeps``: later transactions know them, too; None before `meet`. Behind some
+    poolers they have another backend, so there the server parses a statement at each run. A read gets a name when it is
+    run again: a command runs most of its reads once, and to keep them cost the server 8 % of its time.
     """
 
     def __init__(self, connection: asyncpg.Connection[Any]) -> None:
@@ -117,7 +117,7 @@ class Pipeline:
         self._protocol: DriverProtocol = connection._protocol
         self._states: dict[tuple[Hashable, str], State] = {}
         self._made = 0  # names are used once
-        self._since = time.monotonic()
+        self._since = self.answered = time.monotonic()
         self._leftover: Expected | None = None  # answers that no run waits for any more
         self._cancelled: asyncio.Future[None] | None = None  # ends when the server has the request to cancel
 
@@ -379,6 +379,7 @@ class Pipeline:
                 self._leftover, self._cancelled = expected, asyncio.get_running_loop().create_future()
                 self.connection._cancel_current_command(self._cancelled)
                 raise
+            self.answered = time.monotonic()
             yield command, answer
 
     async def _settle(self, seconds: float) -> None:

@@ -17,6 +17,7 @@ from queries.db.errors import (
     LockedError,
     LostError,
     OutdatedError,
+    SlowError,
     UnreadableError,
 )
 from queries.db.pipeline import Execute, Fetch, Parse, Pipeline, RepeatError, Step
@@ -31,6 +32,7 @@ from queries.text.safe_text import has_bytes, shown_bytes
 RowsOrError = Rows | DatabaseError
 """Rows of a statement, or why it failed."""
 APART, UNDO_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart; RELEASE SAVEPOINT apart"
+REPEATS, REPEAT_AFTER_SECONDS = 40, 0.05  # of reads that a standby cancelled, in one transaction
 GRACE_SECONDS = 5.0  # after a statement's own timeout until the connection counts as dead
 
 
@@ -88,6 +90,7 @@ class Transaction(Reads):
         *,
         reads: bool,
         role: Callable[[], str],
+        standby: Callable[[], bool | None],
         met: Callable[[Pipeline, Mapping[str, Any]], None],
     ) -> None:
         self._connected = connected
@@ -97,6 +100,8 @@ class Transaction(Reads):
         self._load = load
         self._reads = reads
         self._role = role
+        self._standby = standby
+        self._repeats = REPEATS if reads else 0
         self._met = met
         self._apart = False
         self._aborted = False
@@ -143,11 +148,18 @@ class Transaction(Reads):
 
         again = self._reads
         while len(answers) < len(queries):
-            error = await self._until_error(queries[len(answers) :], note)
+            try:
+                error = await self._until_error(queries[len(answers) :], note)
+            except DatabaseError as raised:
+                if not await self._begins_again(raised):
+                    raise self._advised(raised) from raised.__cause__
+                continue
             if isinstance(error, OutdatedError) and again:
                 again = False
+            elif error is not None and await self._begins_again(error):
+                continue
             elif error is not None:
-                note(await self._explained(error, queries[len(answers)].statement))
+                note(self._advised(await self._explained(error, queries[len(answers)].statement)))
                 again = self._reads
                 if not self._reads:
                     break
@@ -182,6 +194,37 @@ class Transaction(Reads):
                 columns=tuple((each.name, each.type.name) for each in prepared.get_attributes()),
                 parameters=tuple(each.name for each in prepared.get_parameters()),
             )
+
+    # Conflicts of a read with the replay of a standby
+
+    def _is_conflict(self, error: DatabaseError) -> bool:
+        """Return True also if the standby ended the connection of an idle transaction."""
+        standby = self._standby()  # None: not known yet
+        ended = isinstance(error, LostError) and standby is True and self._is_closed
+        return self._reads and (ended or (error.code in errors.RECOVERY and standby is not False))
+
+    @property
+    def _is_closed(self) -> bool:
+        return self._pipeline is None or self._pipeline.connection.is_closed()
+
+    async def _begins_again(self, error: DatabaseError) -> bool:
+        """Prepare to run the rest again after such a conflict.
+
+        It runs on a new connection if the old one ended. Each statement then has a snapshot of its own, which hinders
+        the replay for a shorter time.
+        """
+        if not self._repeats or not self._is_conflict(error):
+            return False
+        self._repeats -= 1
+        await asyncio.sleep(REPEAT_AFTER_SECONDS)
+        self._begin = self._begin.replace("REPEATABLE READ", "READ COMMITTED")
+        self._aborted = not self._is_closed
+        if self._is_closed:
+            self._pipeline, self.begun, self.settings.now = None, False, self.settings.own
+        return True
+
+    def _advised(self, error: DatabaseError) -> DatabaseError:
+        return type(error)(str(error), errors.RECOVERY_HELP, code=error.code) if self._is_conflict(error) else error
 
     # Steps
 
@@ -320,6 +363,8 @@ class Transaction(Reads):
         try:
             with driver_errors(statement=failed):
                 raise error
+        except SlowError as slow:
+            return self.settings.late() or slow  # the limit that the server obeyed may have been the console's
         except DatabaseError as translation:
             return translation
 

@@ -14,6 +14,10 @@ from queries.files.statement import with_parts
 from queries.records.record import Record
 from queries.text.psql_text import quoted_name
 
+# unstick's own limit, not the server's: a slow network looks like a slow server.
+LATE = "unstick rolled the transaction back: it did not end within {seconds:.2g} s, and its row locks hold up workers."
+NEARER = "If the network is slow, run unstick near the server, or change fewer nodes at once."
+ROUNDED_SECONDS = 0.005  # by which the server may end a statement too early
 SHRINK_SECONDS = 0.5  # by which a statement's timeout may exceed the remaining time of its transaction
 
 
@@ -76,6 +80,12 @@ class TransactionSettings:
         if begun:
             self._until = now + seconds
 
+    def late(self) -> SlowError | None:
+        """Return the error of a transaction whose time is over, or None."""
+        if self._until is None or time.monotonic() < self._until - ROUNDED_SECONDS:
+            return None
+        return SlowError(LATE.format(seconds=self._lasts), NEARER, code="57014")
+
     def search(self, schema: str, more: Sequence[str]) -> None:
         """Put more schemas on the search_path after ``schema``, for triggers.
 
@@ -92,9 +102,9 @@ class TransactionSettings:
         defaults = self.defaults
         seconds = defaults.seconds if query is None or query.seconds is None else query.seconds
         if self._until is not None:
-            rest = self._until - time.monotonic()
-            if rest <= 0:
-                raise SlowError("The transaction held row locks for too long, so it was rolled back.", code="57014")
+            if late := self.late():
+                raise late
+            rest = max(self._until - time.monotonic(), ROUNDED_SECONDS)
             now = (self.now and self.now.seconds) or seconds
             if rest < seconds - SHRINK_SECONDS:
                 seconds = now if now <= seconds and rest >= now - SHRINK_SECONDS else rest

@@ -47,6 +47,8 @@ class Proxy:
         self._tasks: set[asyncio.Task[None]] = set()
         self._open: set[asyncio.StreamWriter] = set()
         self._forgotten: set[asyncio.StreamWriter] = set()
+        self.connected = 0  # connections so far
+        self.swallowed = bytearray()  # what was sent on forgotten connections
         self._asking: set[asyncio.StreamWriter] = set()  # consoles that have asked and were not answered yet
 
     def through(self, dsn: str) -> str:
@@ -98,6 +100,7 @@ class Proxy:
             writer.transport.abort()
             return
         self._open |= {writer, to_server}
+        self.connected += 1
         back = asyncio.create_task(self._pump(from_server, writer))
         try:
             await self._forward(reader, to_server, back, writer)
@@ -128,7 +131,9 @@ class Proxy:
                     self.failed += 1
                     await self._fail(fail, data, to_server, back, to_console)
                     return
-                if to_console not in self._forgotten:
+                if to_console in self._forgotten:
+                    self.swallowed += data
+                else:
                     to_server.write(data)
                     await to_server.drain()
 

@@ -40,18 +40,33 @@ async def proxy(server: PostgresServer) -> AsyncIterator[Proxy]:
         yield proxy
 
 
+@pytest.mark.parametrize("idle", [True, False])
 async def test_a_connection_that_a_middlebox_forgot_is_no_refusal(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    proxy: Proxy,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    idle: bool,
 ) -> None:
-    """It broke before the dry run, and was dropped without a word after it."""
+    """It broke before the dry run, and was dropped without a word after it.
+
+    Both connections are tried before the change if they were idle.
+    """
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     await proxy.cut()
+    monkeypatch.setattr(database, "IDLE_TRIED_SECONDS", 0.0 if idle else 1e9)
+    await dry_run_of(workspace, "wake", [task])
+    before = proxy.connected
     dry_run = await dry_run_of(workspace, "wake", [task])
+    assert proxy.connected == before, "what answers is kept"
     proxy.forget()
     monkeypatch.setattr(transaction, "GRACE_SECONDS", 0.1)
     monkeypatch.setattr(database, "WRITE_SECONDS", 2.0)
+    monkeypatch.setattr(database, "TRIED_SECONDS", 0.1)
     assert outcomes_of(await loop.commit(workspace, dry_run, OPERATOR)) == {task: CHANGED}
+    assert (b"BEGIN" in proxy.swallowed, proxy.swallowed.count(b"SHOW")) == ((False, 2) if idle else (True, 0))
     await workspace.close()
 
 

@@ -149,7 +149,7 @@ async def test_the_statements_of_a_writing_transaction_share_one_time_limit(db: 
     """Each of them alone is within the time limit."""
     async with db.writing(seconds=1.2) as transaction:
         await transaction.control("SELECT pg_sleep(0.8)")
-        with pytest.raises(SlowError):
+        with pytest.raises(SlowError, match="unstick rolled the transaction back"):
             await transaction.control("SELECT pg_sleep(0.8)")
 
 
@@ -161,10 +161,12 @@ async def test_so_do_those_that_travel_together(db: Database) -> None:
         async with db.writing(seconds=1.2) as transaction:
             *_, late = await transaction.each([Query(nap), Query(nap, seconds=seconds)])
             assert isinstance(late, SlowError)
+            assert "If the network is slow" in str(late)
     async with db.writing(seconds=5.0) as transaction:
         rows, late = await transaction.each([Query(nap), Query(nap, seconds=0.1)])
         assert not isinstance(rows, SlowError)
         assert isinstance(late, SlowError)
+        assert "The server cancelled the statement" in str(late)
 
 
 async def test_a_slow_statement_is_broken_off_and_the_connection_goes_on(db: Database) -> None:

@@ -48,7 +48,7 @@ def test_the_words_of_the_driver_are_not_shown(error: Exception) -> None:
     with pytest.raises(LostError) as lost, driver_errors():
         raise error
     assert "state 12" not in str(lost.value)
-    assert str(lost.value).startswith("The server stopped answering.")
+    assert str(lost.value).startswith("No answer came from the server in time.")
 
 
 async def test_a_full_disk_names_the_node(
