@@ -14,7 +14,7 @@ from queries.db.errors import readable
 from queries.read.question import reading, rows_of, scan_required
 from queries.read.reader import Reader
 from queries.records.audit import AuditLogEntry
-from queries.records.change import Change, ChangeSource
+from queries.records.change import NOT_READ, Change, ChangeSource
 from queries.records.node import Node
 from queries.records.record import Record
 
@@ -60,7 +60,7 @@ async def read(
     if not scans and any(reader.engine.spec.needs[n].ddl for s in variants for n in s.needs - met):
         source = msgspec.structs.replace(source, scan_required=scan_required(reader.variant, "changed"))
     if chosen is None:
-        return [], msgspec.structs.replace(source, scope="not searched" if source.scan_required else "")
+        return [], msgspec.structs.replace(source, scope="not searched" if variants else NOT_READ)
     cursor = msgspec.json.encode(dict(places)).decode() if places else None
     async with reading(reader.variant, allow_scan=scans) as transaction:
         values = reader.variant.parameters(since=since, cursor=cursor, limit=limit)

@@ -6,6 +6,8 @@ from queries.records.audit import AuditLogEntry
 from queries.records.node import Node, ScanRequired
 from queries.records.record import Record
 
+NOT_READ = "not searched: unstick does not read the changes of this engine"  # scope of an engine without the statement
+
 
 class Change(Record):
     """Change of a node, or an action of an operator.

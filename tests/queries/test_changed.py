@@ -9,12 +9,13 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from console.text.views import changes as views
 from queries.changed import read_changes
 from queries.contract import detect
 from queries.contract.builtin import builtin
 from queries.db.errors import DatabaseError, UnknownIdError
 from queries.read import changes
-from queries.records.change import Changes, ChangeSource
+from queries.records.change import NOT_READ, Changes, ChangeSource
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
@@ -115,6 +116,15 @@ async def test_every_recorded_change_is_listed_once_on_one_page_or_on_many(
             break
         page = await read_changes(filled, cursor=page.cursor, limit=7)
     assert paged == await recorded(server.dsn(filled.server.database), engine, since, at)
+
+
+@pytest.mark.parametrize("filled", sorted({each.name for each in builtin()} - set(ENGINES)), indirect=True)
+async def test_an_engine_whose_changes_are_not_read_says_so(filled: Workspace) -> None:
+    (engine,) = filled.engines
+    answer = await read_changes(filled, 600)
+    assert source(answer, engine).scope == NOT_READ
+    assert views.none(answer) == "No change was recorded in what was searched"
+    assert f"{engine}: {NOT_READ}." in list(views.notes(answer, "w", brief=True))
 
 
 @pytest.mark.parametrize("filled", ENGINES, indirect=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from console.text.not_checked import scan_offer
 from console.text.spans import Spans
 from console.text.views.audit_entry import outcome, target
-from queries.records.change import Change, Changes
+from queries.records.change import NOT_READ, Change, Changes
 from queries.text.safe_text import safe_text
 
 
@@ -70,8 +70,10 @@ def notes(answer: Changes, scan: str, *, brief: bool = False) -> Iterator[str]:
             yield f"{source.name}: {source.unreadable}"
         if source.recorded and not brief:
             yield f"{source.name}: {source.recorded}."
-        if source.scope:
+        if source.scope and source.scope != NOT_READ:
             yield f"{source.name}: {source.scope}."
         if need := source.scan_required:
             why = "" if brief else f"{need.note}. "
             yield f"{source.name}: {why}{scan_offer(need, scan)}"
+    if unread := ", ".join(source.name for source in answer.sources if source.scope == NOT_READ):
+        yield f"{unread}: {NOT_READ}."
