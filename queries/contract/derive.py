@@ -364,7 +364,7 @@ class _Writer:
         text = ""
         with contextlib.suppress(EngineFileError):  # a missing part is a fault of the statement
             text = self.folder.sql(file).text
-        ends = [name for name in ("more", "unread") if re.search(rf"^{name} AS", text, re.MULTILINE)]
+        ends = [name for name in ("more", "unread", "unjudged") if re.search(rf"^{name} AS", text, re.MULTILINE)]
         self._add(f"findings/{finding.code}.sql", at, [filled(name, at, values) for name in ("finding_among", *ends)])
 
     def _action(self, n: int, action: Action) -> None:

@@ -222,11 +222,9 @@ class FindingReader:
         verify(every, SHAPES["findings"], chosen.source)
         rows = [row for row in every if row["id"] is not None]
         partial = [row for row in every if row["id"] is None]
-        for row in partial:
-            if row["evidence"] is not None:
-                why = json_part(row["evidence"]).unread
-                skipped.append(self._skipped(spec.code, f"not in {why}"))
-        if len(rows) > limit or partial:
+        parts = [json_part(row["evidence"]) for row in partial if row["evidence"] is not None]
+        skipped += [self._skipped(spec.code, part.why or f"not in {part.unread}") for part in parts]
+        if len(rows) > limit or len(partial) > sum(bool(part.why) for part in parts):
             capped.append(spec.code)
         with readable(f"findings/{spec.code}.sql"):
             return [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import asyncpg
@@ -74,6 +75,31 @@ async def test_a_worker_of_oban_lives_if_its_node_does(
     found = [finding for finding in (await engine.findings.read()).findings if finding.code == "dead_worker"]
     assert [str(finding.evidence["seen"]).startswith(seen or "") for finding in found] == ([True] if seen else [])
     await workspace.close()
+    server.drop(dsn)
+
+
+@pytest.mark.parametrize(("alive", "found"), [(1e6, set()), (1e-6, {"dead_worker", "queue_not_served"})])
+async def test_after_a_crash_of_the_server_producers_have_time_to_register_again(
+    server: PostgresServer, tmp_path: Path, alive: float, found: set[str]
+) -> None:
+    """A crash empties their table, which is unlogged: until then nothing is said of them, and this is said."""
+    dsn = server.fresh("oban")
+    server.sql(
+        f"""INSERT INTO oban_jobs (state, queue, worker, attempted_by, attempted_at, scheduled_at)
+            SELECT s::oban_job_state, 'mail', 'W', ARRAY['a', '{OWN}'], timezone('UTC', now()) - interval '40 minutes',
+                   timezone('UTC', now()) - interval '40 minutes'
+              FROM unnest(ARRAY['executing', 'available']) AS s""",
+        dsn,
+    )
+    workspace = await opened(dsn, tmp_path, overrides={"oban": {"alive": alive}})
+    answer = await reader(workspace, "oban").findings.read()
+    await workspace.close()
+    asked = {"dead_worker", "queue_not_served"}
+    skipped = {each.code: each.why for each in answer.skipped_findings}
+    assert asked & {each.code for each in answer.findings} == found
+    assert asked & set(skipped) == asked - found
+    assert all(re.match(r"the server started \d+ s ago", skipped[code]) for code in asked - found)
+    assert not answer.capped, "a higher limit reads no more"
     server.drop(dsn)
 
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
+from tests.queries.builders import opened, reader
 from tests.queries.incident_groups import incidents_of
 
 
@@ -18,6 +21,21 @@ async def test_a_silent_runner_explains_what_is_late(eternaltwin_db: Eternaltwin
     assert {s.code: s.n for s in incident.symptoms} == {"starved": 5, "overdue_timer": 5, "timers_not_taken": 1}
     assert incident.action is None
     assert incident.remedy
+
+
+async def test_a_silent_runner_keeps_its_key_when_samples_come_and_go(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(polled=700, age=900)
+    workspace = await opened(eternaltwin, tmp_path, overrides={LABEL: {"runner_silent": 1e-6}})
+    symptoms = []
+    for _ in range(3):
+        shown = await incidents_of(workspace, LABEL)
+        symptoms.append({each.code for incident in shown.pop("runner_silent") for each in incident.symptoms})
+        assert "runner_stalled" not in shown
+        await reader(workspace).samples.take()
+    assert symptoms == [set(), set(), {"runner_stalled"}]
+    await workspace.close()
 
 
 async def test_a_version_that_no_runner_supports_explains_its_tasks(

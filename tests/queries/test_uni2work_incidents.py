@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from uuid import UUID
 
+import pytest
+
 from queries.workspace import Workspace
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries.builders import reader
@@ -76,6 +78,22 @@ async def test_a_few_late_jobs_without_any_sign_of_workers(
     assert (overdue.n, overdue.action) == (3, None)
     await uni2work_db.cron({"job": "prune-invitations"}, age=60)
     assert set(await incidents_of(uni2work_workspace, LABEL)) == {"skipped_by_workers"}
+
+
+@pytest.mark.parametrize(("jobs", "code"), [(8, "skipped_by_workers"), (12, "long_queue")])
+async def test_a_worker_between_two_jobs_lives(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, jobs: int, code: str
+) -> None:
+    """Whether a row is locked at this very moment does not rename the incident."""
+    await uni2work_db.cron({"job": "prune-invitations"}, age=60)
+    await uni2work_db.job({"job": "x"}, held=1, held_by=LIVE)
+    for n in range(jobs):
+        await uni2work_db.job({"job": "send-lecturer-digest", "n": n}, age=7200)
+    assert set(await incidents_of(uni2work_workspace, LABEL)) == {code}
+    await uni2work_db.sql("UPDATE queued_job SET lock_time = NULL, lock_instance = NULL")
+    assert set(await incidents_of(uni2work_workspace, LABEL)) == {code}
+    await uni2work_db.sql("UPDATE cron_last_exec SET time = time - interval '3h'")
+    assert set(await incidents_of(uni2work_workspace, LABEL)) == {"no_workers"}
 
 
 async def test_jobs_that_were_queued_later_and_are_gone(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:

@@ -11,8 +11,11 @@ WITH
           'seen', CASE WHEN p.id IS NULL THEN 'not registered any more' ELSE 'silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
    FROM executing j LEFT JOIN producer p ON p.id = j.id
   WHERE p.updated_at < timezone('UTC', now()) - :alive
-     OR p.id IS NULL AND pg_postmaster_start_time() < now() - :alive
+     OR p.id IS NULL AND NOT EXISTS (SELECT FROM unjudged)
   ORDER BY j.attempted_at, j.id
   LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM executing) > 2000
+UNION ALL
+SELECT NULL, NULL, jsonb_build_object('why', u.why) FROM unjudged u
+ WHERE EXISTS (SELECT FROM executing j LEFT JOIN producer p ON p.id = j.id WHERE p.id IS NULL)

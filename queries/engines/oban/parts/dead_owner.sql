@@ -12,11 +12,11 @@ WITH
 \ir executing.sql
 \ir producer.sql
 SELECT 'job:' || j.id AS id,
-       CASE WHEN p.id IS NULL THEN 'the server started less than ' || :alive || ' ago: producers may not have registered again'
+       CASE WHEN p.id IS NULL THEN (SELECT u.why FROM unjudged u)
             ELSE 'its node ' || p.node || ' lives: the last heartbeat was at ' || date_trunc('second', p.updated_at) || ' UTC. To stop the job, run in the application: Oban.cancel_job(' || j.id || ')' END AS why
   FROM executing j LEFT JOIN producer p ON p.id = j.id
  WHERE p.updated_at >= timezone('UTC', now()) - :alive
-    OR p.id IS NULL AND pg_postmaster_start_time() > now() - :alive
+    OR p.id IS NULL AND EXISTS (SELECT FROM unjudged)
 
 -- :witnesses
 -- needs: producers
@@ -25,7 +25,7 @@ WITH
 \ir producer.sql
 SELECT 'job:' || j.id AS id, 'heartbeat' AS witness,
        CASE WHEN p.updated_at >= timezone('UTC', now()) - :alive THEN 'alive'
-            WHEN pg_postmaster_start_time() > now() - :alive THEN 'unknown' ELSE 'dead' END AS verdict,
+            WHEN p.id IS NULL AND EXISTS (SELECT FROM unjudged) THEN 'unknown' ELSE 'dead' END AS verdict,
        CASE WHEN p.id IS NULL THEN 'its producer is not registered any more' ELSE 'its node ' || p.node || ' sent the newest at ' || date_trunc('second', p.updated_at) || ' UTC' END AS detail,
        extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since
   FROM executing j LEFT JOIN producer p ON p.id = j.id

@@ -10,4 +10,8 @@ beats AS (
           UNION ALL
           SELECT j.id, j.attempted_by[1], j.attempted_at, NULL FROM executing j WHERE j.attempted_at IS NOT NULL) AS e
 ),
+-- unjudged: why a producer that is not registered is not taken for dead.
+unjudged AS (
+\ir started.sql
+),
 producer AS (SELECT DISTINCT ON (b.id) b.* FROM beats b WHERE b.id IS NOT NULL AND b.updated_at IS NOT NULL ORDER BY b.id, b.updated_at DESC)

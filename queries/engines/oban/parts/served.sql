@@ -11,4 +11,9 @@
 nodes AS (
   SELECT 'queue:' || h.name AS id, h.name, h.scheduled_at, s.producers, s.paused FROM heads h LEFT JOIN served s ON s.queue = h.name
 ),
-more AS (SELECT (SELECT count(*) FROM names) > 500 AS more)
+more AS (SELECT (SELECT count(*) FROM names) > 500 AS more),
+unjudged AS (
+  SELECT s.why FROM (
+\ir started.sql
+       ) AS s WHERE EXISTS (SELECT FROM nodes n WHERE n.producers IS NULL AND n.scheduled_at < timezone('UTC', now()) - :waiting)
+)

@@ -9,8 +9,7 @@ WITH
          f.in_order
     FROM placed h CROSS JOIN flow f
    WHERE h.waits
-     AND NOT (f.waiting >= :untaken_rows::int AND f.waiting * 2 > f.n
-              AND (f.newest IS NULL OR f.newest < now() - :untaken))
+     AND NOT (f.waiting >= :untaken_rows::int AND f.waiting * 2 > f.n AND NOT f.alive)
      AND (:ids IS NULL OR 'job:' || h.id = ANY (:ids))
 ), skipped AS MATERIALIZED (
   SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :limit
