@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -74,7 +75,8 @@ class Transaction(Reads):
     """A transaction. It begins with its first statement.
 
     In one that reads, a statement that fails costs only itself: the transaction is rolled back and begun again, with
-    another snapshot. A read that timed out waiting for a lock fails with LockedError and the session that holds it.
+    another snapshot. A read that timed out waiting for a lock fails with LockedError and the session that holds it. So
+    do the later reads of that table, without waiting.
 
     ``begin``: the command that begins it, with ``settings``. ``connected`` returns the connection, and True if it was
     idle before; with True it returns a new one. ``met`` takes the facts about the server of a new connection, which are
@@ -107,6 +109,7 @@ class Transaction(Reads):
         self._aborted = False
         self._was_idle = False
         self._answered = False  # something of what was sent last
+        self._locked: dict[tuple[str, str], LockedError] = {}  # by schema and table
         self._queued: list[str] = []  # commands that are sent with the next statement
         self.begun = False
         self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
@@ -148,8 +151,13 @@ class Transaction(Reads):
 
         again = self._reads
         while len(answers) < len(queries):
+            refused = [self._refused(query) for query in queries[len(answers) :]]
+            if refused[0] is not None:
+                note(refused[0])
+                continue
+            free = next((n for n, each in enumerate(refused) if each is not None), len(refused))
             try:
-                error = await self._until_error(queries[len(answers) :], note)
+                error = await self._until_error(queries[len(answers) :][:free], note)
             except DatabaseError as raised:
                 if not await self._begins_again(raised):
                     raise self._advised(raised) from raised.__cause__
@@ -383,10 +391,20 @@ class Transaction(Reads):
         if isinstance(rows, DatabaseError):
             return error
         if isinstance(error, LockedError):
-            return LockedError(error.line, blockers.describe(rows, self._role()), code=error.code)
+            locked = LockedError(error.line, blockers.describe(rows, self._role()), code=error.code)
+            self._locked.update(((row["schema"], row["asked"]), locked) for row in rows)
+            return locked
         denied = "; ".join(f"{row['columns']} of {row['relation']}" for row in rows)
         why = f"The role may not read these columns: {denied}."
         return DeniedError(error.line, why, code=error.code) if denied else error
+
+    def _refused(self, query: Query) -> LockedError | None:
+        """Return why a statement would wait for the lock of a table in vain, or None."""
+        text = query.statement.text
+        tables = (
+            each for each in self._locked if re.search(rf'"{re.escape(each[0])}"\."?{re.escape(each[1])}\b', text)
+        )
+        return next((self._locked[each] for each in tables), None)
 
     def _as_text(self, rows: Rows) -> RowsOrError:
         """Return rows with bytes that are no text escaped.

@@ -13,7 +13,9 @@ import pytest
 
 from queries import snapshot
 from queries.db.database import READ_SECONDS
-from queries.db.errors import LockedError
+from queries.db.errors import DatabaseError, LockedError
+from queries.db.transaction import Transaction
+from queries.files.statement import Statement
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb
@@ -70,6 +72,35 @@ async def test_a_read_waits_shortly_and_names_who_is_in_its_way(
     assert f"pid {pid} (migrator, role postgres) locks task" in caught.value.line
     await holder.execute("ROLLBACK")
     assert (await reader(workspace).nodes.counts())[0].n == 1
+
+
+@pytest.mark.parametrize("table", ["task", "task_timer"])
+async def test_one_read_waits_once_for_a_locked_table(
+    eternaltwin: str,
+    eternaltwin_db: EternaltwinDb,
+    workspace: Workspace,
+    lock: Lock,
+    monkeypatch: pytest.MonkeyPatch,
+    table: str,
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-600)
+    whole = await reader(workspace).findings.read()
+    waited: list[str] = []
+    explained = Transaction._explained
+
+    async def note(self: Transaction, error: DatabaseError, failed: Statement) -> DatabaseError:
+        waited.append(failed.source)
+        return await explained(self, error, failed)
+
+    monkeypatch.setattr(Transaction, "_explained", note)
+    holder = await lock(eternaltwin, f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+    part = await reader(workspace).findings.read()
+    assert len(waited) == 1, "the rest is refused without a wait"
+    failed = [each for each in part.skipped_findings if each.failed]
+    assert len(failed) > 3
+    assert all(f"pid {holder.get_server_pid()} (migrator, role postgres) locks {table}" in each.why for each in failed)
+    await holder.execute("ROLLBACK")
+    assert {f.code for f in (await reader(workspace).findings.read()).findings} == {f.code for f in whole.findings}
 
 
 async def test_a_lock_that_is_only_waited_for_names_both(
