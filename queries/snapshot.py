@@ -13,7 +13,7 @@ from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
 from queries.read.findings import FINDING_NODES
 from queries.read.reader import Reader
-from queries.records.finding import Finding, Findings, Incident, SkippedFinding
+from queries.records.finding import EVERY_CHECK, Finding, Findings, Incident, SkippedFinding
 from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
 from queries.workspace import Workspace
 
@@ -159,7 +159,8 @@ async def _part_of_findings(reader: Reader, limit: int, sampled: bool, before: P
     findings = await attempted(reader.findings.read(limit=limit, offer=False))
     if isinstance(findings, DatabaseError):
         return _failed(before, findings, *unsampled)
-    findings = msgspec.structs.replace(findings, skipped_findings=(*findings.skipped_findings, *unsampled))
+    skipped = (*findings.skipped_findings, *unsampled)
+    findings = _with_unread(msgspec.structs.replace(findings, skipped_findings=skipped), before.findings)
     return msgspec.structs.replace(before, findings=findings, error="")
 
 
@@ -192,13 +193,35 @@ async def _of_server(
         outside = await attempted(server_problems(workspace, findings, unread, outside))
     if isinstance(outside, DatabaseError):
         return _failed(kept.get(LABEL, Part(label=LABEL)), outside, *workspace.not_checked)
-    return Part(label=LABEL, findings=outside)
+    return Part(label=LABEL, findings=_with_unread(outside, kept.get(LABEL, Part(label=LABEL)).findings))
+
+
+def _with_unread(now: Findings, before: Findings) -> Findings:
+    """Return findings with those of before whose checks have failed now: they are not over."""
+    failed = {each.code for each in now.skipped_findings if each.failed}
+    unread = _unread(before, failed)
+    if not unread:
+        return now
+    capped = dict.fromkeys((*now.capped, *(code for code in before.capped if code in failed)))
+    findings = sorted((*now.findings, *unread), key=grouping.rank)
+    return msgspec.structs.replace(now, findings=tuple(findings), capped=tuple(capped))
+
+
+def _unread(before: Findings, codes: Collection[str] | None = None) -> tuple[Finding, ...]:
+    """Return the findings of before with the time of their read. ``codes``: only those."""
+    return tuple(
+        each if each.read_at is not None else msgspec.structs.replace(each, read_at=before.at)
+        for each in before.findings
+        if codes is None or each.code in codes
+    )
 
 
 def _failed(before: Part, error: DatabaseError, *skipped: SkippedFinding) -> Part:
     """Return a part that could not be read, with the findings that were there before."""
-    why = SkippedFinding(engine=before.label, code="anything", why=error.line, failed=True)
-    findings = msgspec.structs.replace(before.findings, skipped_findings=(why, *skipped))
+    why = SkippedFinding(engine=before.label, code=EVERY_CHECK, why=error.line, failed=True)
+    findings = msgspec.structs.replace(
+        before.findings, findings=_unread(before.findings), skipped_findings=(why, *skipped)
+    )
     return msgspec.structs.replace(before, findings=findings, error=str(error))
 
 

@@ -90,4 +90,6 @@ class DatabaseState:
         """Note how the incidents develop."""
         if not self.pending:  # a part of them shows no trend
             self.incident_history.add(self.at, self.shown.incidents, self.shown.skipped_findings)
-            self.load.add(self.at, {label: len(self.findings.severities.get(label, ())) for label in labels})
+            unread = self.shown.unread
+            numbers = {label: len(self.findings.severities.get(label, ())) for label in labels}
+            self.load.add(self.at, {label: None if label in unread else n for label, n in numbers.items()})

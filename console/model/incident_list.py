@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
+from typing import TypeVar
 
-from queries.records.finding import HIDDEN_ROWS, Incident, ManySchemas, SkippedFinding
+from queries.records.finding import EVERY_CHECK, HIDDEN_ROWS, Incident, ManySchemas, SkippedFinding
 
+N = TypeVar("N", int, int | None)
 KEPT_SECONDS = 900.0  # seconds of the history that is kept
 SAMPLES_KEPT = 60  # at most, for each incident or engine
 
@@ -33,17 +35,19 @@ class IncidentHistory:
         """Add the incidents of one refresh.
 
         ``skipped``: checks that were not made. An incident that may be hidden, or was not looked for, is not resolved.
+        One that was not read has no sample.
         """
         now = {incident.key: incident for incident in incidents}
         unread = {(each.engine, each.code) for each in skipped}
         for key, was in [(key, was) for key, was in self._last.items() if key not in now]:
-            if unread.isdisjoint({(was.engine, was.code), (was.engine, HIDDEN_ROWS)}):
+            if unread.isdisjoint((was.engine, code) for code in (was.code, HIDDEN_ROWS, EVERY_CHECK)):
                 self.resolved[key] = self._last.pop(key).title, at
-                del self._seen[key]
+                self._seen.pop(key, None)
         for key, incident in now.items():
             self.resolved.pop(key, None)
             self._last[key] = incident
-            thin(self._seen.setdefault(key, deque()), at, incident.n)
+            if incident.read_at is None:
+                thin(self._seen.setdefault(key, deque()), at, incident.n)
         self.resolved = {
             key: (title, since) for key, (title, since) in self.resolved.items() if at - since < KEPT_SECONDS
         }
@@ -78,15 +82,15 @@ class Load:
     """Number of stuck nodes of each engine over the last 15 minutes."""
 
     def __init__(self) -> None:
-        self._samples: dict[str, deque[tuple[float, int]]] = {}
+        self._samples: dict[str, deque[tuple[float, int | None]]] = {}
 
-    def add(self, at: float, numbers: Mapping[str, int]) -> None:
-        """Add the numbers of one refresh."""
+    def add(self, at: float, numbers: Mapping[str, int | None]) -> None:
+        """Add the numbers of one refresh. None: not read."""
         for label, number in numbers.items():
             thin(self._samples.setdefault(label, deque()), at, number)
 
-    def samples(self, label: str) -> tuple[int, ...]:
-        """Return the numbers of an engine, oldest first."""
+    def samples(self, label: str) -> tuple[int | None, ...]:
+        """Return the numbers of an engine, oldest first. None: not read."""
         return tuple(number for _, number in self._samples.get(label, ()))
 
     def seconds(self, label: str) -> float:
@@ -95,7 +99,7 @@ class Load:
         return samples[-1][0] - samples[0][0] if samples else 0.0
 
 
-def thin(samples: deque[tuple[float, int]], at: float, number: int) -> None:
+def thin(samples: deque[tuple[float, N]], at: float, number: N) -> None:
     """Add a sample; it replaces the last one if that is recent, so that few are kept."""
     if len(samples) > 1 and at - samples[-2][0] < KEPT_SECONDS / SAMPLES_KEPT:
         samples.pop()

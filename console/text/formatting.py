@@ -329,24 +329,27 @@ def scalar(value: object) -> str:
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def sparkline(numbers: Sequence[int]) -> str:
-    """Return numbers as bars from the least to the most; "" if all are equal."""
-    least, most = min(numbers, default=0), max(numbers, default=0)
+def sparkline(numbers: Sequence[int | None]) -> str:
+    """Return numbers as bars from the least to the most; "" if all are equal. None is a gap."""
+    known = [number for number in numbers if number is not None]
+    least, most = min(known, default=0), max(known, default=0)
     if least == most:
         return ""
-    return "".join(BARS[round((number - least) / (most - least) * (len(BARS) - 1))] for number in numbers)
+    steps = (None if number is None else (number - least) / (most - least) * (len(BARS) - 1) for number in numbers)
+    return "".join(" " if step is None else BARS[round(step)] for step in steps)
 
 
-def trend(numbers: Sequence[int], cells: int, seconds: float, ascii: bool = False) -> str:
+def trend(numbers: Sequence[int | None], cells: int, seconds: float, ascii: bool = False) -> str:
     """Return the course of a number with its scale: ``▁▁▃█ 12..14 in 5m``.
 
     Each of at most ``cells`` bars is the most of its part of the time; ``seconds`` is all of the time. Returns "" if
     all bars are equal.
     """
     size = math.ceil(len(numbers) / cells) or 1
-    peaks = [max(numbers[max(end - size, 0) : end]) for end in range(len(numbers), 0, -size)][::-1]
-    bars = sparkline(peaks)
-    scale = f"{min(peaks, default=0)}..{max(peaks, default=0)} in {age(seconds, 1)}"
+    parts = [numbers[max(end - size, 0) : end] for end in range(len(numbers), 0, -size)][::-1]
+    peaks = [max((number for number in part if number is not None), default=None) for part in parts]
+    bars, known = sparkline(peaks), [peak for peak in peaks if peak is not None]
+    scale = f"{min(known, default=0)}..{max(known, default=0)} in {age(seconds, 1)}"
     return (scale if ascii else f"{bars} {scale}") if bars else ""
 
 

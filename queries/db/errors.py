@@ -14,6 +14,7 @@ import msgspec
 
 T = TypeVar("T")
 UNCHANGED = "Nothing was changed."
+LOCKED = "Another session holds a lock that is needed."
 
 
 class DatabaseError(Exception):
@@ -255,7 +256,7 @@ def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseErr
     if code in UNENCODABLE:
         return UnencodableError(f"The database cannot hold this text: {reason}.", code=code)
     if code == "55P03":
-        return LockedError("Another session holds a lock that is needed.", code=code)
+        return LockedError(LOCKED, code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):
         return LostError(f"The server ended the connection: {reason}.", code=code)
     if code == "25006":

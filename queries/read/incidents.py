@@ -229,6 +229,8 @@ def _is_older(symptom: Finding, cause: Finding, at: float | None) -> bool:
     """
     if at is None or not cause.affects or cause.since is None or symptom.since is None:
         return False
+    if symptom.read_at is not None and symptom.read_at < cause.since:
+        return True  # such as a table lock, for which it cannot be read again
     return cause.since - symptom.since > max(OLDER_SECONDS, at - cause.since)
 
 

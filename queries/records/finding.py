@@ -21,6 +21,7 @@ class Support(StrEnum):
 
 
 OPEN = shell.OPEN  # value of a suggested action's argument that the operator must choose
+EVERY_CHECK = "anything"  # code of the skipped finding if nothing of a part could be read
 HIDDEN_ROWS = "hidden rows"  # code of the skipped finding if row-level security hides rows
 
 
@@ -41,6 +42,7 @@ class Finding(Record):
     evidence: dict[str, Any] = {}
     affects: tuple[str, ...] = ()  # labels of the engines that a finding about the server concerns
     suspected: bool = False  # shown only as the cause of symptoms that nothing else explains
+    read_at: float | None = None  # server time of an earlier read, if this one failed
 
 
 class Symptom(Record):
@@ -80,6 +82,12 @@ class Incident(Record):
     symptoms: tuple[Symptom, ...] = ()
     findings: tuple[Finding, ...] = ()  # of the cause, oldest first
     explained: tuple[Finding, ...] = ()  # the symptoms' findings, worst first
+
+    @property
+    def read_at(self) -> float | None:
+        """Return the server time of an earlier read if the last one failed for all findings of the cause."""
+        times = [finding.read_at for finding in self.findings]
+        return max((at for at in times if at is not None), default=None) if None not in times else None
 
     @property
     def node_ids(self) -> tuple[str, ...]:

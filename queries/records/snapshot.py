@@ -69,6 +69,11 @@ class Snapshot(Record):
         return not self.capped and all(each.why == NEEDS_SAMPLES for each in self.skipped_findings)
 
     @property
+    def unread(self) -> set[str]:
+        """Labels of the parts whose findings are in part those of an earlier read, or mostly missing."""
+        return {p.label for p in self.parts if p.unread or any(f.read_at is not None for f in p.findings.findings)}
+
+    @property
     def more(self) -> set[str]:
         """Labels of the parts that may have more findings than were read."""
         unseen = {each.engine for each in self.skipped_findings if each.failed or each.code == HIDDEN_ROWS}

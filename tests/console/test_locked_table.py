@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -52,6 +53,25 @@ async def test_a_table_that_is_locked_while_the_console_runs(two_engines: str, t
         await tui.wait_for(
             lambda: "not read" not in line(tui, "agent_jobs"), lambda: "+ stuck" not in line(tui, "agent_jobs")
         )
+
+
+async def test_incidents_of_a_locked_table_stay_grey_and_dated(two_engines: str, tmp_path: Path) -> None:
+    async with run_tui(two_engines, tmp_path, size=(160, 40)) as tui:
+        await tui.press("2")
+        await tui.wait_for("2 stuck", lambda: tui.app.session.state.findings_loaded)
+        state = tui.app.session.state
+        before = {each.key for each in state.shown.incidents}
+        assert any(key.startswith("eternaltwin/") for key in before)
+        holder = await migration(two_engines, "eternaltwin.task, eternaltwin.task_timer, eternaltwin.job")
+        text = await tui.wait_for(lambda: re.search(r"\d+ not read for \d+s \(table locked\)", tui.text))
+        assert "resolved" not in text
+        assert before <= {each.key for each in state.shown.incidents}
+        assert "  not read for " in text
+        await tui.wait_for(lambda: None in state.load.samples("eternaltwin"))
+        assert state.load.samples("agent_jobs").count(None) == 0
+        await holder.close()
+        await tui.wait_for(lambda: "not read" not in tui.text)
+        assert before <= {each.key for each in state.shown.incidents}
 
 
 async def test_an_engine_whose_table_was_locked_at_the_start_comes_when_it_is_free(

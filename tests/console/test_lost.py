@@ -66,6 +66,18 @@ async def test_a_server_that_goes_and_comes_back(own_server: PostgresServer, tmp
         await tui.wait_for("After v1", "● live", "Connected again.")
 
 
+async def test_incidents_of_a_lost_server_stay_grey_and_dated(own_server: PostgresServer, tmp_path: Path) -> None:
+    dsn = own_server.fresh("eternaltwin", filled=True)
+    async with run_tui(dsn, tmp_path, size=(160, 40)) as tui:
+        await tui.press("2")
+        await tui.wait_for("lost wakeup", lambda: tui.app.session.state.findings_loaded)
+        own_server.halt("immediate")
+        text = await tui.wait_for("lost wakeup  not read for ", "(connection lost)")
+        assert "resolved" not in text
+        own_server.start()
+        await tui.wait_for("● live", "lost wakeup", lambda: "not read for" not in tui.text)
+
+
 @pytest.mark.parametrize("key", ["r", "enter"])
 async def test_lost_between_dry_run_and_commit(own_server: PostgresServer, tmp_path: Path, key: str) -> None:
     dsn = own_server.fresh("eternaltwin")

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import asyncpg
 import msgspec
+import pytest
 
 from queries.contract.server_spec import LABEL
 from queries.records.snapshot import NEEDS_SAMPLES, Snapshot
@@ -20,6 +22,55 @@ async def test_it_is_written_and_read_without_loss(every_engine: str, tmp_path: 
     assert {part.label for part in now.parts} == {*workspace.engines, LABEL}
     assert all(part.counts and part.findings.findings for part in now.parts if part.label != LABEL)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(now), type=Snapshot) == now
+
+
+BREAKS = {
+    "lock": ("BEGIN; LOCK TABLE task IN ACCESS EXCLUSIVE MODE", "ROLLBACK"),
+    "error": ("ALTER TABLE task_timer RENAME TO gone", "ALTER TABLE gone RENAME TO task_timer"),
+    "privilege": ("REVOKE SELECT ON task FROM {role}", "GRANT SELECT ON task TO {role}"),
+    "time limit": ("SELECT 1", "SELECT 1"),
+}
+
+
+@pytest.mark.parametrize("way", BREAKS)
+async def test_what_cannot_be_read_again_is_not_over(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    dsn, role = server.fresh("eternaltwin", filled=True), server.unique("role")
+    admin = await asyncpg.connect(dsn)
+    await admin.execute(f"CREATE ROLE {role} LOGIN PASSWORD 'x'; GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}")
+    await admin.execute(f"GRANT pg_monitor TO {role}")
+    user = server.dsn(dsn.rpartition("/")[2], user=role, password="x")
+    workspace = await Workspace(user, file=tmp_path / "audit.jsonl").open()
+    readers = list(workspace.engines.values())
+
+    async def read(*before: Snapshot) -> Snapshot:
+        kept = {part.label: part for each in before for part in each.parts}
+        return await snapshot(workspace, readers, kept=kept, once=False)
+
+    first = await read()
+    broken, whole = (text.format(role=role) for text in BREAKS[way])
+    await admin.execute(broken)
+    if way == "time limit":
+        monkeypatch.setattr("queries.read.question.READ_SECONDS", 1e-3)
+    second = await read(first)
+    third = await read(second)
+    keys = {each.key: each.read_at for each in third.incidents}
+    unread = {key for key, at in keys.items() if at is not None}
+    failed = {each.code for each in third.skipped_findings if each.failed}
+    assert failed
+    assert unread
+    assert {each.key for each in first.incidents} <= set(keys)
+    earlier = {each.parts[0].findings.at for each in (first, second)}
+    assert {at for at in keys.values() if at} <= earlier, "the time of the read, not of the failure"
+    assert third.unread >= {"eternaltwin"}
+    assert all(f.read_at is None or f.code in failed or "anything" in failed for f in third.findings)
+    monkeypatch.undo()
+    await admin.execute(whole)
+    assert all(each.read_at is None for each in (await read(third)).findings)
+    await workspace.close()
+    await admin.close()
+    server.drop(dsn)
 
 
 async def test_what_could_not_be_read_is_said(server: PostgresServer, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from console.model.fields.incident import (
     severity_of,
 )
 from console.model.incident_list import Trend
+from console.model.session import ConnectionState
 from console.text import formatting
 from console.text.not_checked import by_reason
 from console.text.severity import BANDS, band, marked
@@ -34,6 +35,7 @@ from console.tui.screens.records_screen import RecordsScreen
 from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.actions.plan import count_nodes
+from queries.db.errors import LOCKED
 from queries.read.incidents import by_schemas, ordered
 from queries.read.nodes import NODES_AT_ONCE
 from queries.records.action import Proof
@@ -107,15 +109,39 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         if state.pending and self.session.engines:
             return f"reading {', '.join(state.pending)} …"
         checks, cut = len(state.shown.skipped_findings), len(state.shown.capped)
-        number, resolved = len(self._incidents), len(state.incident_history.resolved)
-        listed = len({item.incident.key for item in self.list.matching})
+        ages = {each.key: age for each in self._incidents if (age := self._unread_for(each)) is not None}
+        number, resolved = len(self._incidents) - len(ages), len(state.incident_history.resolved)
+        listed = len({item.incident.key for item in self.list.matching} - set(ages))
         some = f"{listed} of " if self.filter or self._hidden else ""
         notes = self.marked() + [f"{some}{number} incident{'' if number == 1 else 's'}"] * bool(number)
+        if ages:
+            notes.append(f"{len(ages)} not read for {formatting.age(max(ages.values()))} ({self._why_unread()})")
         notes += [f"{resolved} resolved"] * bool(resolved)
         unread = len(self._unread()) if self.filter else 0
         notes += [f"{count_nodes(unread, ())} not read yet"] * bool(unread)
         more = [f"{checks} not checked"] * bool(checks) + [f"more of {cut} kind{'s' * (cut > 1)}"] * bool(cut)
         return ", ".join(notes + more) + (", see help" if more else "")
+
+    def _unread_for(self, incident: Incident) -> float | None:
+        """Return for how many seconds an incident was not read, or None if the last refresh read it."""
+        state, read_at = self.session.state, incident.read_at
+        if self.session.link is not ConnectionState.LIVE:
+            read_at = state.shown.at if read_at is None else read_at
+        return None if read_at is None else max(state.at + (state.age or 0.0) - read_at, 0.0)
+
+    def _why_unread(self) -> str:
+        if self.session.link is not ConnectionState.LIVE:
+            return "connection lost"
+        failed = [each.why for each in self.session.state.shown.skipped_findings if each.failed]
+        return "table locked" if any(LOCKED in why for why in failed) else "see help"
+
+    def cell(self, field: Field[IncidentFinding], row: Bundle[IncidentFinding]) -> Spans:
+        """Return the text of a cell: grey and dated if it is older than the last refresh."""
+        line, unread = super().cell(field, row), self._unread_for(row.records[0].incident)
+        if unread is None:
+            return line
+        dated = [(f"  not read for {formatting.age(unread)}", "")] if field.name == "incident" else []
+        return [(text, "$faint") for text, _ in (*line[:1], *dated, *line[1:])]
 
     def more(self) -> bool:
         return bool(self.session.state.more)
