@@ -73,6 +73,7 @@ class DetectedEngine(Record):
     sequences: Mapping[str, bool] = {}  # sequence that its actions use -> True if this role may use it
     unsafe: Mapping[str, str] = {}  # table, "DELETE table" or function ("": any) -> why no action may change or call it
     lacking: Mapping[str, tuple[str, ...]] = {}  # "INSERT task" -> further privileges that the role lacks for it
+    newer: str = ""  # what this release of unstick does not know, such as a status
     trust: Trust = Trust()  # as of the detection
 
     @property
@@ -274,7 +275,8 @@ def detect(
             why = _why_not(engine, schema, relations, parts)
             why = trust.unreadable(schema, engine.spec.recognise.relations) or None if why is None else why
             if why is None:
-                here.append(_found(engine, schema, schemas, usable, trust))
+                one = _found(engine, schema, schemas, usable, trust)
+                here.append(msgspec.structs.replace(one, newer=_newer(engine, schema, parts)))
             elif why:
                 declined.append(Declined(engine=engine.name, schema=schema, why=why))
         # A label without schema could move to another schema when one is created.
@@ -395,6 +397,9 @@ _HELD = re.compile(
     r"(?:^|_)(?:lock(?:ed)?|leased?|claim(?:ed)?|reserved|taken|owner|worker|executor|heart_?beat|attempts?|tries|retry|retries)(?:_|$)"
 )
 
+# Types of columns -> those that hold the same values and more
+_WIDER = {"int2": ("int4", "int8"), "int4": ("int8",), "varchar": ("text",), "float4": ("float8",)}
+
 Parts = Mapping[tuple[str, str, str], tuple[str, ...]]
 
 
@@ -456,7 +461,7 @@ def _wrong_columns(recognise: Recognise, relations: Mapping[str, Relation], sche
                 continue
             is_ = there.columns.get(column)
             of, _, local = (is_ or "").rpartition(".")
-            if (local if of in schemas else is_) not in (kind.split("|") if kind != "*" else there.columns.values()):
+            if kind != "*" and (local if of in schemas else is_) not in _as_wide(kind.split("|")):
                 if number * 2 <= len(columns) and not _resembles(recognise, relations):
                     return ""
                 return f"{name}.{column} is {f'of type {is_}, not {kind}' if is_ else 'missing'}"
@@ -471,6 +476,19 @@ def _wrong_columns(recognise: Recognise, relations: Mapping[str, Relation], sche
     return None
 
 
+def _as_wide(kinds: Iterable[str]) -> set[str]:
+    """Return these types, and those that a newer release may have widened them to."""
+    return {wider for kind in kinds for wider in (kind, *_WIDER.get(kind, ()))}
+
+
+def _newer(engine: Engine, schema: str, parts: Parts) -> str:
+    """Return the statuses that an enum type has in addition, or ""."""
+    enums = engine.spec.recognise.enums.items()
+    more = {name: [each for each in parts[schema, name, "enum"] if each not in labels] for name, labels in enums}
+    named = "; ".join(f"{name} may be {', '.join(labels)}" for name, labels in more.items() if labels)
+    return f"{named}: newer than this release of unstick" if named else ""
+
+
 def _wrong_checks(recognise: Recognise, name: str, there: Relation) -> str:
     unnamed = [word for word in recognise.literals.get(name, ()) if f"'{word}'" not in there.checks]
     return f"no CHECK of {name} names {unnamed[0]!r}" if unnamed else ""
@@ -480,7 +498,7 @@ def _wrong_types(recognise: Recognise, schema: str, parts: Parts) -> str | None:
     for sort, shapes in (("enum", recognise.enums), ("composite", recognise.composites)):
         for name, labels in shapes.items():
             is_ = parts.get((schema, name, sort))
-            if is_ is None or sorted(is_) != sorted(labels):
+            if is_ is None or not set(labels) <= set(is_) or (sort != "enum" and len(is_) != len(labels)):
                 says = f"has {', '.join(is_)}, not {', '.join(labels)}" if is_ else "is missing"
                 return f"the {sort} type {name} {says}"
     functions = {name for _, name, sort in parts if sort == "function"}

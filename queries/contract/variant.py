@@ -67,11 +67,13 @@ class EngineVariant:
     def notes(self) -> tuple[str, ...]:
         """One line for each option, with its value and the evidence for it.
 
-        One more line for row-level security, if policies exist.
+        One more line for row-level security, if policies exist, and one for what a newer release of the engine has.
         """
         lines = tuple(f"{name}: {self.engine.settings[name]} ({why})" for name, why in self._reasons.items())
         if self.detected.policies:
             lines = (*lines, f"row-level security: {self.policies}")
+        if self.detected.newer:
+            lines = (*lines, self.detected.newer)
         if self.unrecognised:
             lines = (*lines, f"the variant of the engine could not be determined: {self.unrecognised}")
         return lines

@@ -116,6 +116,8 @@ class NodeReader:
             rows = await question.answer(transaction)
         with readable("counts.sql"):
             counts = counts_of(rows, self.phases)
+        if self._variant.detected.newer:  # no statement counts the statuses of a newer release
+            counts = (*counts, Count(phase=Phase.UNKNOWN, n=None, precision=Precision.UNKNOWN))
         if self._variant.detected.policies:  # policies may hide more
             least = Precision.CAPPED
             return tuple(

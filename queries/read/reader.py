@@ -86,12 +86,17 @@ class Reader:
                 return Availability(
                     ok=False, why=needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else "")
                 )
-        if node and node.kind not in action.kinds:
-            return Availability(ok=False, why=f"not for {a_kind(node.kind)}")
-        waits = action.waits and node is not None and node.phase is Phase.RUNNING  # an executor ends that soon
-        if node and action.phases and node.phase not in action.phases and not waits:
-            return Availability(ok=False, why=f"not while it is {node.phase}")
-        return Availability(ok=True)
+        why = self._why_not_for(action, node) if node else ""
+        return Availability(ok=not why, why=why)
+
+    def _why_not_for(self, action: Action, node: Node) -> str:
+        if node.kind not in action.kinds:
+            return f"not for {a_kind(node.kind)}"
+        if self.detected.newer and node.status not in self.nodes.phases:
+            return f"{self.detected.newer}; only nodes with a status that it knows are changed"
+        waits = action.waits and node.phase is Phase.RUNNING  # an executor ends that soon
+        outside = action.phases and node.phase not in action.phases and not waits
+        return f"not while it is {node.phase}" if outside else ""
 
     def is_of(self, label: str, schema: str) -> bool:
         """Return True for the label and the schema that a record of this engine has."""

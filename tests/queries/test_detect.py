@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
@@ -9,10 +11,12 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from console.model.walk import Walk
 from queries.contract import detect, loader
 from queries.contract.builtin import builtin
-from queries.records.node import split_id
+from queries.records.node import Phase, Precision, split_id
 from queries.workspace import Workspace
+from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import one_in
 from tests.queries import plans
@@ -107,10 +111,6 @@ async def test_dropped_columns_are_not_there(open_with: Open) -> None:
         ("ALTER TABLE task ALTER revision TYPE text", "task.revision is of type text, not int8"),
         ("ALTER TABLE task ALTER state TYPE jsonb USING '{}'", "task.state is of type jsonb, not bytea"),
         ("ALTER TABLE task RENAME revision TO step_count", "task.revision is missing"),
-        (
-            "ALTER TYPE task_status ADD VALUE 'Failed'",
-            "enum type task_status has Complete, Available, Blocked, Failed, not",
-        ),
         (
             "ALTER TYPE task_status RENAME VALUE 'Blocked' TO 'Waiting'",
             "enum type task_status has Complete, Available, Waiting, not",
@@ -272,6 +272,86 @@ async def test_a_table_with_more_than_the_engine_knows_is_only_read(
     actions = [action for action in reader(workspace, name).engine.actions_here if action.writes]
     assert actions
     assert {reason in reader(workspace, name).availability(action).why for action in actions} == {True}
+    await workspace.close()
+    server.drop(dsn)
+
+
+# A newer release of the engine
+
+NEWER = {
+    "eternaltwin": (
+        "task_status",
+        "UPDATE task SET status = 'paused' WHERE task_id = (SELECT task_id FROM task LIMIT 1)",
+    ),
+    "procrastinate": (
+        "procrastinate_job_status",
+        "UPDATE procrastinate_jobs SET status = 'paused' WHERE id = (SELECT min(id) FROM procrastinate_jobs)",
+    ),
+    "pgqueuer": ("pgqueuer_status", "UPDATE pgqueuer SET status = 'paused' WHERE id = (SELECT min(id) FROM pgqueuer)"),
+}
+
+
+@pytest.mark.parametrize("name", NEWER)
+async def test_a_new_value_of_an_enum_costs_only_the_rows_that_have_it(
+    server: PostgresServer, tmp_path: Path, name: str
+) -> None:
+    type_, update = NEWER[name]
+    dsn = server.fresh(name, filled=True)
+    server.sql(f"ALTER TYPE {type_} ADD VALUE 'paused'", dsn)
+    server.sql(update, dsn)
+    workspace = await opened(dsn, tmp_path)
+    engine = reader(workspace, name)
+    assert engine.detected.newer == f"{type_} may be paused: newer than this release of unstick"
+    assert engine.detected.newer in engine.variant.notes
+    walk = Walk(engine, lambda *_: None, limit=1_000)
+    nodes = [row.node async for rows in walk.steps() for row in rows]
+    (odd,) = [node for node in nodes if node.status == "paused"]
+    assert (odd.phase, odd.error) == (Phase.UNKNOWN, None)
+    writing = [action for action in engine.engine.actions_here if action.writes and odd.kind in action.kinds]
+    assert writing
+    assert all("newer than this release" in engine.availability(action, odd).why for action in writing)
+    others = [node for node in nodes if node.kind == odd.kind and node.status != "paused"]
+    assert any(engine.availability(action, node).ok for action in writing for node in others)
+    assert not [each for each in (await engine.findings.read()).skipped_findings if each.failed]
+    unknown = [each for each in await engine.nodes.counts() if each.phase is Phase.UNKNOWN]
+    assert [(each.n, each.precision) for each in unknown] == [(None, Precision.UNKNOWN)]
+    await workspace.close()
+    answer = await asyncio.to_thread(unstick, "stuck", dsn=dsn)
+    assert f"{name}: {type_} may be paused: newer than this release of unstick." in answer.err
+    server.drop(dsn)
+
+
+WIDER = {"int2": "int4", "int4": "int8", "varchar": "text"}
+
+
+@pytest.mark.parametrize("name", sorted(engine.name for engine in builtin()))
+async def test_wider_columns_are_read(server: PostgresServer, tmp_path: Path, name: str) -> None:
+    """Each column is as wide as the type allows, unless a view or a key of the schema keeps it."""
+    dsn = server.fresh(name, filled=True)
+    connection = await asyncpg.connect(dsn)
+    (spec,) = [engine.spec for engine in builtin() if engine.name == name]
+    widened = 0
+    for table in spec.recognise.relations:
+        columns = await connection.fetch(
+            "SELECT attname, typname FROM pg_attribute JOIN pg_type t ON t.oid = atttypid WHERE attrelid ="
+            " to_regclass($1) AND attnum > 0 AND attgenerated = '' AND typname = ANY ($2)", table, list(WIDER)
+        )  # fmt: skip
+        for column, type_ in columns:
+            with contextlib.suppress(asyncpg.PostgresError):
+                await connection.execute(f'ALTER TABLE {table} ALTER "{column}" TYPE {WIDER[type_]}')
+                widened += 1
+        await connection.execute(f"ALTER TABLE IF EXISTS {table} ADD more text NOT NULL DEFAULT 1")
+    await connection.close()
+    workspace = await opened(dsn, tmp_path)
+    engine = reader(workspace, name)
+    assert widened or name in ("estuary", "eternaltwin", "uni2work")
+    findings = await engine.findings.read()
+    assert [each for each in findings.skipped_findings if each.failed] == []
+    assert findings.findings
+    assert await engine.nodes.counts()
+    assert (await engine.pages.roots()).nodes
+    assert all(node.error is None or node.phase is not Phase.UNKNOWN for node in (await engine.pages.live()).nodes)
+    await engine.pages.dead()
     await workspace.close()
     server.drop(dsn)
 

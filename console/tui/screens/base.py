@@ -448,6 +448,8 @@ def _engines(engine: Engine | None, workspace: Workspace) -> str:
     parts = []
     if engine is not None and engine.origin:
         parts.append("own engine, not checked: no actions" if engine.unproven else "own engine")
+    if newer := [each.label for each in workspace.engines.values() if each.detected.newer]:
+        parts.append(f"{', '.join(newer)} newer than this release (?)")
     if broken := len(workspace.broken):
         parts.append(f"{broken} engine{'s' * (broken > 1)} not used (?)")
     return "  ".join(parts)

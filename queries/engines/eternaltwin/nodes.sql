@@ -47,7 +47,7 @@ sums AS (
          sum(o.revision) AS revision, sum(date_part('epoch', o.cpu_duration)) AS cpu, sum(date_part('epoch', o.poll_duration)) AS poll,
          max((o.polled_at).time) AS polled,
          (array_agg(o.kind || ' v' || o.kind_version ORDER BY o.created_at, o.task_id))[1] AS root,
-         CASE WHEN bool_or(o.status = 'Blocked' AND d.deadline IS NULL AND NOT t.known) THEN 'unknown'
+         CASE WHEN bool_or(o.status = 'Blocked' AND d.deadline IS NULL AND NOT t.known OR o.status::text NOT IN ('Available', 'Blocked', 'Complete')) THEN 'unknown'
               WHEN bool_or(o.status = 'Blocked' AND d.deadline IS NULL) THEN 'blocked'
               WHEN bool_or(o.status = 'Available') THEN 'ready'
               WHEN bool_or(o.status = 'Blocked') THEN 'scheduled'
