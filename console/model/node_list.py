@@ -72,7 +72,8 @@ class NodeList(ListModel[Node, Node]):
         """Load a node and its ancestors, wherever in the order of pages they are.
 
         ``go_on`` takes the number of levels read so far and returns False to stop. Return False if it did, or if the
-        node no longer exists. Siblings of ancestors more than ``FAR_LEVELS`` levels above the node are not read.
+        node no longer exists or is below a ring of parents. A node whose parent is missing is at the top. Siblings of
+        ancestors more than ``FAR_LEVELS`` levels above the node are not read.
         """
         reader = self.pages.reader()
         if reader is None:
@@ -84,8 +85,12 @@ class NodeList(ListModel[Node, Node]):
             above = await reader.nodes.above(line[-1], self.forest)
             met |= {each.id for each in above}
             line += above
-            if not above or len(met) < len(line) or not go_on(len(line)):  # gone, a loop in the data, or stopped
+            if len(met) < len(line) or not go_on(len(line)):  # a loop in the data, or stopped
                 return False
+            if not above:
+                if not (await reader.nodes.read([node.id])).nodes:
+                    return False
+                break
         for level in reversed(range(len(line))):
             below, parent_id = line[level], line[level + 1].id if level + 1 < len(line) else None
             if below.id in self.forest:

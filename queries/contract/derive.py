@@ -28,6 +28,7 @@ from queries.records.node import Phase
 from queries.text.psql_text import literal, sql_name
 
 SECTIONS = ("lock", "refused", "change")
+SEARCHED_ROWS = 10_001  # of a table, among which nodes that no root reaches are searched for
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 
 # Column of a node -> SQL that converts an expression
@@ -180,6 +181,7 @@ class _Writer:
         need = need_of(self.needs, kind.table, kind.parent)
         assert need is not None
         filter_ = f"{_of(kind.parent)} = substr(:parent, {len(kind.below) + 2})::{type_}"
+        filter_ += f" AND {_of(kind.key)} <> {_of(kind.parent)}" if parent is kind else ""
         header: Lines = [(f"-- kinds: {kind.below}", ("kinds", n)), (f"-- needs: {need[0]}", ("kinds", n))]
         part = self._part(n, kind, 1, filter_, (kind.key,))
         about = f"Nodes of the kind {kind.name} below a {kind.below}, in the order of their keys."
@@ -202,13 +204,38 @@ class _Writer:
         self._add(f"detail/{name}.sql", at, [filled("payload", at, values)])
 
     def _roots(self) -> None:
+        """Derive the nodes without an existing parent, and the note on those that no root reaches."""
         parts: list[TemplatePart] = []
+        more: Lines = []
         for n, kind in self.tables:
             if not kind.parent or kind.below == kind.name:
                 filter_ = f"{_of(kind.parent)} IS NULL" if kind.parent else "true"
                 parts.append(self._part(n, kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
+        for n, kind in self.tables if parts else ():
+            if not kind.parent:
+                continue
+            above, of = self.kinds[kind.below][1], self._of(n, kind)
+            of_parent, parent = self._of(n, above), _of(kind.parent)
+            some = f'SELECT FROM :"schema".{of["table"]} LIMIT {SEARCHED_ROWS}'
+            few = f"(SELECT count(*) < {SEARCHED_ROWS} FROM ({some}) AS f)"
+            there = f'SELECT FROM :"schema".{of_parent["table"]} AS p WHERE p.{sql_name(above.key)} = {parent}'
+            own = f"{parent} = {_of(kind.key)} OR " if above is kind else ""
+            filter_ = f"{few} AND {parent} IS NOT NULL AND ({own}NOT EXISTS ({there}))"
+            parts.append(self._part(n, kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
+            lost = f"{kind.name} whose parent is missing" + " or in a ring" * (above is kind)
+            unsearched = f"rows that a root reaches, without a search for nodes of the kind {lost} in a large table,"
+            values: Values = {
+                **of,
+                "kind": kind.name,
+                "parent": sql_name(kind.parent),
+                "parent_name": str(of_parent["name"]),
+                "few": few,
+                "most": str(SEARCHED_ROWS),
+                "unsearched": literal(unsearched),
+            }
+            more += filled("ring" if above is kind else "orphans", ("kinds", n), values)
         if parts:
-            self._page("roots.sql", "Nodes without a parent, newest first.", [], parts)
+            self._page("roots.sql", "Nodes without a parent, newest first.", [], parts, more=more)
 
     def _live(self) -> None:
         """Derive the unfinished nodes: by status, then in the order of the index.
@@ -550,8 +577,9 @@ class _Writer:
         header: Lines,
         parts: Iterable[TemplatePart],
         at: Setting = ("kinds",),
+        more: Iterable[tuple[str, Setting]] = (),
     ) -> None:
-        self._add(file, at, [repeated("page", at, {"about": about, "header": header}, parts)])
+        self._add(file, at, [repeated("page", at, {"about": about, "header": header, "more": [*more]}, parts)])
 
     def _add(self, file: str, at: Setting, parts: Iterable[Lines]) -> None:
         name = self.folder.shown(TOML)

@@ -156,4 +156,4 @@ def _decoded(value: Any) -> Any:
 
 def _searched(rows: Rows) -> str:
     """Return the part that was searched, which a row without id names, or ""."""
-    return "".join(row["cursor"] for row in rows if row["id"] is None)
+    return "; ".join(row["cursor"] for row in rows if row["id"] is None)

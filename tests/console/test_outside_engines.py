@@ -18,7 +18,7 @@ from queries.contract.outside import OutsideEngines, outside_engines
 from queries.records.action import Outcome
 from tests.command import fetch, unstick
 from tests.console.tui_driver import run_tui
-from tests.outside import change, copied, schema
+from tests.outside import HOMEMADE, change, copied, schema
 from tests.proof import proof
 from tests.queries.builders import do, opened
 from tests.servers import PostgresServer
@@ -210,6 +210,32 @@ async def test_the_console_acts_with_it(homemade: str, home: Path) -> None:
     connection = await asyncpg.connect(homemade)
     assert await connection.fetchval("SELECT state FROM work_items WHERE id = 4") == "todo"
     await connection.close()
+
+
+@pytest.mark.parametrize("ring", [True, False])
+async def test_show_in_tree_of_a_row_without_a_root(
+    server: PostgresServer, homemade: str, tmp_path: Path, ring: bool
+) -> None:
+    """The cursor is never put on another row, on which the next key would act."""
+    parents = "CASE id WHEN 4 THEN 6 ELSE 4 END" if ring else "999999"
+    rows = f"UPDATE work_items SET parent_id = {parents} WHERE id IN (4{', 6' * ring})"
+    server.sql(f"SET session_replication_role = replica; {rows}; RESET session_replication_role", homemade)
+    copied(tmp_path / "derived", source=HOMEMADE)
+    outside = outside_engines([tmp_path / "derived"], {"homemade"})
+    async with run_tui(homemade, tmp_path, outside=outside, size=(150, 40), start="stuck") as tui:
+        front = tui.app.front
+        assert front is not None
+        await tui.wait_for("taken too long", lambda: front.cursor() is not None)
+        node = front.cursor()
+        assert node is not None
+        assert node.id == "homemade/item:4"
+        await tui.press("o")
+        if ring:
+            await tui.wait_for("is not in the tree: it no longer exists, or its parents form a ring")
+            assert tui.app.current_mode == "stuck"
+        else:
+            await tui.wait_for(lambda: tui.app.current_mode == "tree" and tui.app.front is not None)
+            await tui.wait_for(lambda: (cursor := tui.app.front.cursor()) is not None and cursor.id == node.id)  # type: ignore[union-attr]
 
 
 # unstick engine check

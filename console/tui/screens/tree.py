@@ -430,6 +430,9 @@ class TreeScreen(ListScreen):
         if node_list is self.node_list:
             self._paint(node_list, ForestChange())
         self.renew()
-        if not (exists and self.table.go_to(node.id)):
-            name = safe_text(f"{node.kind} {node.title}")
-            self.say(f"{name} is not in the tree: it no longer exists, or the filter hides it.", "warn")
+        name = safe_text(f"{node.kind} {node.title}")
+        if not exists:
+            self.leave()  # here the next key would act on another row
+            self.host.say(f"{name} is not in the tree: it no longer exists, or its parents form a ring.", "warn")
+        elif not self.table.go_to(node.id):
+            self.say(f"{name} is not in the tree: the filter hides it.", "warn")

@@ -16,4 +16,5 @@ UNION ALL
   ORDER BY :order
   LIMIT :limit)
 -- :end
+-- :more
  LIMIT :limit

@@ -1,0 +1,70 @@
+"""Trees whose rows have no root: a parent that is missing, a ring of parents. What is not shown is named."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import asyncpg
+import pytest
+
+from tests.command import unstick
+from tests.outside import HOMEMADE, copied, schema
+from tests.servers import PostgresServer
+
+GONE = "gone"
+# Rows by number, each with its parent.
+SHAPES: dict[str, Mapping[int, int | str]] = {
+    "own parent": {0: 0},
+    "child of its own parent": {0: 0, 1: 0},
+    "ring of two": {0: 1, 1: 0},
+    "ring of three": {0: 1, 1: 2, 2: 0},
+    "below a ring": {0: 1, 1: 0, 2: 0},
+    "orphan": {0: GONE},
+    "child of an orphan": {0: GONE, 1: 0, 2: 1},
+}
+LEAVES = {  # rows without children, all of one tree
+    "homemade": "SELECT id FROM work_items w WHERE NOT EXISTS (SELECT FROM work_items WHERE parent_id = w.id) LIMIT 3",
+    "estuary": "SELECT task_id FROM tasks w WHERE NOT EXISTS (SELECT FROM tasks WHERE parent_id = w.task_id) LIMIT 3",
+    "tasker": "SELECT (array_agg(workflow_step_uuid ORDER BY workflow_step_uuid))[n] FROM workflow_steps,"
+    " generate_series(1, 3) n WHERE task_uuid = (SELECT task_uuid FROM workflow_steps GROUP BY 1"
+    " HAVING count(*) >= 4 ORDER BY 1 LIMIT 1) GROUP BY n ORDER BY n",
+}
+CHANGES = {  # $1: row, $2: parent or NULL for one that does not exist
+    "homemade": "UPDATE work_items SET parent_id = coalesce($2, 999999) WHERE id = $1",
+    "estuary": "UPDATE tasks SET parent_id = coalesce($2, '01:02:03:04:05:06:07:08'::macaddr8) WHERE task_id = $1",
+    "tasker": "INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)"
+    " VALUES (coalesce($2, gen_random_uuid()), $1, 'x', now(), now())",
+}
+KINDS = {"homemade": ("item", "work_items"), "estuary": ("task", "tasks"), "tasker": ("step", "workflow_steps")}
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("shape", SHAPES)
+async def test_the_rows_that_are_shown_and_those_that_are_named_are_all(
+    server: PostgresServer, tmp_path: Path, name: str, shape: str
+) -> None:
+    dsn = server.fresh() if name == "homemade" else server.fresh(name, filled=True)
+    if name == "homemade":
+        copied(tmp_path / "engines", source=HOMEMADE)
+        server.sql(schema(HOMEMADE), dsn)
+    connection = await asyncpg.connect(dsn)
+    leaves = [row[0] for row in await connection.fetch(LEAVES[name])]
+    await connection.execute("SET session_replication_role = replica")  # as a bulk load, without foreign keys
+    for row, parent in SHAPES[shape].items():
+        await connection.execute(CHANGES[name], leaves[row], None if parent == GONE else leaves[int(parent)])
+    kind, table = KINDS[name]
+    total = await connection.fetchval(f"SELECT count(*) FROM {table}")
+    await connection.close()
+    words = ["tree", "--json", "--depth", "99", "--limit", "5000"]
+    words += ["--engines", str(tmp_path / "engines")] if name == "homemade" else []
+    answer = await asyncio.to_thread(unstick, *words, dsn=dsn, home=tmp_path)
+    assert answer.code == 0, answer.err
+    shown = [node["id"] for node in answer.json["nodes"] if node["kind"] == kind]
+    named = sum(map(int, re.findall(r"not (\d+) ", " ".join(answer.json["notes"]))))
+    assert len(shown) == len(set(shown))
+    assert len(shown) + named == total, answer.json["notes"]
+    assert answer.json["complete"] == (named == 0)
+    server.drop(dsn)
