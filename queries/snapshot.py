@@ -197,7 +197,7 @@ async def _of_server(
 
 
 def _with_unread(now: Findings, before: Findings) -> Findings:
-    """Return findings with those of before whose checks have failed now: they are not over."""
+    """Return findings, with those of before whose checks have failed now."""
     failed = {each.code for each in now.skipped_findings if each.failed}
     unread = _unread(before, failed)
     if not unread:
@@ -208,7 +208,7 @@ def _with_unread(now: Findings, before: Findings) -> Findings:
 
 
 def _unread(before: Findings, codes: Collection[str] | None = None) -> tuple[Finding, ...]:
-    """Return the findings of before with the time of their read. ``codes``: only those."""
+    """Return the findings of before, of these codes, with the time of their read."""
     return tuple(
         each if each.read_at is not None else msgspec.structs.replace(each, read_at=before.at)
         for each in before.findings

@@ -330,7 +330,10 @@ BARS = "▁▂▃▄▅▆▇█"
 
 
 def sparkline(numbers: Sequence[int | None]) -> str:
-    """Return numbers as bars from the least to the most; "" if all are equal. None is a gap."""
+    """Return numbers as bars from the least to the most; "" if all are equal.
+
+    None is a gap.
+    """
     known = [number for number in numbers if number is not None]
     least, most = min(known, default=0), max(known, default=0)
     if least == most:

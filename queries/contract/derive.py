@@ -204,7 +204,7 @@ class _Writer:
         self._add(f"detail/{name}.sql", at, [filled("payload", at, values)])
 
     def _roots(self) -> None:
-        """Derive the nodes without an existing parent, and the note on those that no root reaches."""
+        """Derive the nodes without an existing parent, and a note on the unreached."""
         parts: list[TemplatePart] = []
         more: Lines = []
         for n, kind in self.tables:
@@ -216,11 +216,10 @@ class _Writer:
                 continue
             above, of = self.kinds[kind.below][1], self._of(n, kind)
             of_parent, parent = self._of(n, above), _of(kind.parent)
-            some = f'SELECT FROM :"schema".{of["table"]} LIMIT {SEARCHED_ROWS}'
-            few = f"(SELECT count(*) < {SEARCHED_ROWS} FROM ({some}) AS f)"
-            there = f'SELECT FROM :"schema".{of_parent["table"]} AS p WHERE p.{sql_name(above.key)} = {parent}'
-            own = f"{parent} = {_of(kind.key)} OR " if above is kind else ""
-            filter_ = f"{few} AND {parent} IS NOT NULL AND ({own}NOT EXISTS ({there}))"
+            few = one_line("few", table=str(of["table"]), most=str(SEARCHED_ROWS))
+            same = f"{parent} = {_of(kind.key)}" if above is kind else "false"
+            key, table = sql_name(above.key), str(of_parent["table"])
+            filter_ = one_line("orphan", few=few, parent=parent, same=same, above=table, key=key)
             parts.append(self._part(n, kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
             lost = f"{kind.name} whose parent is missing" + " or in a ring" * (above is kind)
             unsearched = f"rows that a root reaches, without a search for nodes of the kind {lost} in a large table,"

@@ -150,7 +150,10 @@ class FindingRow(Record):
 
 
 class UnreadPart(Record):
-    """Evidence of a row without an id: the part that could not be read, or why rows cannot be judged now."""
+    """Evidence of a row without an id: the part that could not be read.
+
+    ``why``: the reason for which rows cannot be judged now.
+    """
 
     unread: str = "a part of the rows"
     why: str = ""

@@ -55,7 +55,8 @@ class PageReader:
 
     async def live(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
         """Read unfinished nodes, the most urgent first."""
-        return await self._page("live", cursor, limit)
+        page, newer = await self._page("live", cursor, limit), self._variant.detected.newer
+        return msgspec.structs.replace(page, scope=f"nodes with a known status ({newer})") if newer else page
 
     @property
     def matches_conditions(self) -> bool:

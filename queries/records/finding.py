@@ -85,7 +85,7 @@ class Incident(Record):
 
     @property
     def read_at(self) -> float | None:
-        """Return the server time of an earlier read if the last one failed for all findings of the cause."""
+        """Return the server time of an earlier read, if the last one failed."""
         times = [finding.read_at for finding in self.findings]
         return max((at for at in times if at is not None), default=None) if None not in times else None
 

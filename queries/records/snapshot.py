@@ -70,7 +70,7 @@ class Snapshot(Record):
 
     @property
     def unread(self) -> set[str]:
-        """Labels of the parts whose findings are in part those of an earlier read, or mostly missing."""
+        """Labels of the parts with findings of an earlier read, or with few checks."""
         return {p.label for p in self.parts if p.unread or any(f.read_at is not None for f in p.findings.findings)}
 
     @property

@@ -1,4 +1,4 @@
-"""Trees whose rows have no root: a parent that is missing, a ring of parents. What is not shown is named."""
+"""Trees with rows that no root reaches: what is not shown is named."""
 
 from __future__ import annotations
 

@@ -82,7 +82,7 @@ async def test_a_worker_of_oban_lives_if_its_node_does(
 async def test_after_a_crash_of_the_server_producers_have_time_to_register_again(
     server: PostgresServer, tmp_path: Path, alive: float, found: set[str]
 ) -> None:
-    """A crash empties their table, which is unlogged: until then nothing is said of them, and this is said."""
+    """A crash empties their table, which is unlogged."""
     dsn = server.fresh("oban")
     server.sql(
         f"""INSERT INTO oban_jobs (state, queue, worker, attempted_by, attempted_at, scheduled_at)

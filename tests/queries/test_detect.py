@@ -326,7 +326,6 @@ WIDER = {"int2": "int4", "int4": "int8", "varchar": "text"}
 
 @pytest.mark.parametrize("name", sorted(engine.name for engine in builtin()))
 async def test_wider_columns_are_read(server: PostgresServer, tmp_path: Path, name: str) -> None:
-    """Each column is as wide as the type allows, unless a view or a key of the schema keeps it."""
     dsn = server.fresh(name, filled=True)
     connection = await asyncpg.connect(dsn)
     (spec,) = [engine.spec for engine in builtin() if engine.name == name]

@@ -12,10 +12,10 @@ import asyncpg
 import pytest
 
 from queries import snapshot
+from queries.db import blockers
+from queries.db.blockers import describe
 from queries.db.database import READ_SECONDS
-from queries.db.errors import DatabaseError, LockedError
-from queries.db.transaction import Transaction
-from queries.files.statement import Statement
+from queries.db.errors import LockedError
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb
@@ -85,17 +85,11 @@ async def test_one_read_waits_once_for_a_locked_table(
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-600)
     whole = await reader(workspace).findings.read()
-    waited: list[str] = []
-    explained = Transaction._explained
-
-    async def note(self: Transaction, error: DatabaseError, failed: Statement) -> DatabaseError:
-        waited.append(failed.source)
-        return await explained(self, error, failed)
-
-    monkeypatch.setattr(Transaction, "_explained", note)
+    asked: list[object] = []
+    monkeypatch.setattr(blockers, "describe", lambda rows, role: asked.append(rows) or describe(rows, role))
     holder = await lock(eternaltwin, f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
     part = await reader(workspace).findings.read()
-    assert len(waited) == 1, "the rest is refused without a wait"
+    assert len(asked) == 1, "the rest is refused without a wait"
     failed = [each for each in part.skipped_findings if each.failed]
     assert len(failed) > 3
     assert all(f"pid {holder.get_server_pid()} (migrator, role postgres) locks {table}" in each.why for each in failed)

@@ -84,7 +84,7 @@ async def test_a_few_late_jobs_without_any_sign_of_workers(
 async def test_a_worker_between_two_jobs_lives(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, jobs: int, code: str
 ) -> None:
-    """Whether a row is locked at this very moment does not rename the incident."""
+    """A row that is locked at this very moment does not rename the incident."""
     await uni2work_db.cron({"job": "prune-invitations"}, age=60)
     await uni2work_db.job({"job": "x"}, held=1, held_by=LIVE)
     for n in range(jobs):

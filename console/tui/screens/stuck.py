@@ -123,7 +123,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return ", ".join(notes + more) + (", see help" if more else "")
 
     def _unread_for(self, incident: Incident) -> float | None:
-        """Return for how many seconds an incident was not read, or None if the last refresh read it."""
+        """Return the seconds since an incident was read; None if the last refresh did."""
         state, read_at = self.session.state, incident.read_at
         if self.session.link is not ConnectionState.LIVE:
             read_at = state.shown.at if read_at is None else read_at

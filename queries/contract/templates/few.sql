@@ -1,0 +1,1 @@
+(SELECT count(*) < :most FROM (SELECT FROM :"schema".:table LIMIT :most) AS f)
