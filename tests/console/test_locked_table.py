@@ -36,6 +36,8 @@ async def test_a_table_that_is_locked_while_the_console_runs(two_engines: str, t
     async with run_tui(two_engines, tmp_path, size=(160, 40)) as tui:
         await tui.wait_for(lambda: tui.text.count(" stuck") >= 2 and "counting" not in tui.text)
         shown = line(tui, "agent_jobs")
+        state = tui.app.session.state
+        before = {each.key for each in state.shown.incidents}
         holder = await migration(two_engines, "agent_jobs.jobs")
         await tui.wait_for(lambda: "not read" in line(tui, "agent_jobs"))
         await tui.wait_for(f"pid {holder.get_server_pid()} (migrator, role postgres)")
@@ -45,6 +47,14 @@ async def test_a_table_that_is_locked_while_the_console_runs(two_engines: str, t
             == shown.split()[: len(line(tui, "agent_jobs").split("not read")[0].split())]
         )
         await tui.wait_for(lambda: "+ stuck" in line(tui, "agent_jobs"))
+        await tui.press("2")
+        text = await tui.wait_for(
+            lambda: re.search(r"\d+ not read for \S+ \(table locked\)", tui.text), "  not read for "
+        )
+        assert "resolved" not in text
+        assert before <= {each.key for each in state.shown.incidents}
+        await tui.wait_for(lambda: None in state.load.samples("agent_jobs"))
+        assert None not in state.load.samples("eternaltwin")
         for key in ("2", "3", "1", "tab"):
             await tui.press(key)
         await tui.wait_for(lambda: "▸" in line(tui, "eternaltwin"))
@@ -53,25 +63,6 @@ async def test_a_table_that_is_locked_while_the_console_runs(two_engines: str, t
         await tui.wait_for(
             lambda: "not read" not in line(tui, "agent_jobs"), lambda: "+ stuck" not in line(tui, "agent_jobs")
         )
-
-
-async def test_incidents_of_a_locked_table_stay_grey_and_dated(two_engines: str, tmp_path: Path) -> None:
-    async with run_tui(two_engines, tmp_path, size=(160, 40)) as tui:
-        await tui.press("2")
-        await tui.wait_for("2 stuck", lambda: tui.app.session.state.findings_loaded)
-        state = tui.app.session.state
-        before = {each.key for each in state.shown.incidents}
-        assert any(key.startswith("eternaltwin/") for key in before)
-        holder = await migration(two_engines, "eternaltwin.task, eternaltwin.task_timer, eternaltwin.job")
-        text = await tui.wait_for(lambda: re.search(r"\d+ not read for \d+s \(table locked\)", tui.text))
-        assert "resolved" not in text
-        assert before <= {each.key for each in state.shown.incidents}
-        assert "  not read for " in text
-        await tui.wait_for(lambda: None in state.load.samples("eternaltwin"))
-        assert state.load.samples("agent_jobs").count(None) == 0
-        await holder.close()
-        await tui.wait_for(lambda: "not read" not in tui.text)
-        assert before <= {each.key for each in state.shown.incidents}
 
 
 async def test_an_engine_whose_table_was_locked_at_the_start_comes_when_it_is_free(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -14,9 +13,8 @@ import pytest
 from console.model.walk import Walk
 from queries.contract import detect, loader
 from queries.contract.builtin import builtin
-from queries.records.node import Phase, Precision, split_id
+from queries.records.node import Phase, split_id
 from queries.workspace import Workspace
-from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import one_in
 from tests.queries import plans
@@ -279,49 +277,37 @@ async def test_a_table_with_more_than_the_engine_knows_is_only_read(
 # A newer release of the engine
 
 NEWER = {
-    "eternaltwin": (
-        "task_status",
-        "UPDATE task SET status = 'paused' WHERE task_id = (SELECT task_id FROM task LIMIT 1)",
-    ),
-    "procrastinate": (
-        "procrastinate_job_status",
-        "UPDATE procrastinate_jobs SET status = 'paused' WHERE id = (SELECT min(id) FROM procrastinate_jobs)",
-    ),
-    "pgqueuer": ("pgqueuer_status", "UPDATE pgqueuer SET status = 'paused' WHERE id = (SELECT min(id) FROM pgqueuer)"),
+    "eternaltwin": ("task_status", "task", "task_id"),
+    "procrastinate": ("procrastinate_job_status", "procrastinate_jobs", "id"),
+    "pgqueuer": ("pgqueuer_status", "pgqueuer", "id"),
 }
 
 
 @pytest.mark.parametrize("name", NEWER)
-async def test_a_new_value_of_an_enum_costs_only_the_rows_that_have_it(
-    server: PostgresServer, tmp_path: Path, name: str
-) -> None:
-    type_, update = NEWER[name]
+async def test_a_new_value_of_an_enum_costs_only_its_rows(server: PostgresServer, tmp_path: Path, name: str) -> None:
+    type_, table, key = NEWER[name]
     dsn = server.fresh(name, filled=True)
     server.sql(f"ALTER TYPE {type_} ADD VALUE 'paused'", dsn)
-    server.sql(update, dsn)
+    server.sql(f"UPDATE {table} SET status = 'paused' WHERE {key} = (SELECT {key} FROM {table} LIMIT 1)", dsn)
     workspace = await opened(dsn, tmp_path)
     engine = reader(workspace, name)
-    assert engine.detected.newer == f"{type_} may be paused: newer than this release of unstick"
-    assert engine.detected.newer in engine.variant.notes
-    walk = Walk(engine, lambda *_: None, limit=1_000)
-    nodes = [row.node async for rows in walk.steps() for row in rows]
+    assert engine.variant.notes[-1] == f"{type_} may be paused: newer than this release of unstick"
+    nodes = [row.node async for rows in Walk(engine, lambda *_: None, limit=1_000).steps() for row in rows]
     (odd,) = [node for node in nodes if node.status == "paused"]
     assert (odd.phase, odd.error) == (Phase.UNKNOWN, None)
     writing = [action for action in engine.engine.actions_here if action.writes and odd.kind in action.kinds]
-    assert writing
-    assert all("newer than this release" in engine.availability(action, odd).why for action in writing)
-    others = [node for node in nodes if node.kind == odd.kind and node.status != "paused"]
-    assert any(engine.availability(action, node).ok for action in writing for node in others)
+    assert {"newer than this release" in engine.availability(action, odd).why for action in writing} == {True}
+    assert any(engine.availability(action, node).ok for action in writing for node in nodes if node.kind == odd.kind)
     assert not [each for each in (await engine.findings.read()).skipped_findings if each.failed]
-    unknown = [each for each in await engine.nodes.counts() if each.phase is Phase.UNKNOWN]
-    assert [(each.n, each.precision) for each in unknown] == [(None, Precision.UNKNOWN)]
+    assert (Phase.UNKNOWN, None) in [(each.phase, each.n) for each in await engine.nodes.counts()]
+    assert "newer than this release" in (await engine.pages.live()).scope
     await workspace.close()
-    answer = await asyncio.to_thread(unstick, "stuck", dsn=dsn)
-    assert f"{name}: {type_} may be paused: newer than this release of unstick." in answer.err
     server.drop(dsn)
 
 
 WIDER = {"int2": "int4", "int4": "int8", "varchar": "text"}
+COLUMNS = """SELECT attrelid::regclass AS "table", attname, typname FROM pg_attribute JOIN pg_type t ON t.oid = atttypid
+ WHERE attrelid = ANY (SELECT to_regclass(n) FROM unnest($1::text[]) n) AND attgenerated = '' AND typname = ANY ($2)"""
 
 
 @pytest.mark.parametrize("name", sorted(engine.name for engine in builtin()))
@@ -329,24 +315,16 @@ async def test_wider_columns_are_read(server: PostgresServer, tmp_path: Path, na
     dsn = server.fresh(name, filled=True)
     connection = await asyncpg.connect(dsn)
     (spec,) = [engine.spec for engine in builtin() if engine.name == name]
-    widened = 0
-    for table in spec.recognise.relations:
-        columns = await connection.fetch(
-            "SELECT attname, typname FROM pg_attribute JOIN pg_type t ON t.oid = atttypid WHERE attrelid ="
-            " to_regclass($1) AND attnum > 0 AND attgenerated = '' AND typname = ANY ($2)", table, list(WIDER)
-        )  # fmt: skip
-        for column, type_ in columns:
-            with contextlib.suppress(asyncpg.PostgresError):
-                await connection.execute(f'ALTER TABLE {table} ALTER "{column}" TYPE {WIDER[type_]}')
-                widened += 1
-        await connection.execute(f"ALTER TABLE IF EXISTS {table} ADD more text NOT NULL DEFAULT 1")
+    for table, column, type_ in await connection.fetch(COLUMNS, list(spec.recognise.relations), list(WIDER)):
+        with contextlib.suppress(asyncpg.PostgresError):  # views of the schema keep some
+            await connection.execute(f'ALTER TABLE {table} ALTER "{column}" TYPE {WIDER[type_]}')
+    await connection.execute(f"ALTER TABLE {next(iter(spec.recognise.relations))} ADD more text NOT NULL DEFAULT 1")
     await connection.close()
     workspace = await opened(dsn, tmp_path)
     engine = reader(workspace, name)
-    assert widened or name in ("estuary", "eternaltwin", "uni2work")
     findings = await engine.findings.read()
-    assert [each for each in findings.skipped_findings if each.failed] == []
     assert findings.findings
+    assert [each for each in findings.skipped_findings if each.failed] == []
     assert await engine.nodes.counts()
     assert (await engine.pages.roots()).nodes
     assert all(node.error is None or node.phase is not Phase.UNKNOWN for node in (await engine.pages.live()).nodes)

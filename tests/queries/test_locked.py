@@ -84,7 +84,6 @@ async def test_one_read_waits_once_for_a_locked_table(
     table: str,
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-600)
-    whole = await reader(workspace).findings.read()
     asked: list[object] = []
     monkeypatch.setattr(blockers, "describe", lambda rows, role: asked.append(rows) or describe(rows, role))
     holder = await lock(eternaltwin, f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
@@ -93,8 +92,6 @@ async def test_one_read_waits_once_for_a_locked_table(
     failed = [each for each in part.skipped_findings if each.failed]
     assert len(failed) > 3
     assert all(f"pid {holder.get_server_pid()} (migrator, role postgres) locks {table}" in each.why for each in failed)
-    await holder.execute("ROLLBACK")
-    assert {f.code for f in (await reader(workspace).findings.read()).findings} == {f.code for f in whole.findings}
 
 
 async def test_a_lock_that_is_only_waited_for_names_both(
