@@ -132,9 +132,11 @@ class FindingReader:
 
     def sampled(self) -> tuple[Finding, ...]:
         """Return the findings that the samples so far show."""
-        return tuple(
-            self._finding(spec, node_id, node.since, node.evidence) for spec, node_id, node in self._samples.shown()
+        found = (
+            (node, self._finding(spec, id_, node.since, node.evidence)) for spec, id_, node in self._samples.shown()
         )
+        failed = self._samples.failed
+        return tuple(msgspec.structs.replace(each, read_at=node.until if failed else None) for node, each in found)
 
     def question(
         self,

@@ -277,6 +277,7 @@ class SampleReader:
         self._renewals = {f.code: Renewals(f.renewed) for f in findings if f.renewed}
         samples = {f.sample: statements[f"samples/{f.sample}"][0] for f in findings if f.sample}
         self._values = [SampledValues(name, s.title, s.kinds) for name, s in samples.items() if s.title]
+        self.failed = False  # the last sample could not be taken
 
     async def take(self) -> None:
         """Take one sample. Raises DatabaseError."""
@@ -284,12 +285,14 @@ class SampleReader:
         stores = (*self._findings, *self._renewals.values(), *self._values)
         if not stores:
             return
+        self.failed = True
         async with reading(self._variant) as transaction:
             names = list({samples.sample for samples in stores})
             at, *seen = await together(NOW, *map(self._sample, names)).answer(transaction)
         with readable("a sample"):
             for samples in stores:
                 samples.add(at, seen[names.index(samples.sample)])
+        self.failed = False
 
     @property
     def is_developing(self) -> bool:

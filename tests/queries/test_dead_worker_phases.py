@@ -82,7 +82,6 @@ async def test_a_worker_of_oban_lives_if_its_node_does(
 async def test_after_a_crash_of_the_server_producers_have_time_to_register_again(
     server: PostgresServer, tmp_path: Path, alive: float, judged: bool
 ) -> None:
-    """A crash empties their table, which is unlogged."""
     dsn = server.fresh("oban")
     ago = "timezone('UTC', now()) - interval '40 minutes'"
     server.sql(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from queries.db.errors import attempted
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader
@@ -35,6 +36,9 @@ async def test_a_silent_runner_keeps_its_key_when_samples_come_and_go(
         assert "runner_stalled" not in shown
         await reader(workspace).samples.take()
     assert symptoms == [set(), set(), {"runner_stalled"}]
+    await eternaltwin_db.sql("ALTER TABLE task RENAME TO gone")
+    assert await attempted(reader(workspace).samples.take())
+    assert None not in {finding.read_at for finding in reader(workspace).findings.sampled()}
     await workspace.close()
 
 
