@@ -215,6 +215,9 @@ class _Writer:
             if not kind.parent:
                 continue
             above, of = self.kinds[kind.below][1], self._of(n, kind)
+            type_ = KEY_TYPES.get(_first(self._relation(kind)[kind.parent]))
+            if type_ is None or type_.find != self._key_type(above).find:  # they cannot be compared
+                continue
             of_parent, parent = self._of(n, above), _of(kind.parent)
             few = one_line("few", table=str(of["table"]), most=str(SEARCHED_ROWS))
             same = f"{parent} = {_of(kind.key)}" if above is kind else "false"
