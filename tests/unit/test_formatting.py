@@ -258,4 +258,3 @@ def test_a_trend_says_its_scale() -> None:
     assert formatting.trend([1, 2], 10, 60.0, ascii=True) == "1..2 in 1m"
     assert formatting.trend([2, 2], 10, 60.0) == ""
     assert formatting.trend([3, None, None, 4], 10, 60.0) == "▁  █ 3..4 in 1m", "what was not read is a gap"
-    assert formatting.trend([None, None], 10, 60.0) == ""
