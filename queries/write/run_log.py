@@ -20,7 +20,7 @@ import msgspec
 from queries.contract.trust import Trust
 from queries.db.database import WRITE_SECONDS, Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
-from queries.db.query import Query
+from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
 from queries.read.question import NOW, Question, answered, value_of
@@ -55,8 +55,9 @@ class OpenRun:
 
         Raises OvertakenError if another process continues it.
         """
-        await _lock(transaction, self.id, SHARED, GUARD_SECONDS * self._table.database.patience)
-        await self._check(transaction)
+        newest = Question([Query(statement("run_last"), {"id": self.id})], lambda answers: answers[0])
+        (rows,) = await _lock(transaction, self.id, SHARED, GUARD_SECONDS * self._table.database.patience, newest)
+        self._check(_last(self.id, rows))
 
     def named(self, **more: Any) -> dict[str, Any]:
         """Return the argument of an audit log entry."""
@@ -68,7 +69,7 @@ class OpenRun:
         Raises DatabaseError.
         """
         async with _writing(self._table, self.id) as (transaction, trust):
-            last = await _last(transaction, self.id)
+            last = await _read_last(transaction, self.id)
             if last["ended"]:
                 return False
             if last["process"] != self.process:
@@ -86,7 +87,7 @@ class OpenRun:
         async with database.writing(waits=LOCK_SECONDS) as transaction:
             await _lock(transaction, self.id, ALONE, LOCK_SECONDS * database.patience)
             if guarded:
-                await self._check(transaction)
+                self._check(await _read_last(transaction, self.id))
             return await self._entries(transaction)
 
     async def entries_so_far(self) -> list[AuditLogEntry]:
@@ -109,12 +110,11 @@ class OpenRun:
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
         """Write the entry of an event. Raises DatabaseError, OvertakenError."""
         async with _writing(self._table, self.id, SHARED) as (transaction, trust):
-            await self._check(transaction)
+            self._check(await _read_last(transaction, self.id))
             await self._table.write(transaction, naming(entry, self.named(**event)), trust)
             await transaction.control("COMMIT")
 
-    async def _check(self, transaction: Transaction) -> None:
-        last = await _last(transaction, self.id)
+    def _check(self, last: Mapping[str, Any]) -> None:
         if last["process"] != self.process:
             self.ended = last["ended"]
             what = f"has ended the run {self.id}" if self.ended else f"continues the run {self.id} now"
@@ -193,8 +193,12 @@ def naming(entry: AuditLogEntry, run: Mapping[str, Any]) -> AuditLogEntry:
     return msgspec.structs.replace(entry, arguments={**entry.arguments, RUN: dict(run)})
 
 
-async def _last(transaction: Transaction, run: str) -> Mapping[str, Any]:
-    rows = await transaction.rows(statement("run_last"), {"id": run})
+async def _read_last(transaction: Transaction, run: str) -> Mapping[str, Any]:
+    return _last(run, await transaction.rows(statement("run_last"), {"id": run}))
+
+
+def _last(run: str, rows: Rows) -> Mapping[str, Any]:
+    """Return the newest entry of a run. Raises DatabaseError without one."""
     if not rows:
         raise DatabaseError(
             f"The audit log has no run {run}.", "If the server was replaced, it was lost with all of its changes."

@@ -256,6 +256,7 @@ async def test_a_trigger_that_changes_other_columns_makes_the_image_incomplete(
     assert "trigger" in dry_run.irreversible[task]
 
 
+@pytest.mark.parametrize("workspace", ["table"], indirect=True)
 async def test_executors_take_nodes_while_a_bulk_is_undone(
     server: PostgresServer,
     workspace: Workspace,
