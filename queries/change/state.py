@@ -13,8 +13,6 @@ from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from typing import NamedTuple
 
-import msgspec
-
 from queries.change.settings import RedriveSettings
 from queries.db.errors import DatabaseError
 from queries.records.action import Answer, Durability, Outcome, Outcomes, Result, RowChange, least_certain
@@ -186,15 +184,6 @@ class State:
             self.durable[outcomes.durability] += changed
         self.audit_log = outcomes.audit_log or self.audit_log
         return changed
-
-    def correct(self, corrections: Iterable[Result]) -> int:
-        """Replace results by later ones, and return how many differ."""
-        before = dict(self.results)
-        for later in corrections:
-            if known := before.get(later.id):
-                title = {"title": known.title} if known.name else {}
-                self.results[later.id] = msgspec.structs.replace(later, **title)
-        return sum(self.results[i] != result for i, result in before.items())
 
     def outcomes(self) -> Outcomes:
         """Return the sum, with decoded rows."""

@@ -29,7 +29,7 @@ ROOMS = {
     "console/tui": 9_040,
     "queries": 549,
     "queries/actions": 1_489,
-    "queries/change": 1_528,
+    "queries/change": 1_510,
     "queries/check": 2_079,
     "queries/check, SQL": 248,
     "queries/contract": 5_183,

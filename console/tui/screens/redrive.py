@@ -16,7 +16,6 @@ from console.tui.screens.base import MainScreen
 from queries.actions.plan import ActionInput, Plan, count_nodes
 from queries.change import redrive as redrives
 from queries.change import run as runs
-from queries.change.run import RunPlan
 from queries.change.settings import SettingError, parse_settings, sizes
 from queries.change.state import Reason
 from queries.contract.spec import Action, Argument
@@ -68,7 +67,6 @@ class RedriveDialogs(ChangeDialogs):
         self._dead_letters, self._selection = dead, selection
         self._nodes = {each.node.id: each.node for each in dead}
         self._action = action = redrives.action_of(self._reader, dead)
-        self._run: RunPlan | None = None
         asked = msgspec.structs.replace(action, arguments=(*action.arguments, *SETTINGS))
         super().__init__(session, _plan(self._reader, asked, list(self._nodes.values())))
 
@@ -93,7 +91,6 @@ class RedriveDialogs(ChangeDialogs):
 
     async def begin(self, dry_run: DryRun) -> RunWork:
         """Begin the run. Raises DatabaseError."""
-        assert self._run is not None
         return self.session.works.start(self.session.workspace, run=await runs.begin(self._workspace, self._run))
 
     def summary(self, work: RunWork) -> tuple[str, str]:
