@@ -79,11 +79,11 @@ def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
     assert len(edited.json["edit"]["marks"]) == 2
     yield "do", edited
     yield "audit", unstick("audit", "--json", dsn=dsn, home=home)
-    yield "audit", unstick("audit", "--verify", "--json", dsn=dsn, home=home)
     yield "changed", unstick("changed", "--since", "1h", "--json", dsn=dsn, home=home)
     entry = unstick("audit", "--json", dsn=dsn, home=home).json["entries"][0]["id"]
     yield "undo", unstick("undo", entry, "-r", "test", "--dry-run", "--json", dsn=dsn, home=home)
     assert unstick("init", "--yes", dsn=dsn).code == 0
+    yield "audit", unstick("audit", "--verify", "--json", dsn=dsn, home=home)
     yield "redrive", unstick("redrive", "--list", "--json", dsn=dsn)
     yield "runs", unstick("runs", "--json", dsn=dsn)
 

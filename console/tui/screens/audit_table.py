@@ -42,7 +42,6 @@ class AuditTableDialog(Dialog[bool]):
         self.app.push_screen(CopyDialog([CopyChoice(title=made[0], text=made[1])]))
 
     def action_create(self) -> None:
-        """Create the table, if the role may."""
         if self._log.may_create:
             self.say("Creating the table …")
             self.run_worker(self._create(), group="create", exclusive=True)

@@ -167,7 +167,6 @@ class DryRunDialog(Dialog[DryRun | Back]):
         return self.session.workspace is not None and not self.session.workspace.audit_log.exists
 
     def action_log(self) -> None:
-        """Show where the change is recorded, and offer the table."""
         if self._offers:
             self.app.push_screen(AuditTableDialog(), lambda created: self._start() if created else None)
 
