@@ -36,16 +36,9 @@ class AttentionFirst:
             unhealthy: ids of the nodes that need attention, the worst first.
             visit: number of the visit, and if the findings are known.
         """
-        if self.visit == visit:
-            return
-        filling, forest = self.visit is None or not self.visit[1], self._pages.forest
-        at_top, cursor = filling and forest.cursor_row == 0, forest.cursor
-        self.visit = visit
-        try:
+        if self.visit != visit:
+            self.visit = visit
             await self._bring(list(unhealthy))
-        finally:
-            if at_top and forest.cursor == cursor:  # the first rows come in, and the operator has not moved meanwhile
-                forest.move(-len(forest))
 
     async def _bring(self, unhealthy: Sequence[str]) -> None:
         """Put these nodes and the unfinished ones first.

@@ -225,6 +225,12 @@ def completion(text: str, fields: Fields[Any], values: Callable[[str], Iterable[
     return text + fit[len(typed) :] if typed and fit else ""
 
 
+def names_fields(filter: Filter, fields: Fields[Any]) -> bool:
+    """Return True if the filter names fields, and only fields of these."""
+    names = [term.field for term in filter.terms if term.field]
+    return bool(names) and all(fields.named(name) for name in names)
+
+
 def uses_payloads(filter: Filter) -> bool:
     """Return True if the filter compares stored texts."""
     return any(term.field.startswith(PREFIX) for term in filter.terms)

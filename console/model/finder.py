@@ -2,23 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 
 import msgspec
 
+from console.model.filter import Filter
+from console.model.selection import may_match, select
+from queries.db.errors import DatabaseError, attempted
 from queries.read.reader import Reader
 from queries.read.search import RANKS, Sought, only, search, sought
-from queries.records.node import Hit, Hits, Node
+from queries.records.node import Hit, Hits, Match, Node
+
+NODES_FOUND = 200  # of an engine, by a filter
 
 
 class Finder:
-    """A search for ``text``. Methods that read may raise DatabaseError.
+    """A search for a text, or for the nodes that match a filter.
+
+    Methods that read may raise DatabaseError.
 
     ``large``: in values of any size.
     """
 
-    def __init__(self, text: str) -> None:
-        self.text = text
+    def __init__(self, wanted: str | Filter) -> None:
+        self.text = str(wanted)
+        self.filter = wanted if isinstance(wanted, Filter) else None
         self.large = False
         self.query: Sought | None = None
         self.answers: dict[str, Hits] = {}
@@ -48,9 +56,13 @@ class Finder:
 
     async def run(self, readers: Mapping[str, Reader], came: Callable[[], None]) -> None:
         """Search once. ``came`` is called after each answer."""
-        self.query = sought(self.text, readers.values())
         self.waiting, self.answers, self.ended = tuple(readers), {}, False
-        async for answer in search(readers, self.query, large=self.large):
+        if self.filter is None:
+            self.query = sought(self.text, readers.values())
+            answers = search(readers, self.query, large=self.large)
+        else:
+            answers = _matching(readers, self.filter)
+        async for answer in answers:
             self.answers[answer.engine] = answer
             self.waiting = tuple(label for label in self.waiting if label != answer.engine)
             came()
@@ -71,3 +83,17 @@ class Finder:
             self.answers[label] = msgspec.structs.replace(answer, hits=hits)
             at = max(at, page.at)
         return at
+
+
+async def _matching(readers: Mapping[str, Reader], filter: Filter) -> AsyncIterator[Hits]:
+    """Yield the nodes of each engine that match a filter, and what was not compared."""
+    for label, reader in readers.items():
+        if not may_match(filter, label):
+            continue
+        selection = await attempted(select(reader, filter, NODES_FOUND))
+        if isinstance(selection, DatabaseError):
+            yield Hits(engine=label, unreadable=selection.line)
+        else:
+            hits = tuple(Hit(node=node, matched=Match.FILTER) for node in selection.nodes)
+            unsearched = "; ".join(selection.missing)
+            yield Hits(engine=label, hits=hits, at=selection.at, capped=selection.cut, unsearched=unsearched)

@@ -62,6 +62,7 @@ class Forest(Generic[T]):
         self, own: Callable[[T], Collection[str]] = _own, leaf: Callable[[T], bool] = lambda record: False
     ) -> None:
         self.marks: set[str] = set()
+        self.touched = False  # whether the operator chose the cursor's row; else it is the first row
         self.matched = 0  # number of loaded records that match the filter, without ancestors shown for them
         self.order: Order[T] | None = None  # of siblings; None for the order of their pages
         self._own = own

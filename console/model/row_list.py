@@ -54,16 +54,13 @@ class RowList(ListModel[Bundle[T], T]):
 
     # what there is
 
-    def put(self, records: Sequence[T], context: Context, *, filling: bool = False, ends: Ends | None = None) -> None:
-        """Take the records as last read, in their natural order.
-
-        While the list is still ``filling``, a cursor on the first row stays there.
-        """
+    def put(self, records: Sequence[T], context: Context, *, ends: Ends | None = None) -> None:
+        """Take the records as last read, in their natural order."""
         self._records, self._ends = records, ends or {}
         chosen = self.arrangement.filter
         self._matching = [r for r in records if self.fields.matches(chosen, r, context)] if chosen else records
         self.forest.marks &= {self.key(record) for record in records} if self.forest.marks else set()
-        self._put_rows(first=filling and self.forest.cursor_row == 0)
+        self._put_rows()
 
     @property
     def records(self) -> Sequence[T]:
@@ -85,7 +82,7 @@ class RowList(ListModel[Bundle[T], T]):
         """The grouping in use."""
         return self._groupings[self._grouping]
 
-    def _put_rows(self, *, first: bool = False) -> None:
+    def _put_rows(self) -> None:
         """Give the forest the groups and records of each level, unfolded as they were."""
         forest, cursor, order = self.forest, self.forest.cursor, self.arrangement.order
         if order is not forest.order:
@@ -98,8 +95,6 @@ class RowList(ListModel[Bundle[T], T]):
             self._put_below(None, self._matching, self._levels)
         if cursor is not None and cursor in forest:
             forest.move_to(cursor)  # its row may be below another one now
-        if first and len(forest):
-            forest.move_to(forest.row(0).id)
 
     def _put_below(self, parent: str | None, records: Sequence[T], levels: Sequence[Level[T]]) -> None:
         forest, rows = self.forest, self._rows(records, levels, parent or "")

@@ -21,6 +21,7 @@ from textual.worker import WorkerFailed
 
 from console.config import ConfigError, Context
 from console.model.announcements import Announcements
+from console.model.filter import Filter
 from console.model.session import Session
 from console.model.visited_places import Place, VisitedPlaces
 from console.target import Target
@@ -417,11 +418,11 @@ class UnstickApp(App[None]):
         question = "An id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload."
         self.push_screen(PromptDialog("Find in all engines", question, text), self.search)
 
-    def search(self, text: str | None) -> None:
+    def search(self, wanted: str | Filter | None) -> None:
         from console.tui.screens.find import FindScreen
 
-        if text and self.front is not None:
-            self.push_screen(FindScreen(text, self.front.mode()))
+        if wanted and self.front is not None:
+            self.push_screen(FindScreen(wanted, self.front.mode()))
 
     def follow(self, text: str) -> None:
         if self.front is not None:

@@ -6,6 +6,7 @@ from collections.abc import Coroutine, Mapping
 from typing import Any, Protocol
 
 from console.config import Context
+from console.model.filter import Filter
 from console.model.session import Session
 from console.model.visited_places import Place
 from console.text.formatting import Times
@@ -74,8 +75,8 @@ class Host(Protocol):
     def action_find(self, text: str = "") -> None:
         """Ask for a text to search for in all engines."""
 
-    def search(self, text: str | None) -> None:
-        """Show what is found for a text in all engines; nothing without a text."""
+    def search(self, wanted: str | Filter | None) -> None:
+        """Show the nodes of all engines with a text, or those that match a filter."""
 
     def follow(self, text: str) -> None:
         """Open the node that an id names."""

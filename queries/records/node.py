@@ -121,6 +121,7 @@ class Match(StrEnum):
     TITLE = "title"
     ERROR = "error"
     PAYLOAD = "payload"  # a stored value
+    FILTER = "filter"  # all of it, with a filter
 
 
 class Hit(Record):

@@ -259,3 +259,20 @@ async def test_old_ones_are_folded_until_asked_for(every_engine: str, tmp_path: 
         await tui.wait_for("folded (m)")
         await tui.press("slash", *f"finding:{hidden[0].code}", "enter")
         await tui.wait_for(lambda: any(r.incident.key == hidden[0].key for r in page.list.matching))
+
+
+async def test_a_new_critical_incident_is_in_view_or_said_to_be_above(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.jobs(30, age=7200)
+    async with run_tui(eternaltwin, tmp_path, size=(100, 20), start="stuck") as tui:
+        await tui.wait_for("▌ ▸ · empty job")
+        late = await eternaltwin_db.task(status="Blocked", timer=-3000)
+        await tui.wait_for("▌   ‼ overdue timer", "▸ · empty job")
+        await tui.press("down", "right")
+        await eternaltwin_db.sql("DELETE FROM task WHERE task_id = $1", late)
+        await tui.wait_for("▌ ▾ · empty job", lambda: "overdue timer" not in tui.text)
+        await eternaltwin_db.task(status="Blocked", timer=-3000)
+        await tui.wait_for("▌ ▾ · empty job", "▲ 1 critical above", lambda: "‼ overdue timer" not in tui.text)
+        await tui.press("home")
+        await tui.wait_for("▌   ‼ overdue timer", lambda: "above" not in tui.text)

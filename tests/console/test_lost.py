@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from textual.widgets import Input
 
+from console.tui.widgets.list_table import ListTable
 from queries.actions import parts
 from queries.write import audit_log
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -51,8 +52,12 @@ async def test_a_server_that_goes_and_comes_back(own_server: PostgresServer, tmp
     await eternaltwin_db.connection.close()
     async with run_tui(dsn, tmp_path) as tui:
         await tui.wait_for("Before v1", "● live")
+        table = tui.app.screen.query_one(ListTable)
+        colors = {part.style.color for part in table.render_line(1) if part.style and part.text.strip(" ▌")}
         own_server.halt("immediate")
         await tui.wait_for("no connection", "Before v1")
+        grey = {part.style.color for part in table.render_line(1) if part.style and part.text.strip(" ▌")}
+        assert len(colors) > len(grey) == 1, "rows of a lost connection are grey"
         await tui.press("right", "down", "up", "slash")
         await tui.type("befo")
         await tui.wait_for("filter: befo", "Before v1")

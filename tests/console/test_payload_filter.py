@@ -98,3 +98,26 @@ async def test_the_tree_compares_the_texts_of_loaded_nodes(
         await tui.wait_for("2 of 2", "Other v1")
         await eternaltwin_db.sql("DELETE FROM task WHERE task_id = $1", task)
         await tui.wait_for("1 of 1", "Other v1")
+
+
+async def test_a_filter_that_a_page_cannot_answer_leads_to_the_page_that_can(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await tasks(eternaltwin_db)
+    done = await eternaltwin_db.task(kind="Done", status="Complete")
+    async with run_tui(eternaltwin, tmp_path, start="stuck", size=(120, 40)) as tui:
+        await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded)
+        await tui.press("slash")
+        await tui.type("payload.tenant:acme kind:task")
+        await tui.wait_for("enter compares all nodes with the filter", lambda: "filter: payload" not in tui.text)
+        await tui.press("enter")
+        await tui.wait_for("find: payload.tenant:acme kind:task", "1 found", "SendEmail v1", "above 8 kB")
+        await tui.press("escape", "1", "l")
+        await tui.wait_for("unfinished, ", "SendEmail v1")
+        await tui.press("slash")
+        await tui.type("status:complete kind:task")
+        await tui.wait_for("The filter hides all loaded rows.", "only unfinished nodes are in this list")
+        await tui.press("enter", "enter")
+        await tui.wait_for("find: status:complete", "1 found", "Done v1")
+        await tui.press("enter")
+        await tui.wait_for(eternaltwin_db.id(done))

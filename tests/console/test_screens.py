@@ -56,11 +56,12 @@ async def test_new_jobs_appear_and_the_cursor_stays(
 ) -> None:
     await eternaltwin_db.task(kind="First")
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("First v1")
+        await tui.wait_for("▌ ▸ First v1")
         await eternaltwin_db.task(kind="Second")
-        text = await tui.wait_for("Second v1")
-        cursor = next(line for line in text.splitlines() if line.startswith("▌"))
-        assert "First" in cursor
+        await tui.wait_for("▌ ▸ Second v1")
+        await tui.press("down")
+        await eternaltwin_db.task(kind="Third")
+        await tui.wait_for("Third v1", "▌ ▸ First v1")
 
 
 async def test_a_node_that_vanishes_is_reported(

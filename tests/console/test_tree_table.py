@@ -492,11 +492,41 @@ async def test_the_cursor_keeps_its_node_and_its_line_when_rows_come_and_go_abov
         assert (app.table.cursor, await place(pilot, app)) == ("e/task:34", line)
 
 
+async def test_an_untouched_cursor_stays_at_the_top_and_a_moved_one_says_what_came_above() -> None:
+    app = TreeTableApp()
+
+    async def come(*keys: object) -> str:
+        app.table.forest.merge_children(None, nodes(keys))
+        app.table.sync(context=Context(now=NOW))
+        await pilot.pause()
+        return app.text()[0]
+
+    async with app.run_test(size=(50, 11)) as pilot:
+        fill(app, range(100))
+        assert (await come("a", 0), app.titles()[0]) == (app.text()[0], "▌ ▸ task a")
+        assert "above" not in app.text()[0]
+        await pilot.press("down", "down")
+        assert (await come("b", "a", 0)).endswith("▲ 1 more above"), app.text()
+        assert app.titles()[:2] == ["  ▸ task a", "  ▸ task 0"]
+        await pilot.press(*["pagedown"] * 2)
+        assert (await come("c", "b")).endswith("▲ 2 more above")
+        app.table.expect()
+        assert (await come("asked", "c")).endswith("▲ 2 more above"), "no news: the operator asked for it"
+        app.table.forest.remove(["e/task:c"])
+        assert (await come()).endswith("▲ 1 more above")
+        await pilot.press("end")
+        assert (await come()).endswith("▲ 1 more above")
+        await pilot.press("home")
+        assert (await come(), app.titles()[0]) == (app.text()[0], "▌ ▸ task asked")
+        assert "above" not in app.text()[0]
+        assert (await come("d", "asked"), app.titles()[0]) == (app.text()[0], "▌ ▸ task d"), "home follows the top"
+
+
 async def test_a_screen_scrolled_away_from_the_cursor_keeps_its_first_row() -> None:
     app = TreeTableApp()
     async with app.run_test(size=(50, 11)) as pilot:
         fill(app, range(100))
-        await pilot.pause()
+        await pilot.press("down")
         app.table.scroll_to(y=50, animate=False)
         await pilot.pause()
         assert app.titles()[0] == "  ▸ task 50"
@@ -504,7 +534,7 @@ async def test_a_screen_scrolled_away_from_the_cursor_keeps_its_first_row() -> N
         app.table.sync(context=Context(now=NOW))
         await pilot.pause()
         assert app.titles()[0] == "  ▸ task 50"
-        assert app.table.cursor == "e/task:0"
+        assert app.table.cursor == "e/task:1"
 
 
 class Item(Record):

@@ -238,15 +238,6 @@ def test_the_cursor_follows_its_record_and_goes_next_if_that_is_gone() -> None:
     assert rows.forest.cursor == "b"
 
 
-def test_while_a_list_fills_the_cursor_stays_on_the_first_row() -> None:
-    rows = things(THINGS[1])
-    rows.put(THINGS, NOTHING, filling=True)
-    assert rows.forest.cursor == "red"
-    rows.forest.move_to("blue")
-    rows.put(THINGS[::-1], NOTHING, filling=True)
-    assert rows.forest.cursor == "blue"
-
-
 def test_a_cursor_on_the_row_at_the_end_goes_to_what_comes_after_the_last_row_only() -> None:
     rows = things()
     rows.next_grouping()

@@ -42,6 +42,17 @@ def notes(
         yield why
 
 
+def compared(answers: Sequence[Hits]) -> Iterator[str]:
+    """Yield where nodes were compared with a filter, and how far."""
+    if answers:
+        yield f"Compared with the filter: nodes of {', '.join(each.engine for each in answers)}."
+    for answer in answers:
+        if why := answer.unreadable or answer.unsearched:
+            yield f"{answer.engine} may have more: {why}."
+        if answer.capped:
+            yield f"There is more in {answer.engine}: only the first {len(answer.hits)} are listed."
+
+
 def _limits(answer: Hits) -> Iterator[str]:
     if answer.unreadable:
         yield f"Not searched: {answer.engine}: {answer.unreadable}"

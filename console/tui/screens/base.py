@@ -419,7 +419,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             age=old(age, exact=late or not live),
             late=late,
             interval=clock.interval,
-            pace=clock.pace,
+            pace=0.0 if is_late(age, clock.pace) else clock.pace,
         )
 
     @property

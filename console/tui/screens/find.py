@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from console.model.fields.hit import HITS
+from console.model.filter import Filter
 from console.model.finder import Finder
 from console.model.visited_places import Place
 from console.text.spans import Make
@@ -28,8 +29,8 @@ class FindScreen(RecordsScreen[Hit]):
     SEARCHES = False
     DEFAULT_CSS = "FindScreen #preview { height: 9; max-height: 25%; }"
 
-    def __init__(self, text: str, mode: str) -> None:
-        self.finder = Finder(text)
+    def __init__(self, wanted: str | Filter, mode: str) -> None:
+        self.finder = Finder(wanted)
         self._begun = False
         super().__init__()
         self._mode = mode
@@ -40,7 +41,7 @@ class FindScreen(RecordsScreen[Hit]):
         return ""  # it is not a part of the screen from which it was opened
 
     def place(self) -> Place:
-        return self.opened(f"find {self.finder.text}", self.finder.text)
+        return self.opened(f"find {self.finder.text}", self.finder.filter or self.finder.text)
 
     def crumbs(self) -> Sequence[str]:
         return [f"find: {' '.join(self.finder.text.split())}", *super().crumbs()]
@@ -90,14 +91,20 @@ class FindScreen(RecordsScreen[Hit]):
         return self.finder.ended
 
     def nothing(self) -> tuple[str, str]:
-        return "Nothing was found.", "f searches for another text, esc goes back."
+        if self.finder.filter is None:
+            return "Nothing was found.", "f searches for another text, esc goes back."
+        whole = not any(answer.unreadable or answer.unsearched for answer in self.finder.answers.values())
+        return f"No node {'' if whole else 'that was compared '}matches the filter.", "esc goes back."
 
     def preview(self) -> Make | None:
         finder, workspace = self.finder, self.session.workspace
-        if finder.query is None or workspace is None:
-            return None
         answers = list(finder.answers.values())
-        notes = list(views.notes(finder.query, answers, workspace.declined_alike, finder.waiting, larger="m"))
+        if finder.filter is not None:
+            notes = list(views.compared(answers))
+        elif finder.query is None or workspace is None:
+            return None
+        else:
+            notes = list(views.notes(finder.query, answers, workspace.declined_alike, finder.waiting, larger="m"))
         return lambda width: [line for text in notes for line in wrapped(text, width, "$faint", 0)]
 
     # keys

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
@@ -21,6 +22,7 @@ from console.model.filter import Filter
 from console.model.forest import Forest
 from console.model.list_model import ListModel
 from console.model.order import Order
+from console.model.session import ConnectionState
 from console.text.spans import Make, Spans, drawn
 from console.text.views.lines import wrapped
 from console.tui import keymap
@@ -61,6 +63,7 @@ class ListScreen(MainScreen):
         self._notice = Container(self._notice_bar, id="notice")
         self._preview_bar = TextBar(self._previewed, id="preview")
         self._around_due = False  # what is around the list is painted after the list
+        self._elsewhere: Filter | None = None  # a filter that was typed for which this list lacks a field
 
     # what a screen provides
 
@@ -103,6 +106,8 @@ class ListScreen(MainScreen):
             return ""
         word = self._word()
         enter = self.host.keys.shown(keymap.BY_ID["rows.open"])
+        if self.filter and filters.names_fields(self.filter, filters.NODES):
+            return f"{enter} compares all nodes with the filter · "
         return f"{enter} searches the database{f' for {word}' if word else ''} · "
 
     def _word(self) -> str:
@@ -122,6 +127,10 @@ class ListScreen(MainScreen):
         names = ", ".join(f"{title} ({n})" if n > 1 else title for title, n in titles.most_common(3))
         more = ", …" if len(titles) > 3 else ""
         return wrapped(f"Keys act on what is marked, not on this row: {names}{more}", width, "bold $warning", 0)
+
+    def above(self, rows: Sequence[Any]) -> str:
+        """Return what came in above the screen."""
+        return f"{len(rows)} more above"
 
     def more(self) -> bool:
         """Return True if the list may have records that are not loaded."""
@@ -143,12 +152,17 @@ class ListScreen(MainScreen):
         return self.model.forest
 
     @property
+    def empty(self) -> bool:
+        """True if there is no row to show."""
+        return not len(self.forest)
+
+    @property
     def table(self) -> ListTable[Any]:
         return self.query_one(ListTable)
 
     def body(self) -> Iterable[object]:
         yield self._notice
-        table = ListTable(self.forest, self.look, id="list")
+        table = ListTable(self.forest, self.look, above=self.above, id="list")
         table.display = False  # until it has rows
         yield Container(table, self._preview_bar, id="split") if self.PREVIEW else table
 
@@ -162,12 +176,17 @@ class ListScreen(MainScreen):
 
         A hidden table loses the focus; it gets the focus back with its first rows, unless a field has it.
         """
-        self.table.display = bool(len(self.forest))
-        self._notice.display = not len(self.forest)
-        if not len(self.forest):
+        self.table.display = not self.empty
+        self._notice.display = self.empty
+        if self.empty:
             self._notice_bar.show(*self.notice())
         elif self.focused is None:
             self.table.focus()
+
+    def renew_header(self) -> None:
+        super().renew_header()
+        if self.alive:
+            self.table.fade(self.session.link is not ConnectionState.LIVE)
 
     def show_preview(self) -> None:
         """Show the lines about the row under the cursor."""
@@ -230,6 +249,9 @@ class ListScreen(MainScreen):
     def subject(self) -> Node | None:
         return next(iter(self.targets()), None) if self.forest.marks else self.cursor()
 
+    async def read_targets(self) -> None:
+        self.forest.touched = True  # the key is about this row
+
     def unseen(self) -> int:
         return self.model.unseen()
 
@@ -258,8 +280,10 @@ class ListScreen(MainScreen):
 
     def action_open(self) -> None:
         """Open the row; if the filter hides all rows, search the database."""
-        if not self.SEARCHES or not self.filter or len(self.forest):
+        if not self.SEARCHES or not self.filter or not self.empty:
             self.table.action_open()
+        elif filters.names_fields(self.filter, filters.NODES):
+            self.host.search(self.filter)
         elif word := self._word():
             self.host.search(word)
         else:
@@ -316,6 +340,7 @@ class ListScreen(MainScreen):
 
     def renew_rows(self) -> None:
         """Paint the list after the operator has arranged it otherwise."""
+        self.table.expect()
         self.show_body()
         self.renew_place()
 
@@ -386,15 +411,26 @@ class ListScreen(MainScreen):
 
     @on(Input.Changed, "#filter")
     def _typed(self, message: Input.Changed) -> None:
+        saved, self._elsewhere = self.host.saved_filters, None
         try:
-            typed = filters.parse(message.value, self.model.fields, self.host.saved_filters)
+            typed = filters.parse(message.value, self.model.fields, saved)
         except filters.FilterError as error:
-            self.say(f"{error.message} (at character {error.position + 1})", "warn")
+            with contextlib.suppress(filters.FilterError):
+                self._elsewhere = None if not self.SEARCHES else filters.parse(message.value, filters.NODES, saved)
+            if self._elsewhere is None:
+                self.say(f"{error.message} (at character {error.position + 1})", "warn")
+            else:
+                self.set_filter(None)
+                self.say("This list cannot be filtered so: enter compares all nodes with the filter.", "warn")
             return
         self.say("")
         self.set_filter(typed if typed.terms else None)
 
     def on_filter_line_kept(self) -> None:
+        if (elsewhere := self._elsewhere) is not None:
+            self.clear_filter()
+            self.host.search(elsewhere)
+            return
         self.query_one("#filter").display = bool(self.filter)
         self.table.focus()
         self.call_after_refresh(self.renew_footer)

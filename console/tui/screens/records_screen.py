@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from console.model.fields.field import Bundle, Context, Field, RecordType
 from console.model.row_list import Ends, RowList
+from console.text.severity import band
 from console.text.spans import Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_screen import ListScreen
@@ -24,7 +25,6 @@ class RecordsScreen(ListScreen, Generic[T]):
 
     RECORDS: ClassVar[RecordType[Any]]
     READING: ClassVar[str] = "Reading …"
-    _filled = False  # whether all was read when the screen was painted; before that the cursor stays on the first row
 
     def __init__(self) -> None:
         super().__init__()
@@ -74,6 +74,19 @@ class RecordsScreen(ListScreen, Generic[T]):
         """Return what is shown if there are no records: a sentence, and details."""
         raise NotImplementedError
 
+    def severity(self, row: Bundle[T]) -> int | None:
+        """Return the severity of a row, if rows have one."""
+        return None
+
+    def above(self, rows: Sequence[Bundle[T]]) -> str:
+        """Return how many rows of the worst severity came in above the screen."""
+        rows = [row for row in rows if not row.above] or rows
+        severities = [severity for row in rows if (severity := self.severity(row)) is not None]
+        if not severities:
+            return super().above(rows)
+        worst = band(max(severities))
+        return f"{sum(band(each) is worst for each in severities)} {worst.word} above"
+
     # the table
 
     @property
@@ -90,14 +103,13 @@ class RecordsScreen(ListScreen, Generic[T]):
 
     def show_body(self) -> None:
         self.look.context = self.context()
-        self.list.put(self.records(), self.look.context, filling=not self._filled, ends=self.ends())
+        self.list.put(self.records(), self.look.context, ends=self.ends())
         columns, folds = self.columns(), self.list.grouping.group_of is not None
         if (columns, folds) != (self.look.columns, self.look.folds):
             self.look.put_columns(columns, folds=folds)
         self.table.sync()
         self.show_rows()
         self.show_preview()
-        self._filled = self.loaded
 
     @property
     def row(self) -> Bundle[T] | None:

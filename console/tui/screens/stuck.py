@@ -215,7 +215,11 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         more = self._unread()[:NODES_AT_ONCE] if self.filter else []
         await self._read(dict.fromkeys([*self._near(), *first, *more]))
 
+    def severity(self, row: Bundle[IncidentFinding]) -> int | None:
+        return severity_of(row) if row.records else None
+
     async def read_targets(self) -> None:
+        await super().read_targets()
         ids = dict.fromkeys(id_ for record in self.list.chosen() if (id_ := record.node_id))
         unread = [id_ for id_ in ids if id_ not in self._node_of]
         for start in range(0, len(unread), NODES_AT_ONCE):

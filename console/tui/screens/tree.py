@@ -173,9 +173,13 @@ class TreeScreen(ListScreen):
         self.show_rows()
         self.show_preview()
 
+    @property
+    def empty(self) -> bool:
+        return super().empty or (self.filter is not None and not self.forest.matched)
+
     def show_rows(self) -> None:
         super().show_rows()
-        self.query_one("#split").display = bool(len(self.forest))  # its place is the notice's
+        self.query_one("#split").display = not self.empty  # its place is the notice's
 
     def _sync_codes(self) -> None:
         """Show the console's own findings if they are new."""
@@ -329,6 +333,7 @@ class TreeScreen(ListScreen):
         elif not done:
             node_list.forest.set_tail(parent_id, EdgeRow.MORE, NOT_READ)
         if node_list is self.node_list:
+            self.table.expect()
             self.table.sync()
             self.renew_place()
             if self._to_end:
@@ -397,8 +402,8 @@ class TreeScreen(ListScreen):
         )
 
     def set_filter(self, filter: Filter | None) -> None:
-        if filter and self._kind is ListKind.TREE:
-            self.say(empty_state.ONLY_LOADED, "faint")
+        if filter:
+            self.say(empty_state.LIMITS[self._kind], "faint")
         self._filter_pages = 0
         super().set_filter(filter)
         if filter and uses_payloads(filter):

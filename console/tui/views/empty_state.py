@@ -9,7 +9,10 @@ from queries.actions.plan import count_nodes
 from queries.contract.outside import PROPOSE
 from queries.workspace import Workspace
 
-ONLY_LOADED = "Only loaded rows are filtered. l: all unfinished, f: search the database."
+LIMITS = {
+    ListKind.TREE: "Only loaded rows are filtered. l: all unfinished, f: search the database.",
+    ListKind.LIVE: "Only loaded rows are filtered, and only unfinished nodes are in this list.",
+}
 
 
 def why(session: Session, pages: NodePages | None, search_hint: str = "") -> tuple[str, str]:
@@ -25,9 +28,9 @@ def why(session: Session, pages: NodePages | None, search_hint: str = "") -> tup
     if not pages.read:
         return "Reading …", session.error_text
     if search_hint and pages.forest.loaded:
-        more = f"\n{ONLY_LOADED}" if pages.kind is ListKind.TREE else ""
         loaded = count_nodes(pages.forest.loaded, ())
-        return "The filter hides all loaded rows.", f"{search_hint}esc clears the filter · {loaded}{more}"
+        details = f"{search_hint}esc clears the filter · {loaded}\n{LIMITS[pages.kind]}"
+        return "The filter hides all loaded rows.", details
     if pages.scope:
         note = formatting.scope_note(pages.scope)
         return "Nothing to show.", f"{note[:1].upper()}{note[1:]}."

@@ -2,13 +2,13 @@
 
 The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``); the screen
 reads them, changes the forest and calls ``sync``. How a line looks is the business of a ``Look``. Only lines that
-differ are painted again. The cursor keeps its record and its line of the screen through every refresh. Ages change only
-when ``sync`` is called with another context.
+differ are painted again. A cursor that the operator has moved keeps its record and its line of the screen through every
+refresh; one that was never moved stays on the first row. Ages change only when ``sync`` is called with another context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -35,6 +35,7 @@ T = TypeVar("T", bound=Listed)
 WHEEL_ROWS = 3  # of one step of the mouse wheel
 NEAR_ROWS = 50  # rows before and after the cursor that are near it
 STRIPS_KEPT = 512
+CURSOR = ("cursor", "cursor-blurred", "marked", "marker")  # styles that rows of a lost connection keep
 
 
 class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
@@ -145,8 +146,10 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         forest: Forest[T],
         look: Look[T],
         *,
+        above: Callable[[Sequence[T]], str] = lambda records: f"{len(records)} more above",
         id: str | None = None,
     ) -> None:
+        """Take the rows and their look. ``above`` says what came in above the screen."""
         super().__init__(id=id)
         self.forest = forest
         self.look = look
@@ -155,6 +158,11 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._anchor_row: tuple[str, int] | None = None  # a row and its line of the screen, kept through changes
         self._anchored_to_cursor = False  # whether the cursor was on that row
         self._under_cursor: tuple[str | None, T | None] = None, None  # of which the screen knows
+        self._above = above
+        self._old = False  # whether the rows are those of a lost connection, and grey
+        self._came: list[str] = []  # rows that came in above the screen since the operator was there
+        self._passed: set[str] = set()  # the other rows above the screen
+        self._expected = False  # whether the operator has asked for the rows of the next `sync`
         self._measured = Size(80, 2)  # the size for which the fields below were computed
         self._line_width = 80  # cells of a line: the width without the scrollbar, if there is one
         self._strips: LRUCache[tuple[str, str], Strip] = LRUCache(STRIPS_KEPT)  # by row id and cursor state
@@ -183,6 +191,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         """Paint another forest, or other columns of the look."""
         self.forest = forest
         self._changed_cells, self._anchor_row = {}, None
+        self._came, self._expected = [], True
         self._lay_out()
         self.sync()
         self.show_cursor()
@@ -196,11 +205,25 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._changed_cells = self._changed_cells if cells is None else cells
         self.look.context = context or self.look.context
         self._requested.clear()
+        if not self.forest.touched:
+            self.forest.move(-len(self.forest))
         self.fit_rows()
         self._restore_anchor()
+        self._note_above()
         self._repaint()
         self._request_pages()
         self._notice()
+
+    def fade(self, old: bool) -> None:
+        """Make all rows grey while they cannot be read again."""
+        if old != self._old:
+            self._old = old
+            self.notify_style_update()
+            self.refresh()
+
+    def expect(self) -> None:
+        """Take no row of the next ``sync`` as one that came in by itself."""
+        self._expected = True
 
     def go_to(self, id_: str) -> bool:
         """Move the cursor to a loaded record and unfold its ancestors.
@@ -263,6 +286,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         if beyond:
             self._requested.add(row.id)  # `Edge` asks for all pages; a request for the next one would be too much
         self.action_move(side * self.row_count)
+        self.forest.touched = side > 0 or beyond
         if beyond:
             self.post_message(self.Edge(side, row.parent_id))
 
@@ -316,6 +340,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         if not self.row_count:
             return
         row = self._cursor_row()
+        self.forest.touched = True
         if row.record is not None:
             self.post_message(self.Open(row.id))
         elif row.edge is not EdgeRow.LOADING:
@@ -368,12 +393,15 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
             self.post_message(self.Expand(row_id))
 
     def _rows_changed(self) -> None:
+        self.forest.touched = True
         self.fit_rows()
         self.follow()
+        self._pass(0)
         self._request_pages()
         self._notice()
 
     def _marks_changed(self) -> None:
+        self.forest.touched = True
         self._repaint()
         self.post_message(self.Marked(frozenset(self.forest.marks)))
 
@@ -396,6 +424,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
             self._moved(at)
 
     def _moved(self, at: str) -> None:
+        self.forest.touched = True
         self._under_cursor = at, self.forest.current
         self.post_message(self.Cursor(at))
 
@@ -460,6 +489,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         target = min(max(top, index - self.rows_in_view + 1), index)
         if target != top:
             self.scroll_to_row(target)
+            self._pass(top)
         self._set_anchor()
 
     # the wheel and the scrollbar take the cursor along, so that keys act on a row that is visible
@@ -484,8 +514,9 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         """Scroll to this row, and move the cursor to the nearest visible row."""
         event.stop()
         event.prevent_default()  # Textual would leave the cursor behind
-        top = max(min(top, round(self.max_scroll_y)), 0)
+        top, before = max(min(top, round(self.max_scroll_y)), 0), self.top_row
         self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        self._pass(before)
         nearest = max(min(self.cursor_row, top + self.rows_in_view - 1), top)
         if self.row_count and nearest != self.cursor_row:
             self.action_move(nearest - self.cursor_row)
@@ -517,6 +548,20 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
             if top != self.top_row:
                 self.scroll_to_row(top)
         self._set_anchor()
+
+    # rows that came in above the screen
+
+    def _note_above(self) -> None:
+        """Note the rows above the screen that were not there when the operator was."""
+        rows = [record.id for record in self.forest.shown(0, self.top_row)]
+        came = [] if self._expected else [id_ for id_ in rows if id_ not in self._passed]
+        self._passed, self._expected = set(rows), False
+        self._came = [id_ for id_ in self._came if id_ in self._passed] + came
+
+    def _pass(self, top: int) -> None:
+        """Take the rows that the operator has scrolled by as known."""
+        self._passed.update(record.id for record in self.forest.shown(top, self.top_row))
+        self._came = [id_ for id_ in self._came if (at := self.forest.index(id_)) is not None and at < self.top_row]
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -571,7 +616,13 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         return strip
 
     def _header(self) -> Strip:
-        return self._whole(self.look.header(self.forest.order, self), ("header",))
+        header = self._whole(self.look.header(self.forest.order, self), ("header",))
+        came = [record for id_ in self._came if (record := self.forest.record(id_)) is not None]
+        if not came:
+            return header
+        sign = "^" if self.look.context.ascii else "▲"
+        note = Strip([Segment(f" {sign} {self._above(came)} ", self.cell_style(("header", "late")))])
+        return Strip.join([header.crop(0, max(self._line_width - note.cell_length, 0)), note])
 
     def _line(self, index: int) -> Strip:
         if index >= self.row_count:
@@ -632,10 +683,12 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     def cell_style(self, names: tuple[str, ...]) -> RichStyle:
         style = self._styles.get(names)
         if style is None:
+            of = names
+            names = (*(each for each in names if each in CURSOR), "dimmed") if self._old else names
             visual = self.get_visual_style(*(CLASSES[name] for name in names if name in CLASSES))
             parse = self.app.stylesheet.parse_style  # `Style.parse` knows no variables in a task without an active app
             style = sum((parse(name) for name in names if name not in CLASSES), start=visual).rich_style
             for line_filter in self.get_line_filters():
                 style = line_filter.apply([Segment("", style)], self.background_colors[1])[0].style or style
-            self._styles[names] = style
+            self._styles[of] = style
         return style
