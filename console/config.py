@@ -33,6 +33,7 @@ COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white",
 NOTIFY = ("bell", "osc9")  # the terminal's bell, or a notification of the desktop
 INTERVAL_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # between two refreshes, to choose from
 
+SETTINGS_BYTES = 1 << 20  # of the settings file; a longer one is another file
 _HEX_COLOR = r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"
 _CONTEXT_NAME = r"[^\s@]+"
 
@@ -260,7 +261,10 @@ def load(given: str | None = None) -> Config:
     try:
         with open_file(path) as file:
             status = os.fstat(file.fileno())
-            text = file.read().decode("utf-8-sig")
+            content = file.read(SETTINGS_BYTES + 1)
+        if len(content) > SETTINGS_BYTES:
+            raise ConfigError(f"{shown(path)}: it has more than {SETTINGS_BYTES // 1024} kB, so it is no settings file")
+        text = content.decode("utf-8-sig")
     except FileNotFoundError:
         if given:
             raise ConfigError(f"{shown(path)}: there is no such file") from None

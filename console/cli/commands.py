@@ -130,6 +130,11 @@ class Root(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(self.commands)
 
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands with their whole first sentence, which click would cut."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, each.get_short_help_str(1000)) for name, each in self.commands.items()])
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem[str]]:
         return [*_completing("contexts")(ctx, self.params[0], incomplete), *super().shell_complete(ctx, incomplete)]
 

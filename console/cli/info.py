@@ -80,12 +80,15 @@ async def info(target: Target) -> int:
 def _facts(answer: Info) -> Iterator[Spans]:
     rows: list[list[Cell]] = []
     for name, value in msgspec.to_builtins(answer).items():
-        if isinstance(value, dict):
-            between = ": " if name == "declined" else " "
-            value = ", ".join(f"{key}{between}{inner}" for key, inner in value.items() if inner is not None)
-        elif isinstance(value, list):
-            value = ", ".join(value)
-        elif name == "load":
+        if name == "load":
             value = f"{value:.1%} of wall time, for this command"
-        rows.append([[(name, "$faint")], str(value)])
+        rows.append([[(name, "$faint")], _said(value, ": " if name == "declined" else " ")])
     return aligned(rows)
+
+
+def _said(value: object, between: str = " ") -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{key}{between}{_said(inner)}" for key, inner in value.items() if inner not in (None, ""))
+    if isinstance(value, list | tuple):
+        return ", ".join(map(_said, value)) or "none"
+    return ("no", "yes")[value] if isinstance(value, bool) else str(value)

@@ -25,7 +25,7 @@ from console.tui.textual_compat import ClosedGuard
 from console.tui.widgets.footer import Hint
 from queries.contract.spec import Action
 from queries.read.reader import Reader
-from queries.text.counted import plural
+from queries.text.counted import noun_of, plural
 from queries.text.safe_text import safe_text
 
 DRY_RUN = "Dry run first; nothing is committed until you confirm"
@@ -154,7 +154,7 @@ class Commands(Provider):
                 for action in reader.engine.actions_of(kind.name):
                     chosen = _narrowed(typed, reader, kind.name, action)
                     if action.name == name and action.writes and chosen is not None:
-                        title = f"{action.title}: all {plural(kind.name)} of {reader.label} that match {typed}"
+                        title = f"{action.title}: all {plural(noun_of(kind.name))} of {reader.label} that match {typed}"
                         act = partial(self.app.call_later, self._act_on_all, front, key, reader, chosen)
                         yield Command(title, DRY_RUN, act)
 

@@ -17,7 +17,7 @@ from queries.read.reader import Reader
 from queries.records.action import Edit, Outcome, Result
 from queries.records.node import Availability, Node, a_kind, split_id
 from queries.records.record import Record
-from queries.text.counted import plural
+from queries.text.counted import noun_of, plural
 from queries.text.safe_text import safe_text
 from queries.workspace import Workspace
 from queries.write import undo
@@ -26,7 +26,7 @@ from queries.write import undo
 def count_nodes(number: int, ids: Iterable[str]) -> str:
     """Return ``1 task`` or ``12 tasks``; ``12 nodes`` if the ids are of several kinds."""
     kinds = {split_id(id_)[1] for id_ in ids}
-    kind = kinds.pop().replace("_", " ") if len(kinds) == 1 else "node"
+    kind = noun_of(kinds.pop()) if len(kinds) == 1 else "node"
     return f"{number} {kind if number == 1 else plural(kind)}"
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from queries.text.duration import spelled
+
 RELEASED = "The lock is free again: refresh."
 
 
@@ -20,6 +22,6 @@ def _blocker(row: Mapping[str, Any]) -> str:
     if not row["granted"]:
         behind = f", behind {row['behind']}" if row["behind"] else ""
         return f"{row['who']} waits to lock {row['relation']} exclusively{behind}"
-    since = "" if row["seconds"] is None else f" since {row['seconds']:.0f} s"
+    since = "" if row["seconds"] is None else f" for {spelled(row['seconds'])}"
     state = f" and is {row['state']}" if row["state"] else ""
     return f"{row['who']} locks {row['relation']} exclusively{since}{state}"

@@ -308,7 +308,7 @@ def _finding(
         "gid": first.gid,
         "age": "an unknown time" if first.since is None else str(timedelta(seconds=int(read.at - first.since))),
         "state": _state(first, role),
-        "through": "" if {s.id for s in roots} == {s.id for s in holders} else f" and waits for {root}",
+        "through": through(holders, roots),
         "query": first.query,
         "session": first.id,
         "role": first.role,
@@ -316,6 +316,14 @@ def _finding(
     }
     proof, affects = spec.proof if sure else Proof.ASSUMED, [node_id.partition("/")[0]]
     return finding_of(spec, node_id, first.since, evidence, proof=proof, affects=affects)
+
+
+def through(holders: Sequence[LockSession], roots: Sequence[LockSession]) -> str:
+    """Return what the holders of a lock wait for, as the end of a clause."""
+    held = {s.id for s in holders}
+    others = ", ".join(sorted(s.name for s in roots if s.id not in held))
+    deadlock = ", which waits for it" if any(s.id in held for s in roots) else ""
+    return f" and waits for {others}{deadlock}" if others else ""
 
 
 def _mostly(locked: Sequence[Finding], late: Mapping[str, int], server: ServerFindings) -> list[Finding]:
@@ -364,6 +372,7 @@ def _waiting(read: Blockers, role: str, server: ServerFindings | None) -> Iterab
             "tables": ", ".join(session.tables),
             "waits": str(timedelta(seconds=int(waits))),
             "root": ", ".join(sorted(s.name for s in roots)),
+            "behind": ", ".join(sorted(s.name for s in roots if s.id != session.id)) or session.name,
             "blocker": first.pid,
             "backend_start": first.backend_start,
             "state": _state(first, role),

@@ -14,7 +14,7 @@ from queries.read.dead_letters import fold
 from queries.records.finding import Finding, Incident, ManySchemas, Symptom
 from queries.records.node import split_id
 from queries.records.record import Record
-from queries.text.counted import plural
+from queries.text.counted import noun_of, plural
 from queries.text.instant import unknown_last
 
 REFUSED = "refused"  # in the evidence: why the finding's action is not suggested
@@ -343,7 +343,7 @@ def _sentence_of_owners(spec: FindingSpec, findings: list[Finding], owners: int,
     """Return the sentence of nodes that several dead owners hold."""
     first = findings[0]
     last = max(findings, key=lambda f: (f.since if f.since is not None else -inf, f.node_id))
-    kind = split_id(first.node_id)[1].replace("_", " ")
+    kind = noun_of(split_id(first.node_id)[1])
     n = f"At least {len(findings)}" if capped else str(len(findings))
     return (
         f"{n} {plural(kind)} of {owners} {spec.several}, which may have ended for one reason. "
@@ -359,7 +359,7 @@ def _sentence(spec: FindingSpec, values: tuple[str, ...], first: Finding, number
         text = sentence.fill(spec.incident, {**first.evidence, "n": n})
         return text[:1].upper() + text[1:] if spec.incident.startswith("{n}") else text
     n = n[:1].upper() + n[1:]
-    kinds = plural(split_id(first.node_id)[1].replace("_", " "))
+    kinds = plural(noun_of(split_id(first.node_id)[1]))
     named = ", ".join(filter(None, values))
     return f"{n} {kinds}" + (f", {spec.title}: {named}." if named else f". The first: {first.sentence}")
 

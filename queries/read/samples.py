@@ -26,6 +26,7 @@ from queries.records.detail import Section
 from queries.records.finding import Finding
 from queries.records.node import split_id
 from queries.records.record import Record
+from queries.text.duration import spelled
 
 SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
 TIMES_IN_SENTENCE = 3  # of the last changes; a node's detail has those that are kept
@@ -68,7 +69,7 @@ class NodeSamples(Record):
             **self.seen,
             **growth,
             "changes": self.changes,
-            "span": f"{self.until - self.since:.0f} s",
+            "span": spelled(self.until - self.since),
             "first": clock(kept[0]) if self.changes == len(kept) > 0 else clock(self.since),
             "timeline": times if self.changes <= TIMES_IN_SENTENCE else f"… {times}",
         }

@@ -9,6 +9,12 @@ from typing import Any
 from queries.text import duration
 from queries.text.instant import of_timestamp
 
+_INTERVAL = r"(?:\d+ days? )?\d\d:\d\d:\d\d"
+_IN_TEXT = re.compile(
+    rf"(?a)(?<=\bfor ){_INTERVAL}|(?<=\bthan ){_INTERVAL}|{_INTERVAL}(?= ago\b)"
+    r"|(?<=\bsince )\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00"
+)  # what a sentence says of a time; clocks in an error are not touched
+
 
 class _Values:
     """Evidence for `str.format_map`, which is faster than a `string.Formatter`."""
@@ -28,8 +34,14 @@ class _SentenceValues(_Values):
 
     def __getitem__(self, name: str) -> Any:
         value = super().__getitem__(name)
-        interval = isinstance(value, str) and name not in self._clocks
-        return of_timestamp(duration.of_interval(value)) if interval else value
+        if not isinstance(value, str) or name in self._clocks:
+            return value
+        text = _written(value)
+        return _IN_TEXT.sub(lambda match: _written(match[0]), text) if ":" in text else text
+
+
+def _written(value: str) -> str:
+    return of_timestamp(duration.of_interval(value))
 
 
 def fill(sentence: str, evidence: Mapping[str, Any]) -> str:

@@ -27,6 +27,7 @@ from queries.read.findings import finding_of
 from queries.read.incidents import rank
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.record import Record
+from queries.text.duration import spelled
 from queries.text.json_text import decoded
 
 # Seconds for which the findings of a part are kept.
@@ -74,7 +75,7 @@ class WorkerSessions(Record):
         if self.state is None or self.since is None:
             return "does something hidden (GRANT pg_monitor shows it)"
         wait = f", waiting for {self.wait}" if self.wait else ""
-        return f"is {self.state} for {max(at - self.since, 0):.0f} s{wait}"
+        return f"is {self.state} for {spelled(max(at - self.since, 0))}{wait}"
 
 
 class RowCounters(Record):
@@ -223,7 +224,10 @@ class ServerFindings:
             return "No session that may be a worker is connected."
         n = sum(each.n for each in sessions)
         newest = max(sessions, key=lambda each: each.since or 0.0)
-        roles = " and ".join(dict.fromkeys(each.who for each in sessions))
+        names: dict[str, dict[str, None]] = {}
+        for each in sessions:
+            names.setdefault(f"role {each.role}", {}).update({each.application: None} if each.application else {})
+        roles = " and ".join(f"{role} ({', '.join(some)})" if some else role for role, some in names.items())
         connected = f"{n} sessions of {roles} are connected" if n > 1 else f"A session of {roles} is connected"
         does = newest.doing(self._read) + self._restarts(newest)
         return f"{connected}; {'the newest' if n > 1 else 'it'} {does} (inferred)."
@@ -234,7 +238,7 @@ class ServerFindings:
         if len(starts) - sessions.n < RESTARTS:
             return ""
         seconds = self._read - min(starts)
-        return f", and began {len(starts)} times in the last {seconds:.0f} s: it may restart again and again"
+        return f", and began {len(starts)} times in the last {spelled(seconds)}: it may restart again and again"
 
     def not_read(self, unread: Mapping[str, str]) -> tuple[Finding, ...]:
         """Return a finding for each engine that could not be read, with the reason."""
@@ -329,7 +333,7 @@ class ServerFindings:
             evidence = {
                 "n": n,
                 "of": of,
-                "window": f"{at - since:.0f} s",
+                "window": spelled(at - since),
                 "deadlocks": f", {ended} of them by deadlocks" if ended else "",
                 "by": "deadlocks" if ended * 2 >= n else "errors",
             }

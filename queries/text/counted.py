@@ -10,6 +10,12 @@ def counted(number: int, noun: str) -> str:
     return f"{number:,} {noun if number == 1 else plural(noun)}"
 
 
+def noun_of(kind: str) -> str:
+    """Return a kind of nodes as a noun: ``dead letter``, ``recurring node``."""
+    name = kind.replace("_", " ")
+    return f"{name} node" if name.endswith("ing") else name
+
+
 def plural(noun: str) -> str:
     """Return the plural of a noun, such as the name of a kind."""
     if re.search(r"[^aeiou]y$", noun):

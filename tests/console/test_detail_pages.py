@@ -37,6 +37,8 @@ async def test_each_page_can_be_drawn(name: str, server: PostgresServer, tmp_pat
             )
             text = "\n".join(map(spans.text, lines))
             assert node.id.partition("/")[2].partition(":")[2][:8] in text.replace("\n", "")
+            below = read.children.nodes if read.children else ()
+            assert not (below and "No problems detected" in text), "those below may have some"
             assert not re.search(r"\bNone\b(?!\s+of\s+the\s+\d|\s+is\s+running,)", text), text
     await workspace.close()
     server.drop(dsn)

@@ -778,6 +778,7 @@ async def test_the_detail_page_of_a_task_has_graph_critical_path_and_waits(taske
     assert rows["reserve_stock"].seconds == pytest.approx(600, abs=1)
     assert rows["charge_card"].seconds == pytest.approx(100, abs=1)
     assert rows["pack_parcel"].seconds == pytest.approx(300, abs=20), "since its last parent was done"
+    assert rows["book_carrier"].seconds == pytest.approx(100, abs=5), "until it failed"
     assert rows["send_confirmation"].seconds is None
     path = {s.name for s in found if s.id in graph.critical(found, level)}
     assert {"validate_cart", "reserve_stock"} < path, "the parent that ended last"

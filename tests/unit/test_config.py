@@ -186,6 +186,11 @@ def test_only_a_given_file_must_exist(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(b"#" * (config.SETTINGS_BYTES + 1))
+    with pytest.raises(ConfigError, match="large: it has more than 1024 kB, so it is no settings file"):
+        config.load(str(tmp_path / "large"))
+    with pytest.raises(ConfigError, match="It is a device"):
+        config.load("/dev/zero")
     with pytest.raises(ConfigError, match="it cannot be read: Is a directory"):
         config.load(str(tmp_path))
     file = tmp_path / "latin.toml"

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from msgspec.structs import asdict
+from msgspec.structs import asdict, replace
 
 from console.model.incident_list import IncidentHistory, Trend
 from console.text.spans import text
+from console.text.views.incidents import size, symptoms
 from console.text.views.news import news, unchanged
 from queries.records.action import Proof
-from queries.records.finding import HIDDEN_ROWS, Finding, Incident, ManySchemas, SkippedFinding
+from queries.records.finding import HIDDEN_ROWS, Finding, Incident, ManySchemas, SkippedFinding, Symptom
 
 AT = 100_000.0
 
@@ -47,6 +48,15 @@ def test_what_is_new_grows_and_is_old() -> None:
 def test_it_names_the_worst_of_a_sort() -> None:
     found = [incident(f"new {n}", since=AT - 60) for n in range(4)]
     assert text(news(found, AT)) == "new: new 0 timeout 1 job, 1m00s and 3 more"
+
+
+def test_no_part_of_a_sentence_is_left_where_there_is_no_number() -> None:
+    lock = replace(incident("lock", since=AT - 60, n=0), about=f"pid 7 {'of a long application ' * 3}")
+    assert text(news([lock], AT)) == "new: lock pid 7 of a long application of a long a…, 1m00s"
+    symptom = Symptom(engine="oban", code="late", title="engine not read", n=1)
+    assert symptoms(replace(lock, symptoms=(symptom,))) == "causes 1 × engine not read"
+    recurring = replace(lock.findings[0], node_id="solid_queue/recurring:a")
+    assert size(replace(lock, n=2, findings=(recurring,))) == "2 recurring nodes"
 
 
 def test_it_names_the_key_that_goes_there() -> None:

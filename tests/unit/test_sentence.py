@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from queries.read import sentence
+from queries.read.blockers import through
+from queries.records.lock import LockSession
 
 
 @pytest.mark.parametrize(
@@ -27,6 +29,27 @@ def test_an_interval_is_written_as_ages_are(interval: str, written: str) -> None
 )
 def test_other_values_are_written_as_they_are(value: object) -> None:
     assert sentence.fill("{value}", {"value": value}) == str(value)
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        (", for 00:02:09", ", for 2m09s"),
+        ("half are overdue for less than 1 day 07:06:34", "half are overdue for less than 1d07h"),
+        ("it moved a task 00:00:38 ago", "it moved a task 38s ago"),
+        ("idle in transaction since 2026-11-29 01:22:47+00", "idle in transaction since 2026-11-29T01:22:47Z"),
+        ("Error: refused at 12:03:04, retry 01:00:00", "Error: refused at 12:03:04, retry 01:00:00"),
+    ],
+)
+def test_a_time_within_a_value_has_the_same_form(value: str, written: str) -> None:
+    assert sentence.fill("{value}.", {"value": value}) == f"{written}."
+
+
+def test_sessions_of_a_deadlock_wait_for_each_other_and_none_for_itself() -> None:
+    one, two, three = (LockSession(id=f"server/backend:{n}", pid=n, application="app", role="r") for n in (1, 2, 3))
+    assert through([one], [one, two]) == " and waits for pid 2 (app, role r), which waits for it"
+    assert through([one], [three]) == " and waits for pid 3 (app, role r)"
+    assert through([one, two], [one, two]) == ""
 
 
 def test_a_missing_value_is_marked() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 
 from console.text import formatting, graph, payload, timeline
 from console.text.not_checked import by_reason
@@ -31,6 +31,7 @@ def detail(
     helps: Callable[[Finding], str],
     facts: Iterable[tuple[str, Spans]],
     others: Sequence[Finding] = (),
+    problem_ids: Collection[str] = (),
     entries: Sequence[AuditLogEntry],
     why_unread: str = "",
     actions: Sequence[tuple[str, str]] = (),
@@ -40,10 +41,14 @@ def detail(
 
     ``facts``: names and values of what is recorded. ``actions``: names, and effects or why they are not available.
     ``more``: how to load more of a stored value.
-    ``others``: findings of the server about the node. Ids that can be opened are links.
+    ``others``: findings of the server about the node. ``problem_ids``: nodes that are known to have findings. Ids that
+    can be opened are links.
     """
     problems, skipped = (*node_detail.findings, *others), _not_checked(node_detail, cells)
-    none = "No problems detected by the checks that ran." if skipped else "No problems detected."
+    ran = " by the checks that ran" if skipped else ""
+    none = f"No problems detected{ran}."
+    if node_detail.children is not None and node_detail.children.nodes:
+        none = f"No problem of its own was detected{ran}. {_below(node_detail.children, problem_ids)}"
     if node_detail.node.phase is Phase.BLOCKED:
         none = "No problem of its own was detected. It waits for another node, which may be stuck."
     done = (line for entry in entries for line in wrap(summary(entry, node_detail.node.id), cells - 2))
@@ -62,6 +67,12 @@ def detail(
         section("Actions", pairs(actions, cells)),
         [heading("Audit log", "" if why_unread else unchanged), *unread, *([("  ", ""), *line] for line in done)],
     )
+
+
+def _below(children: Page, problem_ids: Collection[str]) -> str:
+    number = sum(child.phase is Phase.FAILED or child.id in problem_ids for child in children.nodes)
+    least = "at least " * (children.cursor is not None)
+    return f"Of those below it {least}{number} failed or stuck." if number else "Nodes below it may have some."
 
 
 def preview(

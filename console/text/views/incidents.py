@@ -8,7 +8,7 @@ from console.text.spans import Spans
 from console.text.views.findings import finding_lines, headline, suggestion
 from console.text.views.lines import stacked, wrapped
 from queries.records.finding import Finding, Incident, ManySchemas
-from queries.text.counted import plural
+from queries.text.counted import noun_of, plural
 from queries.text.safe_text import safe_text
 
 ITEMS_SHOWN = 5  # nodes or schemas of an incident that are listed
@@ -45,14 +45,15 @@ def size(incident: Incident) -> str:
     if not incident.n:
         return ""
     kinds = {f.node_id.partition("/")[2].partition(":")[0] for f in (*incident.findings, *incident.explained)}
-    kind = kinds.pop().replace("_", " ") if len(kinds) == 1 else "node"
+    kind = noun_of(kinds.pop()) if len(kinds) == 1 else "node"
     return f"{incident.n}{'+' if incident.capped else ''} {kind if incident.n == 1 else plural(kind)}"
 
 
 def symptoms(incident: Incident) -> str:
     """Return what a cause brings about: ``causes 12 × dead letter, 3 × overdue``."""
     parts = ", ".join(f"{symptom.n}{'+' * symptom.capped} × {symptom.title}" for symptom in incident.symptoms)
-    return f"causes {parts}: {size(incident)} in all" if parts else ""
+    number = size(incident)
+    return f"causes {parts}{f': {number} in all' if number else ''}" if parts else ""
 
 
 def explanation(incident: Incident, cells: int, indent: int) -> list[Spans]:

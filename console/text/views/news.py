@@ -13,6 +13,7 @@ from queries.records.finding import Incident
 from queries.text.safe_text import safe_text
 
 OLD_SECONDS = 3600.0
+ABOUT_CHARACTERS = 40
 
 
 def is_unchanged(incident: Incident, at: float, growth: Mapping[str, int]) -> bool:
@@ -52,7 +53,8 @@ def _named(word: str, incidents: list[Incident], more: Callable[[Incident], str]
     if not incidents:
         return []
     first = incidents[0]
-    what = safe_text(f"{first.title} {first.about[:40]}".strip())
+    about = first.about if len(first.about) <= ABOUT_CHARACTERS else f"{first.about[: ABOUT_CHARACTERS - 1]}…"
+    what = safe_text(f"{first.title} {about}".strip())
     others = f" and {len(incidents) - 1} more" if len(incidents) > 1 else ""
-    numbers = f" {size(first)}, {more(first)}{others}"
+    numbers = f"{' ' * bool(size(first))}{size(first)}, {more(first)}{others}"
     return [(f"{word}: ", "bold"), (what, f"bold {band(first.severity).ink}"), (numbers, "")]

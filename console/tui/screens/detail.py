@@ -86,6 +86,7 @@ class DetailScreen(TextScreen):
             helps=self.helps(),
             facts=facts(self._node, self.session.state.at, reader.engine if reader else None),
             others=[f for f in self.session.state.findings.of(self._node.id) if f.engine == LABEL],
+            problem_ids=self.session.state.findings.codes,
             entries=self._entries,
             why_unread=self._unread,
             more="m loads more",

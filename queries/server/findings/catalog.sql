@@ -217,6 +217,16 @@ written AS (
    WHERE jsonb_array_length(t.own -> 'objects') > 0
      AND EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.name = t.name AND a.word IN ('INSERT', 'UPDATE', 'DELETE'))
 ),
+unique_rules AS MATERIALIZED (
+  -- The engine's, and those that there are, in any form: without columns that the predicate makes constant.
+  SELECT u.label, u.oid, u.meaning, u.own, u.predicate, ARRAY(SELECT c FROM unnest(string_to_array(u.columns, ', ')) AS c WHERE c <> u.predicate ORDER BY c) AS columns
+    FROM (SELECT o.label, o.oid, o.meaning, o.own, split_part(split_part(o.meaning, ': ', 2), ' where ', 1) AS columns,
+                 replace(split_part(o.meaning, ' where ', 2), ' = true', '') AS predicate
+            FROM (SELECT o.label, o.oid, o.meaning, false AS own FROM objects o WHERE o.sort = 'unique index'
+                  UNION ALL
+                  SELECT t.label, t.oid, m.meaning, true FROM written t CROSS JOIN jsonb_array_elements_text(t.own -> 'unique') AS m(meaning)
+                   WHERE starts_with(m.meaning, 'unique index on ' || t.name || ': ')) AS o) AS u
+),
 foreign_objects AS MATERIALIZED (
   -- `strength` 2: it certainly changes what a worker's statement does; 1: its code can raise an error or wait.
   SELECT t.label, CASE WHEN p.prosrc ~* '\mraise\s+(exception|sqlstate|''|[a-z_]+\s*(using|;))|\mpg_sleep|\mlock\s+table|\mdblink'
@@ -236,6 +246,8 @@ foreign_objects AS MATERIALIZED (
            WHEN 'reference' THEN k.confdeltype IN ('a', 'r')
                              AND EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.word = 'DELETE' AND a.name = t.name)
            WHEN 'unique index' THEN NOT EXISTS (SELECT FROM pg_index i WHERE i.indexrelid = o.id AND i.indisprimary)
+                AND NOT EXISTS (SELECT FROM unique_rules a JOIN unique_rules b USING (label, oid, columns, predicate)
+                                 WHERE (a.label, a.oid, a.meaning, b.own) = (o.label, o.oid, o.meaning, true))
            ELSE true END
   UNION ALL
   -- A column that the console does not know, after all that it knows. It needs a value, and the engine gives none.
@@ -356,9 +368,10 @@ SELECT 'trigger_disabled', 'trigger:' || t.label || '.' || g.tgname, NULL,
 UNION ALL
 SELECT 'unique_rule_missing', 'table:' || t.label || '.' || t.name, NULL,
        jsonb_build_object('label', t.label, 'table', t.name, 'rules', string_agg('(' || split_part(u.meaning, ': ', 2) || ')', ', ')), ARRAY[t.label], false
-  FROM written t CROSS JOIN jsonb_array_elements_text(t.own -> 'unique') AS u(meaning)
- WHERE starts_with(u.meaning, 'unique index on ' || t.name || ': ') AND t.oid NOT IN (TABLE exclusive)
-   AND NOT EXISTS (SELECT FROM objects o WHERE (o.label, o.oid) = (t.label, t.oid) AND o.meaning = u.meaning)
+  FROM written t JOIN unique_rules u ON (u.label, u.oid, u.own) = (t.label, t.oid, true)
+ WHERE t.oid NOT IN (TABLE exclusive)
+   AND NOT EXISTS (SELECT FROM unique_rules o WHERE (o.label, o.oid, o.own) = (t.label, t.oid, false)
+                      AND o.columns <@ u.columns AND o.predicate IN ('', u.predicate))
  GROUP BY t.label, t.name
 UNION ALL
 -- In a small table a scan is as fast, so there the missing index explains no symptom.

@@ -85,6 +85,29 @@ async def test_a_unique_rule_of_the_engine_that_is_absent(
     server.drop(dsn)
 
 
+@pytest.mark.parametrize(
+    ("rule", "codes"),
+    [
+        ("(workflow_step_uuid) WHERE most_recent", set()),
+        ("(most_recent, workflow_step_uuid) WHERE most_recent = true", set()),
+        ("(workflow_step_uuid)", {"foreign_objects"}),
+        ("(workflow_step_uuid, to_state) WHERE most_recent", {"foreign_objects", "unique_rule_missing"}),
+    ],
+)
+async def test_an_equal_unique_rule_in_another_form_is_the_engine_s(
+    server: PostgresServer, tmp_path: Path, rule: str, codes: set[str]
+) -> None:
+    dsn = server.fresh("tasker")
+    server.sql("DROP INDEX idx_workflow_step_transitions_uuid_most_recent", dsn)
+    server.sql(f"CREATE UNIQUE INDEX mine ON workflow_step_transitions {rule}", dsn)
+    worker = await asyncpg.connect(dsn, server_settings={"application_name": "tasker"})
+    workspace = await opened(dsn, tmp_path)
+    assert (await found(workspace)).keys() & {"foreign_objects", "unique_rule_missing"} == codes
+    await workspace.close()
+    await worker.close()
+    server.drop(dsn)
+
+
 async def test_objects_on_a_table_that_no_worker_writes_refuse_nothing(server: PostgresServer, tmp_path: Path) -> None:
     """Only the application writes ``agents``."""
     dsn = server.fresh("agent_jobs")

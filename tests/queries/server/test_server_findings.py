@@ -731,8 +731,11 @@ async def test_a_worker_says_what_it_does(
     assert reader.doing("eternaltwin") == "No session that may be a worker is connected."
     await session(as_role(server, eternaltwin, role), name="runner")
     await reader.findings()
-    said = rf"A session of role {role} \(runner\) is connected; it is idle for \d+ s \(inferred\)\."
+    said = rf"A session of role {role} \(runner\) is connected; it is idle for \d+s \(inferred\)\."
     assert re.fullmatch(said, reader.doing("eternaltwin"))
+    await session(as_role(server, eternaltwin, role), name="drill")
+    await reader.findings()
+    assert re.match(rf"2 sessions of role {role} \((runner, drill|drill, runner)\) are", reader.doing("eternaltwin"))
 
 
 async def test_a_worker_that_restarts_is_not_only_idle(
@@ -748,7 +751,7 @@ async def test_a_worker_that_restarts_is_not_only_idle(
         await reader.findings()
         said = reader.doing("eternaltwin")
         await worker.close()
-    assert re.search(r"and began 5 times in the last \d+ s: it may restart again and again \(inferred\)", said)
+    assert re.search(r"and began 5 times in the last \d+s: it may restart again and again \(inferred\)", said)
     steady = await asyncpg.connect(as_role(server, eternaltwin, role), server_settings={"application_name": "other"})
     await reader.findings()
     assert "restart" not in reader.doing("eternaltwin")

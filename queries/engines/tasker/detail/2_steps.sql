@@ -17,7 +17,7 @@ entered AS MATERIALIZED (
 ),
 timed AS MATERIALIZED (
   SELECT r.*, s.results, s.created_at AS made_at,
-         CASE WHEN r.current_state IN ('complete', 'resolved_manually', 'cancelled') THEN e.created_at END AS ended_at
+         CASE WHEN r.current_state IN ('complete', 'resolved_manually', 'cancelled', 'error') THEN e.created_at END AS ended_at
     FROM ready r
     FULL JOIN rows s ON s.workflow_step_uuid = r.workflow_step_uuid
     FULL JOIN entered e ON e.workflow_step_uuid = r.workflow_step_uuid
@@ -41,7 +41,7 @@ SELECT t.workflow_step_uuid::text AS id, t.name::text AS name, a.parents, t.curr
                         CASE WHEN t.ready_for_execution THEN 'ready' WHEN NOT t.retry_eligible THEN 'no attempts left'
                              WHEN NOT t.dependencies_satisfied THEN t.completed_parents || '/' || t.total_parents || ' parents done'
                              WHEN t.current_state IN ('pending', 'waiting_for_retry') THEN 'retry at ' || to_char(t.next_retry_at, 'HH24:MI:SS') END,
-                        CASE WHEN t.ended_at IS NULL THEN left(t.results #>> '{error,message}', 200) END), '') AS note
+                        CASE WHEN t.ended_at IS NULL OR t.current_state = 'error' THEN left(t.results #>> '{error,message}', 200) END), '') AS note
   FROM timed t
   LEFT JOIN above a ON a.step = t.workflow_step_uuid
  ORDER BY t.workflow_step_uuid
