@@ -113,7 +113,6 @@ def _settings(proposal: Proposal) -> dict[str, Any]:
 
 
 def _due_is_column(proposal: Proposal) -> bool:
-    """Return True if the time at which a node is due is the column itself."""
     return proposal.time("due", "node") == proposal.roles["due"].name
 
 
@@ -167,18 +166,22 @@ def _statuses(proposal: Proposal) -> Iterator[tuple[str, Any]]:
 
 
 def _findings(proposal: Proposal) -> Iterator[tuple[str, Any]]:
-    if not proposal.lacks("overdue"):
-        late = f"{proposal.column('due')} < {proposal.stored('due', 'now() - :late')}"
+    late_ones = [("overdue", "due", "", "It was due {age} ago")] if not proposal.lacks("overdue") else []
+    if proposal.undated:
+        undated = f"{proposal.column('due')} IS NULL AND "
+        late_ones.append(("not_taken", "created", undated, "It has no due time, was created {age} ago"))
+    for code, role, where, sentence in late_ones:
+        late = f"{where}{proposal.column(role)} < {proposal.stored(role, 'now() - :late')}"
         yield (
-            "overdue",
+            code,
             {
                 "severity": 5,
                 "proof": "assumed",
                 "symptom": "late",
-                "sentence": "It was due {age} ago, and no worker has taken it.",
+                "sentence": f"{sentence}, and no worker has taken it.",
                 "from": [state.word for state in proposal.of(*WAITING)],
                 "where": f"{late} AND ({proposal.taken}) IS NOT TRUE" if proposal.taken else late,
-                "since": proposal.time("due", "moment"),
+                "since": proposal.time(role, "moment"),
             },
         )
     if not proposal.lacks("stale_lock"):
@@ -217,7 +220,6 @@ def _action(proposal: Proposal, action: ProposedAction) -> dict[str, Any]:
 
 
 def _used(proposal: Proposal) -> list[Column]:
-    """Return the columns that the engine uses, in the order of the table."""
     used = {
         proposal.key.name,
         *(c.name for c in proposal.roles.values()),
@@ -292,7 +294,6 @@ def _examples(proposal: Proposal) -> Iterator[dict[str, str]]:
 
 
 def _of_state(proposal: Proposal, state: ProposedStatus, age: str) -> dict[str, str]:
-    """Return a row of a state, with times of this age."""
     row = {"status": literal(state.word), "due": _at(proposal, "due", age), "title": "'example'"}
     row |= {role: _at(proposal, role, "1 day") for role in ("created",)} | {"changed": _at(proposal, "changed", age)}
     if state.phase is Phase.RUNNING:

@@ -28,6 +28,8 @@ OVER = ("failed", "finished")  # roles of the times at which a worker was done w
 GIVEN_UP = "given up"  # status of a row whose attempts are used up
 WAITING = (Phase.READY, Phase.SCHEDULED)
 _TIMES = ("due", "finished", "failed", "created", *SIGNS)
+_STATE_NAME = re.compile(r"(?:^|_)stat(?:e(?!ment)|us)")
+_TIME_NAME = re.compile(r"(?:^|_)(?:time|date|eta|timestamp|ts)(?:_|$)|_(?:at|on)$")
 _DEFAULT_WORD = re.compile(r"'((?:[^']|'')*)'::|(-?\d+)$")
 _WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])")  # in names such as lockedAt
 _PLURALS = (
@@ -177,6 +179,11 @@ class Proposal(Record):
         return "due" in self.roles and all(state.word != Phase.SCHEDULED for state in self.states)
 
     @property
+    def undated(self) -> bool:
+        """True if rows may have no due time, and tell when they were created."""
+        return not self.lacks("overdue") and not self.roles["due"].required and "created" in self.roles
+
+    @property
     def taken(self) -> str:
         """SQL condition of a row that a worker has taken, or "" if its status tells it."""
         locks = [role for role in HELD if role in self.roles]
@@ -212,7 +219,7 @@ class Proposal(Record):
     @property
     def findings(self) -> tuple[str, ...]:
         """Findings, and dead letters, that can be proposed."""
-        return tuple(name for name in FINDINGS if not self.lacks(name))
+        return (*(name for name in FINDINGS if not self.lacks(name)), *["not_taken"] * self.undated)
 
     @property
     def ready(self) -> ProposedStatus | None:
@@ -326,7 +333,6 @@ def _key(table: Table) -> Column:
 
 
 def _roles(table: Table, key: Column) -> tuple[dict[str, Column], set[str]]:
-    """Return the columns by role, and the roles that are guessed."""
     free = {column.name: column for column in table.columns if column.name != key.name and not column.generated}
     roles: dict[str, Column] = {}
     guessed = set()
@@ -458,7 +464,6 @@ def emptied(column: Column | None) -> list[tuple[Column, str]]:
 
 
 def _questions(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the code of each question, and what it is about."""
     yield from _about_states(base)
     if base.guessed:
         yield "guessed_columns", (", ".join(f"{base.roles[role].name} = {role}" for role in base.guessed),)
@@ -522,12 +527,20 @@ def _other_statuses(base: Proposal) -> Iterator[Column]:
     statuses = tuple(_unused(base, "status"))
     for column in base.table.columns:
         flag = column.builtin and column.type == "bool" and column.name != base.key.name and not column.generated
-        if flag or column in statuses:
+        named = _STATE_NAME.search(_plain_name(column)) and column not in base.roles.values()
+        if flag or named or column in statuses:
+            yield column
+
+
+def _other_times(base: Proposal) -> Iterator[Column]:
+    used = {base.key.name, *(column.name for column in base.roles.values())}
+    for column in base.table.columns:
+        number = column.type in ("int4", "int8", "float8", "numeric") and _TIME_NAME.search(_plain_name(column))
+        if column.name not in used and (column.type in ("timestamptz", "timestamp", "date") or number):
             yield column
 
 
 def _unused(base: Proposal, role: str) -> Iterator[Column]:
-    """Yield columns without a role that could have this one."""
     used = {base.key.name, *(column.name for column in base.roles.values())}
     roles = [each for each in names().roles if each.name == role]
     for column in base.table.columns:
@@ -539,6 +552,10 @@ def _unused(base: Proposal, role: str) -> Iterator[Column]:
 def _about_times(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
     if base.of(Phase.RUNNING) or base.taken:
         yield "stale", (base.roles[base.sign].name if base.sign else "not recorded",)
+    if unused := [f"{column.name} ({column.type})" for column in _other_times(base)]:
+        yield "other_time", (", ".join(unused),)
+    if "due" in base.roles and not base.roles["due"].required and not base.lacks("overdue"):
+        yield "no_due", (base.roles["due"].name, "The finding not_taken" if base.undated else "No finding")
     times = {role: base.roles[role] for role in _TIMES if role in base.roles}
     if zoneless := _named(times, "timestamp"):
         yield "time_zone", (zoneless,)

@@ -67,7 +67,7 @@ SHAPES = [
             "error": {"failed"},
             "complete": {"done"},
         },
-        ["ready_word", "no_cancelled", "stale", "time_zone", "notify", "triggers"],
+        ["ready_word", "no_cancelled", "stale", "no_due", "time_zone", "notify", "triggers"],
         {"wake", "retry", "release"},
         EVERY,
     ),
@@ -115,7 +115,7 @@ SHAPES = [
         "columns",
         "delayed_jobs",
         {"failed": {"failed"}, "taken": {"running"}, "waiting": WAITING},
-        ["no_status", "stale", "attempts_on_retry", "attempts_on_release", "notify"],
+        ["no_status", "stale", "no_due", "attempts_on_retry", "attempts_on_release", "notify"],
         {"wake", "retry", "release"},
         EVERY,
     ),
@@ -174,7 +174,7 @@ SHAPES = [
             "cancelled": {"cancelled"},
             "done": {"done"},
         },
-        ["lock_alone", "cancel", "guessed_columns", "stale", "notify"],
+        ["lock_alone", "cancel", "guessed_columns", "stale", "no_due", "notify"],
         {"wake", "retry", "release", "cancel"},
         {"overdue", "dead_letters"},
     ),
@@ -319,6 +319,24 @@ def test_what_an_action_has_changed_is_found_by_a_worker(
         done = unstick("do", action, node, "--reason", "a test", "--yes", dsn=database, home=home)
         assert done.code == 0, (action, done.out, done.err)
         assert (key,) in fetch(database, claim), action
+
+
+def test_no_column_that_may_matter_is_passed_over(server: PostgresServer, database: str, home: Path) -> None:
+    server.sql(
+        """CREATE TABLE queue_job (id serial PRIMARY KEY, state text, statename text, eta timestamp, runs_at_all int,
+             date_created timestamp, date_started timestamp, next_run_time float8, created_at timestamp NOT NULL);
+           CREATE INDEX ON queue_job (state, eta, id);
+           INSERT INTO queue_job (state, eta, created_at) SELECT w, e, now() - interval '3 h'
+             FROM unnest(ARRAY['pending', 'started', 'done']) w, unnest(ARRAY[NULL, now()::timestamp + '1 d']) e""",
+        database,
+    )
+    said = unstick("engine", "new", "queue_job", "--json", dsn=database, home=home).json
+    asked = {each["code"]: each["text"] for each in said["questions"]}
+    assert "statename (text)" in asked["other_status"]
+    times = "date_created (timestamp), date_started (timestamp), next_run_time (float8)"
+    assert f"these columns say of the times of a row: {times}?" in asked["other_time"]
+    assert "The finding not_taken looks at such rows." in asked["no_due"]
+    assert stuck(database, home) == {"not_taken"}
 
 
 def test_a_row_that_a_worker_has_taken_is_not_given_up(server: PostgresServer, database: str, home: Path) -> None:
