@@ -151,6 +151,15 @@ async def test_the_prototype_alone_is_declined(open_with: Open, others: str) -> 
     assert "the 2021 prototype" in reason
 
 
+async def test_an_older_graphile_worker_is_named(open_with: Open) -> None:
+    workspace = await open_with(
+        "CREATE TABLE jobs (a int); CREATE TABLE job_queues (a int); CREATE TABLE known_crontabs ()"
+    )
+    assert why(workspace) == [
+        ("public", "these are the tables of Graphile Worker before 0.14: unstick reads 0.16 to 0.18")
+    ]
+
+
 async def test_a_lookalike_beside_the_real_one(open_with: Open) -> None:
     workspace = await open_with(tables("a", "ALTER TABLE task DROP state") + ";" + tables("b"))
     assert [r.detected.schema for r in workspace.engines.values()] == ["b"]
