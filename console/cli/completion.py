@@ -83,7 +83,6 @@ def saved(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]:
 
 
 def _settings(context: Context) -> Config:
-    """Return the settings, or defaults if they are wrong."""
     from console.config import Config, ConfigError, load, path_of
 
     path = context.ensure_object(CliOptions).config

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 from itertools import islice
 
@@ -98,5 +99,11 @@ def _text(part: DeadLetterReport, ascii: bool) -> Iterator[str | Spans]:
 def _span(group: Group, at: float) -> str:
     if group.first is None or group.last is None:
         return ""
-    first, last = formatting.age(at - group.first), formatting.age(at - group.last)
-    return f"  {first} ago" if first == last else f"  first {first} ago, last {last} ago"
+    first, last = _ago(at - group.first), _ago(at - group.last)
+    return f"  {first}" if first == last else f"  first {first}, last {last}"
+
+
+def _ago(seconds: float) -> str:
+    if math.isinf(seconds):
+        return "at infinity"
+    return f"{formatting.age(seconds)} ago" if seconds >= 0 else formatting.due(-seconds)

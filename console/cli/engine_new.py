@@ -82,7 +82,6 @@ def _free(name: str) -> str:
 
 
 def _refuse(folder: Path) -> None:
-    """Raise UsageError if an engine cannot be written there."""
     if folder.exists() or folder.is_symlink():
         raise click.UsageError(f"{folder} exists. Nothing was written: choose another folder with --to.")
     if why := wrong_name(folder):

@@ -33,6 +33,5 @@ def show(options: CliOptions, engine: str) -> int:
 
 
 def _place(target: Target, name: str) -> Path:
-    """Return the folder of an engine. Raises UsageError."""
     engine = named_engine(target.engines, name, "engine and no folder")
     return Path(engine.origin) if engine.origin else builtin_folder(engine.name)

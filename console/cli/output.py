@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import select
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TextIO
@@ -77,7 +78,6 @@ class Output:
         self._write(map(safe_text, text))
 
     def _drawn(self, lines: Iterable[str | Spans], stream: TextIO, cells: int | None) -> Iterator[str]:
-        """Yield lines for a stream, cropped to ``cells``."""
         from console.text import ansi, spans
 
         coloured = _coloured(stream)
@@ -91,6 +91,13 @@ class Output:
     def _plain(self, line: str) -> str:
         line = safe_text(line)
         return to_ascii(line).encode("ascii", "backslashreplace").decode() if self.ascii else line
+
+    @property
+    def unread(self) -> bool:
+        """True if the reader of the pipe is gone."""
+        poll = select.poll()
+        poll.register(sys.stdout, 0)  # an error is always reported
+        return self.closed or any(event & select.POLLERR for _, event in poll.poll(0))
 
     def _write(self, lines: Iterable[str], end: str = "\n") -> None:
         self.closed = not _write(sys.stdout, lines, end) or self.closed

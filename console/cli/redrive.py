@@ -75,7 +75,6 @@ async def redrive(
 
 
 async def _selected(target: Target, workspace: Workspace, source: Source) -> tuple[str, str, list[DeadLetter]]:
-    """Return the engine, the selection in words, and the dead letters."""
     if source.group is not None:
         label = source.group.partition("/")[0]
         if source.engine is not None and workspace.named(source.engine) is not workspace.named(label):

@@ -24,7 +24,7 @@ async def repeat(
     """
     clock, backoff = RefreshClock(interval, MAX_LOAD_SHARE), Backoff()
     code, pause, worked_once = 0, 0.0, False
-    while not output.closed:
+    while not output.unread:
         await asyncio.sleep(max(clock.wait(), pause))
         pause = 0.0
         clock.begin()

@@ -134,7 +134,6 @@ def _suggested(incident: Incident) -> tuple[str, ...]:
 
 
 async def _of_group(workspace: Workspace, key: str, limit: int | None) -> Selected:
-    """Return the dead letters of a group that `dead` lists."""
     members = await members_of(workspace, key, limit)
     return Selected(
         ids=tuple(each.node.id for each in members), guards={each.node.id: each.node.version for each in members}

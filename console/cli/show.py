@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 from functools import partial
 
+import msgspec
+from msgspec import structs
+
 from console.cli import find, suggested
 from console.cli.exit_codes import SKIPPED
-from console.cli.output import output_for, say
+from console.cli.output import encoded, output_for, say
 from console.cli.target import missing, opened
 from console.model.fields.node import facts
+from console.model.fields.payload import is_whole
 from console.target import Target
 from console.text.arguments import arguments
 from console.text.views import detail as views
 from queries.read import details
 from queries.read.reader import Reader
+from queries.records.detail import Section
 from queries.records.node import Node
+from queries.text.json_text import decoded
 
 
 async def show(target: Target, text: str, size: int) -> int:
@@ -34,7 +41,7 @@ async def show(target: Target, text: str, size: int) -> int:
     actions = list(_actions(reader, detail.node))
     output = output_for(target)
     output.text(
-        detail,
+        structs.replace(detail, sections=tuple(map(_with_json, detail.sections))) if target.json else detail,
         lambda cells: views.detail(
             detail,
             cells,
@@ -48,6 +55,17 @@ async def show(target: Target, text: str, size: int) -> int:
         ),
     )
     return 0
+
+
+def _with_json(section: Section) -> Section:
+    """Return a section with its stored value also as JSON, if it is JSON and not nested too deeply to be written."""
+    payload = section.payload
+    if payload is not None and is_whole(payload):
+        with contextlib.suppress(msgspec.DecodeError, RecursionError):
+            document = decoded(payload.head)
+            encoded(document)
+            return structs.replace(section, payload=structs.replace(payload, json=document))
+    return section
 
 
 def _actions(reader: Reader, node: Node) -> Iterator[tuple[str, str]]:

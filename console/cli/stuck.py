@@ -106,7 +106,6 @@ def _lines(target: Target, now: Snapshot, labels: Sequence[str], cells: int) -> 
 
 
 def _notes(now: Snapshot, labels: Sequence[str]) -> Iterator[str]:
-    """Yield what is said below the incidents of these engines."""
     if not now.incidents:
         complete = labels and now.is_complete
         yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."

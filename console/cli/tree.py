@@ -67,7 +67,6 @@ class TreePart:
 
 
 def _skipped(parts: Sequence[TreePart]) -> Iterator[str]:
-    """Yield what was not read and how to read it."""
     for need in dict.fromkeys(need for part in parts for need in part.scan_required.values()):
         yield f"Not read: {need.note}. {scan_offer(need, '--allow-scan')}"
     for part in parts:
@@ -231,8 +230,6 @@ async def _flat(reader: Reader, limit: int, part: TreePart) -> AsyncGenerator[li
 async def _deep(
     reader: Reader, levels: int, limit: int, allow_scan: bool, part: TreePart
 ) -> AsyncGenerator[list[TreeRow]]:
-    """Yield the nodes of the tree, in tree order."""
-
     def note(page: Page, parent: Node | None) -> None:
         part.note(page, "" if parent is None else parent.kind)
 
@@ -248,7 +245,6 @@ async def _deep(
 
 
 def _with_those_above(rows: list[TreeRow], ids: Container[str]) -> list[TreeRow]:
-    """Return the rows of these nodes and of their ancestors."""
     family: list[TreeRow] = []
     above = -1  # depth of the nearest kept row below whose ancestors are not yet kept
     for row in reversed(rows):

@@ -6,7 +6,7 @@
     age:>2h  idle:<30s       since created, since changed: us ms s m h d w, also 1h30m
     revision:>100            > >= < <= =
     cpu:>2s  poll:>1m        time measured by the engine
-    payload.customer.id:42   value in a stored JSON text
+    payload.customer.id:42   value in a stored JSON text; a key with a blank in quotes: payload."a b":42
     finding:overdue          has a finding whose code starts with the word
     finding:any  owner:none  has one, has none
     !phase:done              negated
@@ -90,7 +90,7 @@ _COMPARE: Final[dict[str, Callable[[float, float], bool]]] = {
     "<=": lambda a, b: a <= b,
 }
 
-_FIELD: Final = re.compile(r"([A-Za-z_][\w.-]*):")
+_FIELD: Final = re.compile(r'([A-Za-z_](?:[\w.-]|(?<=\.)"[^"]+")*):')
 _SAVED: Final = re.compile(r"@([\w-]+)(?=\s|$)")
 _OP: Final = re.compile(r"[<>]=?|=|")
 _BARE: Final = re.compile(r'[^\s"]+')

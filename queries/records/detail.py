@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
+import msgspec
+
 from queries.records.finding import Finding, SkippedFinding
 from queries.records.node import Node, Page, ScanRequired
 from queries.records.record import Record
 
 
 class Payload(Record):
-    """First bytes of a stored value. ``size`` is the full length in bytes."""
+    """First bytes of a stored value. ``size`` is the full length in bytes. ``json``: the value, if it is whole JSON."""
 
     head: bytes
     size: int
+    json: Any = msgspec.UNSET
 
 
 class Section(Record):

@@ -79,7 +79,10 @@ def test_show_is_a_detail(demo: str) -> None:
     node = unstick("stuck", "--json", dsn=demo).findings[0]["node_id"]
     detail: Detail = strict(unstick("show", node, "--json", dsn=demo).out, Detail)
     assert detail.node.id == node
-    assert {"state", "times"} <= {section.name for section in detail.sections}
+    sections = {section.name: section for section in detail.sections}
+    assert {"state", "times"} <= sections.keys()
+    assert sections["state"].payload is not None
+    assert sections["state"].payload.json == json.loads(sections["state"].payload.head)
     assert detail.findings
 
 

@@ -108,12 +108,15 @@ def test_watch_samples(eternaltwin: str, tmp_path: Path) -> None:
         assert json.loads(line(process.stdout))["skipped_findings"] == []
 
 
-def test_watch_ends_when_its_reader_leaves(eternaltwin: str, tmp_path: Path) -> None:
-    command = f"{sys.executable} -m console stuck -w --json --interval 200ms -d '{eternaltwin}' | head -n 2"
+@pytest.mark.parametrize(("words", "lines"), [("stuck -w --json", 2), ("watch", 0)])
+def test_watch_ends_when_its_reader_leaves(eternaltwin: str, tmp_path: Path, words: str, lines: int) -> None:
+    """Without a line to write, too."""
+    command = f"{sys.executable} -m console {words} --interval 200ms -d '{eternaltwin}' | head -n {lines}"
     done = subprocess.run(
         ["/bin/bash", "-c", command], cwd=ROOT, env=environment(tmp_path), capture_output=True, text=True, timeout=120
     )
-    assert (len(done.stdout.splitlines()), done.stderr) == (2, "")
+    assert len(done.stdout.splitlines()) == lines
+    assert "Traceback" not in done.stderr
 
 
 def test_watch_continues_after_an_outage(own_server: PostgresServer, tmp_path: Path) -> None:

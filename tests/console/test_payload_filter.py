@@ -18,6 +18,7 @@ from tests.queries.builders import opened
 from tests.unit.test_filter import MAIL, NOW
 
 STORED = {"tenant": "Acme", "order": {"id": 42, "lines": [{"sku": "a1"}, {"sku": "b2"}]}, "paid": True, "note": None}
+STORED["a b"] = {"x.y": 7}
 
 
 @pytest.mark.parametrize(
@@ -35,6 +36,8 @@ STORED = {"tenant": "Acme", "order": {"id": 42, "lines": [{"sku": "a1"}, {"sku":
         ("payload.missing:none", True),
         ("!payload.tenant:acme", False),
         ("payload.tenant.more:any", False),
+        ('payload."a b"."X.y":7', True),
+        ('payload."a b".x.y:7', False),
     ],
 )
 def test_a_key_of_a_stored_text_is_compared(text: str, matching: bool) -> None:

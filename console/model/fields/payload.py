@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any, Final
@@ -15,12 +16,14 @@ from queries.records.detail import Payload
 from queries.records.node import Node
 
 PREFIX: Final = "payload."
+_KEY: Final = re.compile(r'(?:^|(?<=\.))(?:"([^"]+)"|([^."]*))')
 
 
 @lru_cache(maxsize=64)
 def payload_field(name: str) -> Field[Node] | None:
     """Return the field of ``payload.customer.id``, or None for another name."""
-    if not name.startswith(PREFIX) or not all(path := name.removeprefix(PREFIX).split(".")):
+    path = [quoted or plain for quoted, plain in _KEY.findall(name.removeprefix(PREFIX))]
+    if not name.startswith(PREFIX) or not all(path):
         return None
 
     def values(node: Node, context: Context) -> list[str]:
