@@ -34,13 +34,11 @@ def compares_more(filter: Filter) -> bool:
 
 
 def _is_compared(term: Term) -> bool:
-    """Return True if the server can compare a term."""
     how = rows.COMPARED[COMPARED_FIELDS[term.field].json] if term.field in COMPARED_FIELDS else ""
     return how == "one_of" or (how != "" and not term.negated and (how != "text" or _pattern(term) != ""))
 
 
 def _condition(field: Field[Node], terms: Sequence[Term]) -> list[str]:
-    """Return the condition that a column meets if it matches these terms."""
     how = rows.COMPARED[field.json]
     if how == "one_of":
         return [word for word in field.words if all(allows(term, word) for term in terms)]

@@ -14,6 +14,7 @@ from queries.read.search import RANKS, Sought, only, search, sought
 from queries.records.node import Hit, Hits, Match, Node
 
 NODES_FOUND = 200  # of an engine, by a filter
+ALL_NODES = "all nodes"
 
 
 class Finder:
@@ -95,5 +96,5 @@ async def _matching(readers: Mapping[str, Reader], filter: Filter) -> AsyncItera
             yield Hits(engine=label, unreadable=selection.line)
         else:
             hits = tuple(Hit(node=node, matched=Match.FILTER) for node in selection.nodes)
-            unsearched = "; ".join(selection.missing)
-            yield Hits(engine=label, hits=hits, at=selection.at, capped=selection.cut, unsearched=unsearched)
+            searched = ", but ".join((ALL_NODES, *selection.missing))
+            yield Hits(engine=label, hits=hits, at=selection.at, capped=selection.cut, searched=searched)

@@ -419,7 +419,6 @@ class Forest(Generic[T]):
 
     @contextlib.contextmanager
     def _rebuilding(self) -> Iterator[None]:
-        """Make all rows again after this block."""
         self._visible.begin()
         self._visible.fold(self._root)
         yield
@@ -511,7 +510,6 @@ class Forest(Generic[T]):
                 self._replace(parent, [child for child in parent.as_read() if child not in gone])
 
     def _arrange(self, parent: TreeEntry[T], as_read: list[TreeEntry[T]]) -> None:
-        """Set the children of a parent, and the order in which they are shown."""
         order = self.order
         parent.last_shown = False
         parent.children = as_read if order is None else order.sorted(as_read, _record_of)

@@ -13,6 +13,7 @@ from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.finding import Finding, Incident
 from queries.records.node import Node
+from queries.write import undo
 
 INCIDENTS: Final = [incident.NAMED[name] for name in ("severity", "engine", "incident", "node", "since", "why")]
 NODES: Final = [node.NAMED[name] for name in ("engine", "title", "status", "age")]
@@ -37,12 +38,13 @@ def nodes_table(nodes: Iterable[Node], findings_of: Callable[[str], Iterable[Fin
 def shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since: float) -> str:
     """Return open incidents, the actions of a shift, and nodes that are stuck again."""
     stuck = {node_id: incident for incident in incidents for node_id in incident.node_ids}
-    back = {
+    changed = {
         result.id: (result, stuck[result.id], entry)
-        for entry in entries
+        for entry in sorted(entries, key=lambda entry: entry.at)
         for result in entry.results
         if result.outcome is Outcome.CHANGED and result.id in stuck
     }
+    back = {id_: row for id_, row in changed.items() if row[2].action != undo.NAME}
     parts = {
         "Open": [*markdown_head(INCIDENTS), *map(_incident, incidents)] if incidents else ["Nothing."],
         f"Done since {formatting.instant(since)}": markdown_table(MARKDOWN, entries) if entries else ["Nothing."],

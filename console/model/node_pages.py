@@ -241,11 +241,9 @@ class NodePages:
         self.forest.arrange(parent_id, lambda node: (numbers[node.id], self._rank(node)))
 
     def _paged(self, parent_id: str | None) -> list[str]:
-        """Return the loaded children that were read with their page."""
         return [id_ for id_ in self.forest.children(parent_id) or () if id_ not in self._pinned]
 
     def _ranked(self, nodes: Sequence[Node]) -> Sequence[Node]:
-        """Return the nodes of a page in the order of the list."""
         return sorted(nodes, key=self._rank) if self.kind is ListKind.TREE else nodes
 
     def _rank(self, node: Node) -> Rank:
@@ -284,6 +282,5 @@ class NodePages:
                     del self._windows[parent_id]
 
     def _is_leaf(self, node: Node) -> bool:
-        """Return True if nodes of this kind have no children."""
         reader = self.reader()
         return reader is None or node.kind not in reader.engine.spec.parents

@@ -96,7 +96,6 @@ class Polls:
             self._state.read(self._state.at + self._state.age)
 
     async def _front(self, errors: ErrorCollector) -> None:
-        """Read what the screen in front shows."""
         if self.read_screen is not None:
             own = ErrorCollector()
             with own.each():

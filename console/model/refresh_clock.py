@@ -56,7 +56,6 @@ class RefreshClock:
 
     @property
     def _cost(self) -> float:
-        """Mean cost of a poll, in seconds."""
         return sum(self._costs) / POLLS_AVERAGED
 
     def wait(self) -> float:

@@ -95,7 +95,6 @@ async def select(
 
 
 def _around(filter: Filter, by_conditions: bool) -> str:
-    """Return the way around the limit of compared nodes."""
     if by_conditions and compares_more(filter):
         names = ", ".join(f"{name}:" for name in COMPARED_FIELDS)
         return f"a term such as {names} is compared by the server, without that limit"

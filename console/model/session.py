@@ -205,7 +205,6 @@ class Session:
         return read or before != (self.state.shown, self.link, self.error_text)
 
     def _show_early(self) -> None:
-        """Show the first findings that were read."""
         self.begun.set()
         self.changed()
 

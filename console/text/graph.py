@@ -301,7 +301,6 @@ def _between(row: Row, after: Sequence[tuple[int, int, int, int]]) -> Row:
 
 
 def _rails(row: Row, used: int) -> Spans:
-    """Return the cells of a row, the critical path in another colour."""
     spans: Spans = []
     for at in range(used):
         cell = row.cells[at] if at < len(row.cells) else (0, 0, 0, 0)

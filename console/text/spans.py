@@ -109,7 +109,6 @@ def _fitting(word: str, cells: int) -> int:
 
 
 def _stripped(line: Spans) -> Spans:
-    """Join words of one style to one span; drop blanks at the end."""
     parts = joined(line)
     return [*parts[:-1], (parts[-1][0].rstrip(), parts[-1][1])] if parts else []
 

@@ -133,7 +133,6 @@ def draw_lane(line: Sequence[Change], first: float, last: float, cells: int) -> 
 
 
 def _axis(first: float, last: float, indent: int, cells: int) -> Spans:
-    """Draw the axis with its first and last time and its length."""
     span = formatting.duration(last - first)
     ends = (_clock(first), f" {span} ", f"{_clock(last)} UTC")
     gaps = cells - sum(map(len, ends)) - 2

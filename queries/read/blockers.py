@@ -163,7 +163,6 @@ def grant(role: str) -> str:
 
 
 def _symptomatic(readers: Readers, findings: Iterable[Finding]) -> list[str]:
-    """Return the oldest nodes that are late or locked."""
     words = {(label, f.code): f.symptom for label, r in readers.items() for f in r.engine.spec.findings}
     late = [f for f in findings if words.get((f.engine, f.code)) in SYMPTOMS]
     late.sort(key=lambda f: (unknown_last(f.since), f.node_id))
@@ -270,7 +269,6 @@ def _notes(database: Database, read: Blockers, ids: Collection[str]) -> Iterable
 
 
 def _root_ids(read: Blockers, ids: Collection[str]) -> Iterable[str]:
-    """Return the roots, those with the oldest transaction first."""
     ends = {s.id for s in read.sessions if s.tables}
     if ids and (read.holders or read.waiters):
         ends = {*(h.session_id for h in read.holders), *read.waiters}
@@ -282,7 +280,6 @@ def _root_ids(read: Blockers, ids: Collection[str]) -> Iterable[str]:
 
 
 def _findings(read: Blockers, role: str) -> Iterable[Finding]:
-    """Yield one finding for each locked node."""
     spec, least = server_spec().codes[ROW_LOCKED], server_spec().settings[ROW_LOCKED]
     for node_id, holders in _by_node(read).items():
         named = [s for h in holders if (s := read.session(h.session_id)) is not None]

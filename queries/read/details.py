@@ -144,7 +144,6 @@ def _section_of(key: str, title: str, rows: Sequence[Mapping[str, Any]], drawn: 
 
 
 def _unread(key: str, title: str, why: ScanRequired | str) -> Section:
-    """Return a section that was not read, because of its cost or an error."""
     scan = why if isinstance(why, ScanRequired) else ScanRequired(need="", why=why.rstrip("."), blocks=0, ddl="")
     return Section(name=_name(key), title=title, scan_required=scan)
 

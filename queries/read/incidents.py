@@ -340,7 +340,6 @@ def _remedy(spec: FindingSpec, first: Finding) -> str:
 
 
 def _sentence_of_owners(spec: FindingSpec, findings: list[Finding], owners: int, capped: bool) -> str:
-    """Return the sentence of nodes that several dead owners hold."""
     first = findings[0]
     last = max(findings, key=lambda f: (f.since if f.since is not None else -inf, f.node_id))
     kind = noun_of(split_id(first.node_id)[1])
@@ -353,7 +352,6 @@ def _sentence_of_owners(spec: FindingSpec, findings: list[Finding], owners: int,
 
 
 def _sentence(spec: FindingSpec, values: tuple[str, ...], first: Finding, number: int, capped: bool) -> str:
-    """Return the sentence of an incident with several nodes."""
     n = f"at least {number}" if capped else str(number)
     if spec.incident:
         text = sentence.fill(spec.incident, {**first.evidence, "n": n})

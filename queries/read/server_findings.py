@@ -249,7 +249,6 @@ class ServerFindings:
         )
 
     def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> ServerPart:
-        """Return the findings, sessions and counters of a part's rows."""
         findings, skipped, sessions, row_waits = [], [], [], 0
         for row in rows:
             evidence = decoded(row["evidence"])
@@ -362,7 +361,6 @@ def _values(part: Statement, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _declared(engine: DetectedEngine) -> dict[str, Any]:
-    """Return what the statements need to know about an engine."""
     spec = engine.engine.spec
     return {
         "label": engine.label,

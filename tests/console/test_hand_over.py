@@ -8,24 +8,26 @@ import pytest
 
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import do, opened
+from tests.queries.builders import do, opened, undone
 
 
 @pytest.mark.parametrize("page", ["1", "4"])
 async def test_a_shift_is_copied_with_what_is_open_done_and_stuck_again(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, audit_log_table: None, tmp_path: Path, page: str
 ) -> None:
-    back, gone = [await eternaltwin_db.task(kind=kind, status="Blocked", timer=-900) for kind in ("Back", "Gone")]
+    kinds = ("Back", "Gone", "Undone")
+    back, gone, again_as_before = [await eternaltwin_db.task(kind=kind, status="Blocked", timer=-900) for kind in kinds]
     open_ = await eternaltwin_db.task(kind="Open", status="Blocked", timer=-900)
     workspace = await opened(eternaltwin, tmp_path)
     await do(workspace, "wake", map(eternaltwin_db.id, (back, gone)))
+    await undone(workspace, await do(workspace, "wake", [eternaltwin_db.id(again_as_before)]))
     await workspace.close()
     await eternaltwin_db.sql("UPDATE task SET status = 'Blocked' WHERE task_id = $1", back)
     await eternaltwin_db.sql(
         "INSERT INTO task_timer (task_id, deadline) VALUES ($1, now() - interval '900 seconds')", back
     )
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("● live", "2 stuck", lambda: tui.app.session.state.findings_loaded)
+        await tui.wait_for("● live", "3 stuck", lambda: tui.app.session.state.findings_loaded)
         await tui.press(page, "H")
         await tui.wait_for("shift as Markdown")
         await tui.press("enter")
@@ -33,12 +35,13 @@ async def test_a_shift_is_copied_with_what_is_open_done_and_stuck_again(
         copied = tui.app.clipboard
     opened_, done, again = (part.partition("\n\n")[2] for part in copied.split("## ")[1:])
     assert "overdue timer" in opened_
-    assert "| 2 tasks |" in opened_
+    assert "| 3 tasks |" in opened_
     assert "| wake |" in done
     assert "2 changed" in done
     assert str(back) in again.replace("\\", "")
     assert str(gone) not in again.replace("\\", "")
     assert str(open_) not in again.replace("\\", "")
+    assert str(again_as_before) not in again.replace("\\", ""), "its wake was undone"
 
 
 async def test_a_quiet_shift_says_so(eternaltwin: str, tmp_path: Path) -> None:

@@ -482,6 +482,7 @@ async def test_the_cursor_keeps_its_node_and_its_line_when_rows_come_and_go_abov
         app.table.forest.merge_children(None, nodes(f"new{i}" for i in range(7)))
         app.table.sync(context=Context(now=NOW))
         assert (app.table.cursor, await place(pilot, app)) == (at, line)
+        assert app.cursor_position == (0, line), "a braille display shows the line"
         app.table.forest.remove([f"e/task:new{i}" for i in range(5)])
         app.table.sync(context=Context(now=NOW))
         assert (app.table.cursor, await place(pilot, app)) == (at, line)

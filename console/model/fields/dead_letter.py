@@ -74,7 +74,6 @@ def _count(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
 
 
 def _times(row: Bundle[GroupedDeadLetter]) -> list[float]:
-    """Return when the dead letters of a row died, as far as that is known."""
     return [since for i in row.records if (since := i.dead_letter.since) is not None and math.isfinite(since)]
 
 
@@ -190,4 +189,6 @@ FIELDS: Final[tuple[Field[GroupedDeadLetter], ...]] = (
     _of_node("attempts"),
 )
 NAMED: Final = {field.name: field for field in FIELDS}
-DEAD_LETTERS: Final = RecordType[GroupedDeadLetter]("dead letter", lambda item: item.key, FIELDS, grouped=True)
+DEAD_LETTERS: Final = RecordType[GroupedDeadLetter](
+    "dead letter", lambda item: item.key, FIELDS, grouped=True, severity=severity_of
+)

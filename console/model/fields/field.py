@@ -244,6 +244,7 @@ class RecordType(Generic[T]):
         grouped: True if the list is grouped until the operator chooses otherwise.
         acted_on: returns False for a record that is only shown in its group: an action on the group leaves it out. In
             the first grouping, such records are rows of their own where no other one of their group matches the filter.
+        severity: returns that of a row, if rows have one.
     """
 
     noun: str
@@ -252,6 +253,7 @@ class RecordType(Generic[T]):
     row: str = ""
     grouped: bool = False
     acted_on: Callable[[T], bool] = lambda record: True
+    severity: Callable[[Bundle[T]], int] | None = None
 
     @property
     def groupings(self) -> tuple[Grouping[T], ...]:

@@ -277,5 +277,11 @@ FIELDS: Final[tuple[Field[IncidentFinding], ...]] = (
 )
 NAMED: Final = {field.name: field for field in FIELDS}
 INCIDENTS: Final = RecordType[IncidentFinding](
-    "incident", lambda item: item.key, FIELDS, row="node", grouped=True, acted_on=lambda item: not item.explained
+    "incident",
+    lambda item: item.key,
+    FIELDS,
+    row="node",
+    grouped=True,
+    acted_on=lambda item: not item.explained,
+    severity=severity_of,
 )

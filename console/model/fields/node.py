@@ -84,7 +84,6 @@ def _due_fact(node: Node, context: Context) -> Spans:
 
 
 def _owner_fact(node: Node, context: Context) -> Spans:
-    """Return the owner, a link if the engine has owners as nodes."""
     if node.owner is None:
         return ABSENT
     owner = context.owner(node)
@@ -124,7 +123,6 @@ def _measured(
 
 
 def _timed(name: str, place: str, about: str, *, absolute: str, fact: str, keep: int) -> Field[Node]:
-    """Return the field of a time in the past."""
     return Field(
         name,
         place,

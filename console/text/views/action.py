@@ -131,7 +131,6 @@ def _rows(dry_run: DryRun, cells: int, limit: int, key: str) -> list[Spans]:
 
 
 def _others(dry_run: DryRun, cells: int) -> list[Spans]:
-    """Return the rows that were written beyond those that are shown."""
     lines: list[Spans] = []
     for other in dry_run.others:
         cause = f" ({other.cause})" if other.cause else ""

@@ -84,7 +84,6 @@ def _value(reach: Reach, by_id: Mapping[str, str], ids: bool) -> Spans:
 
 
 def _counted(reach: Reach) -> str:
-    """Return the number of nodes by kind: ``2 tasks and 2 jobs``."""
     number = reach.number or 0
     kinds: dict[str, list[str]] = {}
     for node_id in reach.ids:

@@ -119,7 +119,6 @@ def _title(node: Node, engine: Engine | None, cells: int) -> list[Spans]:
 
 
 def _name(node: Node) -> Spans:
-    """Return the title of a node with its phase and status."""
     phase = ("  ", ""), (node.phase.value, f"bold $phase-{node.phase}")
     return [*_titled(node, "bold"), *phase, (f"  {safe_text(node.status)}" if node.status else "", "$faint")]
 
@@ -133,12 +132,10 @@ def _codes(node: Node) -> Spans:
 
 
 def _child(node: Node) -> Spans:
-    """Return the line of a child: its phase, title, findings and error."""
     return [*_titled(node), *_codes(node), (f"  {safe_text(node.error)}" if node.error else "", "$faint")]
 
 
 def _children(children: Page, cells: int) -> list[Spans]:
-    """Return the first children, each with its phase, title and id."""
     if children.scan_required is not None:
         return [heading("Children"), *scan_required(children.scan_required, cells)]
     note = (

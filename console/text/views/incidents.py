@@ -82,7 +82,6 @@ def _incident(incident: Incident, cells: int, now: float, command: Callable[[Inc
 
 
 def _schemas(incident: ManySchemas, cells: int) -> list[Spans]:
-    """Return the schemas of an incident, and how to act on one of them."""
     labels = [safe_text(label) for label in incident.labels]
     more = f" and {len(labels) - ITEMS_SHOWN} more" if len(labels) > ITEMS_SHOWN else ""
     lines = wrapped(f"schemas: {', '.join(labels[:ITEMS_SHOWN])}{more}", cells, "$faint", 2)

@@ -69,7 +69,6 @@ def matching(lines: Iterable[Spans], sought: str) -> list[Spans]:
 
 
 def _entries(lines: Iterable[Spans]) -> Iterator[tuple[Spans, list[Spans]]]:
-    """Yield each entry of a screen with its heading."""
     head, entry = BLANK, list[Spans]()
     for line in [*lines, BLANK]:
         is_head = line != BLANK and line[0][1] == HEADING

@@ -131,7 +131,6 @@ def _text(value: object) -> str | None:
 
 
 def _beside(margin: Spans, old: str | None, new: str | None, cells: int) -> list[Spans]:
-    """Return ``old → new`` on one line if it fits, else on two lines."""
     start = width(margin)
     room = max(cells - start - 2, 8)
     if old is None or new is None:

@@ -33,7 +33,7 @@ def notes(
     for each in declined:
         yield f"Not searched: {each.engine} in {each.schema}: {each.why}."
     for answer in answers:
-        yield from _limits(answer)
+        yield from limits(answer)
     if larger and any(answer.partial for answer in answers):
         yield f"{larger} searches the large values, too."
     if query.unsearched and read:
@@ -42,18 +42,8 @@ def notes(
         yield why
 
 
-def compared(answers: Sequence[Hits]) -> Iterator[str]:
-    """Yield where nodes were compared with a filter, and how far."""
-    if answers:
-        yield f"Compared with the filter: nodes of {', '.join(each.engine for each in answers)}."
-    for answer in answers:
-        if why := answer.unreadable or answer.unsearched:
-            yield f"{answer.engine} may have more: {why}."
-        if answer.capped:
-            yield f"There is more in {answer.engine}: only the first {len(answer.hits)} are listed."
-
-
-def _limits(answer: Hits) -> Iterator[str]:
+def limits(answer: Hits) -> Iterator[str]:
+    """Yield what was searched in an engine, and how far."""
     if answer.unreadable:
         yield f"Not searched: {answer.engine}: {answer.unreadable}"
     if answer.capped:

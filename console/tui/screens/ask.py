@@ -82,7 +82,6 @@ class AskDialog(Dialog[ActionInput]):
             self._show_wrong(error)
 
     def _show_wrong(self, error: WrongFieldError) -> None:
-        """Say what is wrong, and put the cursor into the field."""
         self.say(str(error))
         if any(argument.name == error.name for argument in self._folded):
             self._unfold()
@@ -131,7 +130,6 @@ def _optional(arguments: Sequence[Argument]) -> str:
 
 
 def _given(argument: Argument, before: ActionInput) -> str:
-    """Return the previous value of an argument as text, or its default."""
     value = before.arguments.get(argument.name)
     if value is None:
         return argument.default

@@ -221,7 +221,10 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 
         Text typed after them must not run as commands.
         """
-        upper = (event.character or "").isupper()
+        typed = event.character or ""
+        if typed.islower() and not typed.isascii():
+            self.say(f"{typed} is no command: the keys are Latin letters. Switch the keyboard layout.", "warn")
+        upper = typed.isupper()
         opens = upper or event.key in self.host.keys.names(keymap.BY_ID["rows.filter"])
         if not opens or event.key in self.active_bindings:  # these take long to find
             return
@@ -428,7 +431,6 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         return self.session.state.age
 
     def _critical(self) -> int | None:
-        """Return the number of critical incidents; None before the first read."""
         if not self.session.state.findings_loaded:
             return None
         return sum(severity.band(each.severity) is severity.BANDS[0] for each in self.session.state.shown.incidents)

@@ -68,7 +68,6 @@ class ChangedScreen(LogScreen[Change]):
                 await self._count()
 
     async def _count(self) -> None:
-        """Read a part of the window that is not counted yet."""
         if len(self.newest.records) < CHANGES_COUNTED:
             await self.read_more()
 

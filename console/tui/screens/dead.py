@@ -64,9 +64,6 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
     def records(self) -> Sequence[GroupedDeadLetter]:
         return self._board.items()
 
-    def severity(self, row: Bundle[GroupedDeadLetter]) -> int | None:
-        return severity_of(row) if row.records else None
-
     def sections(self) -> Sequence[tuple[str, EngineSection]]:
         """Return each engine: its row says also why it has no dead letters."""
         return [(label, EngineSection(engine=label)) for label in self._board.labels()]
@@ -88,7 +85,6 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
             self.session.state.read(at)
 
     def _came(self) -> None:
-        """Paint a page of dead letters, unless the app is ending."""
         if self.alive:
             self.show_body()
 

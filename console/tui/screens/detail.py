@@ -103,7 +103,6 @@ class DetailScreen(TextScreen):
         return super().offers(key) and not useless.get(key.id)
 
     def _largest(self) -> int:
-        """The size of the largest stored value, in bytes."""
         sections = self._detail.sections if self._detail else ()
         return max((section.payload.size for section in sections if section.payload), default=0)
 

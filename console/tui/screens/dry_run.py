@@ -123,7 +123,6 @@ class DryRunDialog(Dialog[DryRun | Back]):
         self._renew_buttons()
 
     async def _ask_for_removed(self) -> None:
-        """Add a field for the names of tables whose rows are deleted too."""
         tables = ",".join(other.table for other in self._dry_run.removed) if self._dry_run is not None else ""
         if not tables or any(typed.expected == tables for typed in self._typed):
             return

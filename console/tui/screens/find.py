@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from console.model.fields.hit import HITS
 from console.model.filter import Filter
-from console.model.finder import Finder
+from console.model.finder import ALL_NODES, Finder
 from console.model.visited_places import Place
 from console.text.spans import Make
 from console.text.views import search as views
@@ -76,7 +76,6 @@ class FindScreen(RecordsScreen[Hit]):
             self.host.open_node(node)
 
     def _came(self) -> None:
-        """Paint an engine's answer, unless the screen is being closed."""
         if self.alive:
             self.renew()
 
@@ -93,14 +92,14 @@ class FindScreen(RecordsScreen[Hit]):
     def nothing(self) -> tuple[str, str]:
         if self.finder.filter is None:
             return "Nothing was found.", "f searches for another text, esc goes back."
-        whole = not any(answer.unreadable or answer.unsearched for answer in self.finder.answers.values())
+        whole = all(answer.searched == ALL_NODES for answer in self.finder.answers.values())
         return f"No node {'' if whole else 'that was compared '}matches the filter.", "esc goes back."
 
     def preview(self) -> Make | None:
         finder, workspace = self.finder, self.session.workspace
         answers = list(finder.answers.values())
         if finder.filter is not None:
-            notes = list(views.compared(answers))
+            notes = [note for answer in answers for note in views.limits(answer)]
         elif finder.query is None or workspace is None:
             return None
         else:

@@ -74,14 +74,10 @@ class RecordsScreen(ListScreen, Generic[T]):
         """Return what is shown if there are no records: a sentence, and details."""
         raise NotImplementedError
 
-    def severity(self, row: Bundle[T]) -> int | None:
-        """Return the severity of a row, if rows have one."""
-        return None
-
     def above(self, rows: Sequence[Bundle[T]]) -> str:
         """Return how many rows of the worst severity came in above the screen."""
         rows = [row for row in rows if not row.above] or rows
-        severities = [severity for row in rows if (severity := self.severity(row)) is not None]
+        severities = [self.RECORDS.severity(row) for row in rows if row.records and self.RECORDS.severity]
         if not severities:
             return super().above(rows)
         worst = band(max(severities))

@@ -116,7 +116,6 @@ class ResultDialog(Dialog[str | Again]):
     # what happens next
 
     def _watch(self) -> None:
-        """Watch the changed nodes until the engine has gone on with them."""
         if self._plan is None:
             return
         changed = {result.id for result in self._work.results if result.outcome is Outcome.CHANGED}
@@ -207,7 +206,6 @@ class ResultDialog(Dialog[str | Again]):
         ]
 
     def _undo_hint(self) -> str:
-        """Return how the commit can be undone, or ""."""
         work = self._work
         changed = sum(result.outcome is Outcome.CHANGED for result in work.results)
         entries = work.outcomes.entries
@@ -220,7 +218,6 @@ class ResultDialog(Dialog[str | Again]):
 
     @property
     def _undone(self) -> str:
-        """Id of the run or the entry that an undo takes."""
         entries = self._work.outcomes.entries
         return self._work.run_id if len(entries) > 1 else entries[0]
 

@@ -195,7 +195,6 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
     # reading
 
     def _near(self) -> list[str]:
-        """Return the nodes of an action and those of the rows near the cursor."""
         records = self.list.chosen()[:NODES_AT_ONCE] + [row.records[0] for row in self.table.around]
         return list(dict.fromkeys(id_ for record in records if (id_ := record.node_id)))
 
@@ -214,9 +213,6 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
             first = [id_ for item in self.records()[:NEAR_ROWS] if (id_ := item.node_id)]
         more = self._unread()[:NODES_AT_ONCE] if self.filter else []
         await self._read(dict.fromkeys([*self._near(), *first, *more]))
-
-    def severity(self, row: Bundle[IncidentFinding]) -> int | None:
-        return severity_of(row) if row.records else None
 
     async def read_targets(self) -> None:
         await super().read_targets()
@@ -244,7 +240,6 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return self.session.state.findings_loaded
 
     def _take(self) -> None:
-        """Take over what the session has read."""
         self._incidents = by_schemas(self.session.state.shown.incidents)
         self._growth = self.session.state.incident_history.growth(self._incidents)
         self._fold()
@@ -333,7 +328,6 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return lines + (wrapped(ASSUMED, width, "italic $faint", 0) if inferred else [])
 
     def _to_do(self, row: Bundle[IncidentFinding], width: int) -> list[Spans]:
-        """Return the action of a row, or what to do outside of unstick."""
         incident, action = row.records[0].incident, action_of(row)
         if action is not None and not row.records[0].explained:
             finding = row.records[0].finding

@@ -134,7 +134,6 @@ class TreeScreen(ListScreen):
             await self.paint(lambda: self._paint(node_list, change))
 
     async def _bring(self, node_list: NodeList) -> None:
-        """Put first the nodes that need attention."""
         beginning = f"{self._label}/"
         unhealthy = (id_ for id_ in self.session.state.findings.codes if id_.startswith(beginning))
         with attempting(lambda error: self.say(f"The order was not read: {error}", "warn")):
@@ -157,7 +156,6 @@ class TreeScreen(ListScreen):
         self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1], self._arrangement)
 
     def _paint(self, node_list: NodeList, change: ForestChange[Node]) -> None:
-        """Paint what a refresh of the list has changed."""
         self._show(node_list)
         if self.filter and any(term.field in TIME_DEPENDENT for term in self.filter.terms):
             node_list.applied.filter_again(self.context())
@@ -182,7 +180,6 @@ class TreeScreen(ListScreen):
         self.query_one("#split").display = not self.empty  # its place is the notice's
 
     def _sync_codes(self) -> None:
-        """Show the console's own findings if they are new."""
         codes = self.session.state.findings.codes
         if codes is not self._codes:
             self._codes = codes

@@ -192,7 +192,6 @@ def _stuck(line: EngineLine, width: int, ascii: bool) -> dict[str, Content]:
 
 
 def _instead(line: EngineLine) -> Content | None:
-    """Return the text of a line without counts."""
     if line.counts is None:
         return Content.styled("" if line.stale else "counting…", "$faint")
     if any(map(_shown, line.counts)):

@@ -102,7 +102,6 @@ def reduced_256(style: Style) -> Style:
 
 
 def _dark_blue(color: Rgb) -> bool:
-    """Return True for a background such as the cursor's."""
     return sum(color) / 3 < 110 and _chroma(color) >= NEUTRAL - 15 and color[2] > color[0]
 
 
@@ -125,7 +124,6 @@ def ratio(one: Rgb, other: Rgb) -> float:
 
 
 def _foreground(color: Rgb, background: int) -> int:
-    """Return the colour of text on one of the sixteen backgrounds."""
     if _chroma(color) >= NEUTRAL:
         hue = _hue(color)
         for distance, at in sorted((min(abs(hue - of), 360 - abs(hue - of)), at) for at, of in HUES.items()):

@@ -51,7 +51,6 @@ def is_late(age: float | None, interval: float) -> bool:
 
 
 def _late_age(interval: float) -> float:
-    """Return the age from which on data is late, in seconds."""
     return max(LATE_INTERVALS * interval, LEAST_LATE_SECONDS)
 
 

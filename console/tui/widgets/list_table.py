@@ -16,7 +16,7 @@ from rich.segment import Segment
 from rich.style import Style as RichStyle
 from textual import events
 from textual.cache import LRUCache
-from textual.geometry import Region, Size
+from textual.geometry import Offset, Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
@@ -511,7 +511,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
             self._turn(event, round(event.y))
 
     def _turn(self, event: Message, top: int) -> None:
-        """Scroll to this row, and move the cursor to the nearest visible row."""
         event.stop()
         event.prevent_default()  # Textual would leave the cursor behind
         top, before = max(min(top, round(self.max_scroll_y)), 0), self.top_row
@@ -527,6 +526,8 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         It is the cursor's row if it is on the screen, else the first.
         """
         top, index = self.top_row, self.cursor_row
+        if self.has_focus:  # a braille display shows the line with the terminal's cursor
+            self.app.cursor_position = self.region.offset + Offset(0, index - top + 1)
         at = self.forest.cursor
         self._anchored_to_cursor = at is not None and top <= index < top + self.rows_in_view
         if at is not None and self._anchored_to_cursor:
@@ -639,11 +640,9 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         return strip
 
     def _whole(self, strip: Strip, names: tuple[str, ...]) -> Strip:
-        """Return a line of the whole width."""
         return strip.adjust_cell_length(self._line_width, self.cell_style(names))
 
     def _repaint(self) -> None:
-        """Compute the visible lines again and paint those that differ."""
         self._strips.clear()
         if self._measure_rows():
             return

@@ -219,7 +219,6 @@ class Look(Generic[T]):
         return [column.render(record, self.context)]
 
     def _before(self, row: Row[T]) -> str:
-        """Return the guides and the fold sign of a row."""
         if not self.folds:
             return ""
         glyphs = ASCII_GLYPHS if self.context.ascii else GLYPHS
@@ -227,7 +226,6 @@ class Look(Generic[T]):
         return indent(row, room_for_indent(self._first), self.context.ascii) + fold_sign
 
     def _cells(self, row: Row[T], record: T, room: int, base: tuple[str, ...], changed: frozenset[str]) -> list[Run]:
-        """Return the cells of a record, of which the first has less room."""
         runs: list[Run] = []
         end = GUTTER_CELLS
         for column, start, cells in self._places:

@@ -76,7 +76,6 @@ class TextBar(Widget, Generic[P]):
         return self.styles.text_wrap != "nowrap"
 
     def _strip(self, y: int) -> Strip:
-        """Return a line as it is painted."""
         key = style, width = self.visual_style, self.content_size.width
         if key != self._painted_for:
             self._painted, self._painted_for = {}, key
