@@ -36,8 +36,12 @@ class _SentenceValues(_Values):
         value = super().__getitem__(name)
         if not isinstance(value, str) or name in self._clocks:
             return value
-        text = _written(value)
-        return _IN_TEXT.sub(lambda match: _written(match[0]), text) if ":" in text else text
+        return in_text(_written(value))
+
+
+def in_text(text: str) -> str:
+    """Return a text of the server whose intervals and times are written as elsewhere."""
+    return _IN_TEXT.sub(lambda match: _written(match[0]), text) if ":" in text else text
 
 
 def _written(value: str) -> str:

@@ -20,6 +20,7 @@ from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.read import blockers
 from queries.read.question import Question, Questions, answered, together, value_of
+from queries.read.sentence import in_text
 from queries.records.action import Outcome, Owner, Verdict
 from queries.write import witnesses
 from queries.write.nodes import Nodes
@@ -55,7 +56,7 @@ async def admit(transaction: Transaction, request: Request, nodes: Nodes, then: 
     for row in value_of(rows):
         node_id = nodes.full(row["id"])
         if node_id in nodes.remaining:
-            nodes.skip(node_id, Outcome.REFUSED, row["why"])
+            nodes.skip(node_id, Outcome.REFUSED, in_text(row["why"]))
             nodes.for_now += [node_id] if request.action.waits and row.get("for_now") else []
     if "witnesses" in request.sections:
         await _read_owners(transaction, request, nodes)

@@ -185,7 +185,8 @@ class Look(Generic[T]):
     def _arrow(self, column: Field[Any], order: Order[T] | None) -> str:
         if order is None or order.title != column.title:
             return ""
-        return ("v^" if self.context.ascii else "▼▲")[order.reverse]
+        upwards = order.reverse != (column.align == "left")  # of numbers and ages the largest are first
+        return ("v^" if self.context.ascii else "▼▲")[upwards]
 
     def line(self, row: Row[T], state: str, changed: frozenset[str], styles: Styles) -> Strip:
         """Return the line of a row.
