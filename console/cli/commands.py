@@ -239,7 +239,6 @@ def _consent(
     preview: str = "Run the real SQL and roll it back; change nothing.",
     yes: str = "Do not ask. Required without a terminal.",
 ) -> Callable[[Any], Any]:
-    """Add the options of a `Consent`."""
     options = (
         click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required."),
         click.option("-n", "--dry-run", "preview", is_flag=True, help=preview),

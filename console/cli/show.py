@@ -58,7 +58,7 @@ async def show(target: Target, text: str, size: int) -> int:
 
 
 def _with_json(section: Section) -> Section:
-    """Return a section with its stored value also as JSON, if it is JSON and not nested too deeply to be written."""
+    """Return a section whose stored value is also there as JSON, if it is JSON."""
     payload = section.payload
     if payload is not None and is_whole(payload):
         with contextlib.suppress(msgspec.DecodeError, RecursionError):

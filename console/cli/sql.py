@@ -39,6 +39,5 @@ def sql(options: CliOptions, action: str, label: str | None) -> int:
 
 
 def _instead(action: Action) -> str:
-    """Return the reason why an action has no statements, and its commands."""
     commands = (f"{place}: {command}" for place, command in action.command.items())
     return "\n".join(f"-- {line}" for line in (f"{action.support}: {action.why}", *commands))

@@ -255,7 +255,6 @@ def _definition(proposal: Proposal, column: Column) -> str:
 
 
 def _is_emptied(proposal: Proposal, column: Column) -> bool:
-    """Return True if an action sets the column to its default."""
     return any(each == column and value == "DEFAULT" for action in proposal.actions for each, value in action.sets)
 
 
@@ -311,7 +310,6 @@ def _at(proposal: Proposal, role: str, age: str) -> str:
 
 
 def _of_type(proposal: Proposal, role: str, text: str, number: int = 1) -> str:
-    """Return an example of a role's column."""
     kind = proposal.roles[role].type if role in proposal.roles else ""
     json = f"'[\"{text}\"]'"
     examples = {**names().keys, "text": f"'{text}-{{}}'", "varchar": f"'{text}-{{}}'"}

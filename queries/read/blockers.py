@@ -188,7 +188,6 @@ def _asked(readers: Readers, ids: Iterable[str]) -> list[EngineQuery]:
 
 
 def _composed(asked: Sequence[EngineQuery]) -> Query:
-    """Return one statement about the rows of several engines."""
     parts, parameters, values = [], list[str](), dict[str, Any]()
     for number, (_, query) in enumerate(asked):
         arguments = {f"{name} {number}": value for name, value in query.arguments.items()}

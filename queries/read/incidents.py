@@ -247,7 +247,6 @@ def _values(rule: Explains, finding: Finding) -> tuple[str, ...]:
 
 
 def _ancestors(parents: Mapping[int, set[int]], place: int) -> set[int]:
-    """Return the groups that explain a group, directly or through others."""
     ancestors: set[int] = set()
     places = [place]
     while places:

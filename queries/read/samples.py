@@ -154,7 +154,6 @@ class FindingSamples:
         )
 
     def _threshold(self, name: str | None, node: NodeSamples, settings: Mapping[str, Any]) -> float:
-        """Return a threshold, which may be that of the node's kind."""
         setting = settings.get(str(node.seen.get(self._kind_field)))
         own = setting if isinstance(setting, Mapping) else {}
         return float(own.get(name, settings[name])) if name else 0.0

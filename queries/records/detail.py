@@ -12,7 +12,10 @@ from queries.records.record import Record
 
 
 class Payload(Record):
-    """First bytes of a stored value. ``size`` is the full length in bytes. ``json``: the value, if it is whole JSON."""
+    """First bytes of a stored value.
+
+    ``size`` is the full length in bytes, ``json`` the value if it is whole JSON.
+    """
 
     head: bytes
     size: int

@@ -321,7 +321,7 @@ def test_what_an_action_has_changed_is_found_by_a_worker(
         assert (key,) in fetch(database, claim), action
 
 
-def test_no_column_that_may_matter_is_passed_over(server: PostgresServer, database: str, home: Path) -> None:
+def test_each_column_that_may_matter_is_asked_about(server: PostgresServer, database: str, home: Path) -> None:
     server.sql(
         """CREATE TABLE queue_job (id serial PRIMARY KEY, state text, statename text, eta timestamp, runs_at_all int,
              date_created timestamp, date_started timestamp, next_run_time float8, created_at timestamp NOT NULL);

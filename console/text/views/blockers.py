@@ -56,7 +56,6 @@ MODES = {
 def _tree(
     locks: Blockers, session_id: str, cells: int, depth: int, shown: set[str], command: Callable[..., str]
 ) -> Iterator[Spans]:
-    """Yield a session and, indented, those that wait for it."""
     session = locks.session(session_id)
     if session is None or session_id in shown:
         return

@@ -223,7 +223,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         """
         typed = event.character or ""
         if typed.islower() and not typed.isascii():
-            self.say(f"{typed} is no command: the keys are Latin letters. Switch the keyboard layout.", "warn")
+            self.say(f"{typed} is no command: the keys are Latin. Switch the keyboard layout.", "warn")
         upper = typed.isupper()
         opens = upper or event.key in self.host.keys.names(keymap.BY_ID["rows.filter"])
         if not opens or event.key in self.active_bindings:  # these take long to find

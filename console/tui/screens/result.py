@@ -110,7 +110,6 @@ class ResultDialog(Dialog[str | Again]):
 
     @property
     def _unsent(self) -> bool:
-        """True if the connection was lost before the commit of a change."""
         return self._plan is not None and self._work.ended and Outcome.UNSENT in self._work.counted()
 
     # what happens next
