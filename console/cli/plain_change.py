@@ -81,7 +81,6 @@ def _line(loop: Loop) -> str:
 
 
 def _report(target: Target, dry_run: DryRun, gone: Sequence[Result], loop: Loop, given_up: bool) -> Report:
-    """Return the outcome of each node."""
     state, run = loop.state, loop.run
     done = msgspec.structs.replace(state.outcomes(), run="" if run is None else run.log.id)
     rest = loop.unfinished(UNREACHABLE if given_up else BROKEN if loop.broken else NOT_TRIED)

@@ -231,7 +231,6 @@ class NodeReader:
 
 
 def _verified(queries: Sequence[Query], answers: Sequence[Rows]) -> Rows:
-    """Return the rows of the answers about nodes. Raises UnreadableError."""
     for query, answer in zip(queries, answers, strict=True):
         verify(answer, NodeKey, query.statement.source)
     return [row for answer in answers for row in answer]

@@ -126,7 +126,6 @@ class PageReader:
         return Question(question.queries, question.read)
 
     async def _pages_of(self, source: Reads, read: Sequence[Rows | ScanRequired], limit: int) -> list[Page]:
-        """Return pages as `of` does. The nodes of all are read together."""
         parts = [[] if isinstance(rows, ScanRequired) else rows for rows in read]
         named = [[row for row in rows if row["id"] is not None] for rows in parts]
         every = [row for rows in named for row in rows]
