@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 
 import msgspec
 
@@ -12,8 +12,10 @@ from queries.db.errors import DatabaseError, attempted
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
 from queries.read.findings import FINDING_NODES
+from queries.read.question import scan_required
 from queries.read.reader import Reader
 from queries.records.finding import EVERY_CHECK, Finding, Findings, Incident, SkippedFinding
+from queries.records.node import ScanRequired
 from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
 from queries.workspace import Workspace
 
@@ -104,15 +106,18 @@ async def server_problems(
     of_engines: Sequence[Finding],
     unread: Mapping[str, str] | None = None,
     outside: Findings | None = None,
+    scans: Mapping[str, ScanRequired] | None = None,
 ) -> Findings:
     """Read the findings about the server, for all engines at once.
 
     ``of_engines``: findings; the locks on the rows of their nodes are read, too. ``unread``: engines of which most
-    could not be read, with the reason. ``outside``: causes outside of the tables that were read already.
+    could not be read, with the reason. ``outside``: causes outside of the tables that were read already. ``scans``: of
+    engines whose newest failures were not read.
     """
     server = outside or await workspace.server_findings.findings()
     locks = await row_locked(workspace.database, workspace.engines, of_engines, workspace.server_findings)
     silent = workspace.server_findings.not_read(unread or {})
+    silent += workspace.server_findings.failures_not_read(scans or {})
     return Findings(
         findings=(*server.findings, *locks.findings, *silent),
         at=server.at,
@@ -190,7 +195,8 @@ async def _of_server(
     if not workspace.engines:
         return Part(label=LABEL, findings=Findings(findings=(), at=0.0, skipped_findings=workspace.not_checked))
     if not isinstance(outside, DatabaseError):
-        outside = await attempted(server_problems(workspace, findings, unread, outside))
+        scans = dict(_failures_not_read(workspace, parts))
+        outside = await attempted(server_problems(workspace, findings, unread, outside, scans))
     if isinstance(outside, DatabaseError):
         return _failed(kept.get(LABEL, Part(label=LABEL)), outside, *workspace.not_checked)
     return Part(label=LABEL, findings=_with_unread(outside, kept.get(LABEL, Part(label=LABEL)).findings))
@@ -214,6 +220,14 @@ def _unread(before: Findings, codes: Collection[str] | None = None) -> tuple[Fin
         for each in before.findings
         if codes is None or each.code in codes
     )
+
+
+def _failures_not_read(workspace: Workspace, parts: Iterable[Part]) -> Iterator[tuple[str, ScanRequired]]:
+    """Yield the engines whose newest failures only a scan would read, and the scan."""
+    for reader, part in ((workspace.engines.get(part.label), part) for part in parts):
+        for each in part.findings.skipped_findings:
+            if reader is not None and each.ddl and reader.findings.specs[each.code].newest_first:
+                yield reader.label, scan_required(reader.variant, f"findings/{each.code}")
 
 
 def _failed(before: Part, error: DatabaseError, *skipped: SkippedFinding) -> Part:

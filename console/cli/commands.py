@@ -328,6 +328,7 @@ def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> i
 @_command()
 @_engine
 @_limit("Maximum number of dead letters per engine.", 500)
+@_allow_scan
 def dead() -> None:
     """List dead letters, failed work that awaits a decision, by error and state."""
 

@@ -14,6 +14,7 @@ from console.model.fields.dead_letter import NAMED, GroupedDeadLetter, number
 from console.model.fields.field import Context
 from console.target import Target
 from console.text import formatting
+from console.text.not_checked import scan_offer
 from console.text.severity import band, named
 from console.text.spans import Spans
 from queries.db.errors import attempted
@@ -32,11 +33,11 @@ class DeadLettersByEngine(Record):
     dead: tuple[DeadLetterReport, ...]
 
 
-async def dead(target: Target, *, engine: str | None, limit: int) -> int:
-    """List dead letters by engine, worst and oldest first. Return the exit code."""
+async def dead(target: Target, *, engine: str | None, limit: int, allow_scan: bool) -> int:
+    """List dead letters by engine, worst and newest first. Return the exit code."""
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
-        reports = await workspace.database.together(*(read(reader, limit) for reader in readers))
+        reports = await workspace.database.together(*(read(reader, limit, allow_scan=allow_scan) for reader in readers))
         lines = access_warnings(workspace, readers)
         declined = declined_engines(workspace, engine).items()
     parts = [*reports, *(DeadLetterReport(engine=name, meaning="", unreadable=why) for name, why in declined)]
@@ -48,12 +49,12 @@ async def dead(target: Target, *, engine: str | None, limit: int) -> int:
     return int(bool(lines))
 
 
-async def read(reader: Reader, limit: int) -> DeadLetterReport:
+async def read(reader: Reader, limit: int, *, allow_scan: bool = False) -> DeadLetterReport:
     """Read at most ``limit`` dead letters of an engine, grouped."""
     meaning = reader.engine.spec.dead
     part = EngineDeadLetters(limit + 1)  # one more says that there are more
     while part.due:
-        if (error := await attempted(part.step(reader))) is not None:
+        if (error := await attempted(part.step(reader, allow_scan=allow_scan))) is not None:
             return DeadLetterReport(engine=reader.label, meaning=meaning, unreadable=error.line)
     capped = len(part.dead_letters) > limit or bool(part.scope)
     groups = dead_letters.grouped(islice(part.dead_letters.values(), limit), capped=capped)
@@ -72,7 +73,7 @@ async def read(reader: Reader, limit: int) -> DeadLetterReport:
 def _text(part: DeadLetterReport, ascii: bool) -> Iterator[str | Spans]:
     yield [(part.engine, "bold $primary"), (f"  {part.meaning}", "$faint")]
     if part.scan_required is not None:
-        yield f"  Not read: {part.scan_required.note}."
+        yield f"  Not read: {part.scan_required.note}. {scan_offer(part.scan_required, '--allow-scan')}"
     elif not part.unreadable and not part.dead_letters and not part.scope:
         yield "  No dead letters."
     at = part.at or 0.0
@@ -100,6 +101,8 @@ def _span(group: Group, at: float) -> str:
     if group.first is None or group.last is None:
         return ""
     first, last = _ago(at - group.first), _ago(at - group.last)
+    if group.capped:
+        return f"  first ≥{first}, last ≤{last}"
     return f"  {first}" if first == last else f"  first {first}, last {last}"
 
 

@@ -141,7 +141,7 @@ async def _of_group(workspace: Workspace, key: str, limit: int | None) -> Select
 
 
 async def members_of(workspace: Workspace, key: str, limit: int | None) -> list[DeadLetter]:
-    """Return the dead letters of a group, worst and oldest first.
+    """Return the dead letters of a group, worst and newest first.
 
     Raises EmptyError; DatabaseError if not all of them could be read.
     """

@@ -15,7 +15,7 @@ from queries.read import dead_letters
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import ScanRequired
-from queries.text.instant import unknown_last
+from queries.text.instant import newest_first
 
 DEAD_LETTERS_AT_ONCE = 200  # dead letters per statement
 DEAD_LETTERS_READ = 2000  # dead letters of an engine that are read automatically, and then at once
@@ -42,7 +42,7 @@ class EngineDeadLetters:
 
     @property
     def groups(self) -> dict[Group, list[DeadLetter]]:
-        """The dead letters grouped by error, most severe and oldest first."""
+        """The dead letters grouped by error, most severe and newest first."""
         if self._groups is None:
             self._groups = dead_letters.grouped(self.dead_letters.values(), capped=not self.whole)
         return self._groups
@@ -52,13 +52,14 @@ class EngineDeadLetters:
         """True if all dead letters of the engine are loaded."""
         return self.pages.read and not (self.pages.after or self.scope)
 
-    async def step(self, reader: Reader) -> None:
+    async def step(self, reader: Reader, *, allow_scan: bool = False) -> None:
         """Read the next page.
 
         At the end of a pass remove dead letters that it did not contain. Raise DatabaseError.
         """
         pages = self._pass
-        page = await reader.pages.dead(pages.after, min(DEAD_LETTERS_AT_ONCE, self._cap - len(pages.places)))
+        most = min(DEAD_LETTERS_AT_ONCE, self._cap - len(pages.places))
+        page = await reader.pages.dead(pages.after, most, allow_scan=allow_scan)
         if pages is not self._pass:  # another pass was started meanwhile
             return
         self.at, self.scan_required, self.error_text, self.scope = page.at, page.scan_required, "", page.scope
@@ -137,7 +138,7 @@ class DeadLetterBoard:
         return bool(self.parts) and all(part.pages.read or part.error_text for part in self.parts.values())
 
     def items(self) -> list[GroupedDeadLetter]:
-        """Return the dead letters: the engine with the most severe and oldest ones first."""
+        """Return the dead letters: the engine with the most severe and newest ones first."""
         return [
             GroupedDeadLetter(dead_letter=dead_letter, group=group)
             for label in self.labels()
@@ -146,14 +147,14 @@ class DeadLetterBoard:
         ]
 
     def labels(self) -> list[str]:
-        """Return the engines, that with the most severe and oldest dead letters first."""
+        """Return the engines, that with the most severe and newest dead letters first."""
         return sorted(self.parts, key=self._worst)
 
     def _worst(self, label: str) -> tuple[int, float]:
         group = next(iter(self.parts[label].groups), None)
         if group is None:
             return 1, 0.0
-        return -group.severity, unknown_last(group.first)
+        return -group.severity, newest_first(group.last)
 
     # what the operator does
 

@@ -107,11 +107,14 @@ def show_times(times: Times) -> None:
     _times = times
 
 
-def since(at: float | None, now: float) -> str:
-    """Return a time in the past for a list: ``3m12s``, ``08:24:56Z``."""
+def since(at: float | None, now: float, bound: str = "") -> str:
+    """Return a time in the past for a list: ``3m12s``, ``08:24:56Z``.
+
+    ``bound``: ``≥`` if it may be longer ago than ``at``, ``≤`` if it may be shorter ago.
+    """
     if at is None or not math.isfinite(at) or (_times is Times.RELATIVE and now > 0):
-        return age(None if at is None else now - at)
-    return _stamp(at, now)
+        return bound + age(None if at is None else now - at, 1 if bound else 2)
+    return {"≥": "≤", "≤": "≥"}.get(bound, "") + _stamp(at, now)
 
 
 def until(at: float | None, now: float) -> str:

@@ -309,7 +309,8 @@ class _Writer:
         cursor, key, column, type_ = ":cursor::text::jsonb ->> 0", _of(kind.key), "NULL", "text"
         if dead.since:
             column, type_ = _of(dead.since), self._type(kind, dead.since)
-        least = "'-9223372036854775808'" if _first(type_) in _NUMBERS else "'-infinity'"
+        greatest = "'9223372036854775807'" if _first(type_) in _NUMBERS else "'infinity'"
+        newest = f"<= coalesce(({cursor})::{type_}, {greatest}::{type_})"
         by_key = self.needs[need].columns[2:3] == (kind.key,)  # the index has the order of rows without a time, too
         error = dead.error or self._expression(kind, kind.columns.get("error", "NULL"))
         return at, {
@@ -322,9 +323,9 @@ class _Writer:
             "cause": (f"({dead.cause})::text", (*at, "cause")),
             "error": (f"({error})::text", (*at, "error")),
             "filter": (filter_, (*at, "from")),
-            "first": f"{column} IS NULL" if without else f"{column} >= coalesce(({cursor})::{type_}, {least}::{type_})",
-            "later": f"({cursor}) IS NOT NULL" if without else f"{column} > ({cursor})::{type_}",
-            "order": key if without and not by_key else f"{column}, {key}",
+            "first": f"{column} {'IS NULL' if without else newest}",
+            "later": f"({cursor}) IS NOT NULL" if without else f"{column} < ({cursor})::{type_}",
+            "order": f"{key} DESC" if without and not by_key else f"{column} DESC, {key} DESC",
         }
 
     def _rows(self) -> None:
@@ -360,7 +361,8 @@ class _Writer:
             "since": (self._time(kind, finding.since), (*at, "since")),
             "evidence": (" ".join(text for text, _ in evidence) + " " * bool(evidence) + age, (*at, "evidence")),
             "where": (finding.where, (*at, "where")),
-            "order": _of(next(iter(need[1].columns[1:]), kind.key) if need else kind.key),
+            "order": _of(next(iter(need[1].columns[1:]), kind.key) if need else kind.key)
+            + " DESC" * finding.newest_first,
         }
         filters = self._each_from(kind, finding.from_) if finding.from_ else ["true"]
         parts: list[TemplatePart] = [
@@ -377,7 +379,9 @@ class _Writer:
         """Derive a finding whose rows a part selects."""
         at: Setting = ("findings", n)
         file = f"parts/{finding.among}.sql"
-        since, order = _in_line(finding.since), _in_line(finding.order or finding.since)
+        since = _in_line(finding.since)
+        newest = since and finding.newest_first and f"{since} DESC NULLS LAST"
+        order = _in_line(finding.order) or newest or since
         evidence = ", ".join(f"{literal(name)}, {text}" for name, text in finding.evidence.items())
         values: Values = {
             "about": f"{finding.title.capitalize()}.",

@@ -217,6 +217,11 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
         """Name of the statement that detects it, or of its samples."""
         return f"samples/{self.sample}" if self.sample else f"findings/{self.code}"
 
+    @property
+    def newest_first(self) -> bool:
+        """Return True if its statement begins with the newest nodes, because they fail."""
+        return self.symptom == "failing" and not self.sample
+
 
 class Worker(Record, forbid_unknown_fields=True):
     """Actions of one kind of worker in the database.

@@ -10,7 +10,7 @@ from typing import Any
 
 from queries.records.dead_letter import DeadLetter, DeadLetters, Fate, Group
 from queries.records.node import Node, Page
-from queries.text.instant import unknown_last
+from queries.text.instant import newest_first
 
 ERROR_CHARACTERS = 300  # characters of an error that are compared
 
@@ -52,12 +52,12 @@ def _dead_letter(node: Node, row: Mapping[str, Any]) -> DeadLetter:
 
 
 def order(dead_letter: DeadLetter) -> tuple[int, float, str]:
-    """Return the sort key: worst first, then oldest."""
-    return -dead_letter.severity, unknown_last(dead_letter.since), dead_letter.node.id
+    """Return the sort key: worst first, then newest."""
+    return -dead_letter.severity, newest_first(dead_letter.since), dead_letter.node.id
 
 
 def grouped(dead_letters: Iterable[DeadLetter], *, capped: bool = False) -> dict[Group, list[DeadLetter]]:
-    """Group by engine and fingerprint, worst groups first, then oldest.
+    """Group by engine and fingerprint, worst groups first, then newest.
 
     Dead letters within a group are in the same order.
     """

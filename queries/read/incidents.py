@@ -301,7 +301,8 @@ def _incident(
     if owners > 1:
         text = _sentence_of_owners(spec, findings, owners, part)
     else:
-        text = first.sentence if len(findings) == 1 else _sentence(spec, values, first, len(findings), part)
+        newest = max(findings, key=lambda f: -inf if f.since is None else f.since) if spec.newest_first else first
+        text = first.sentence if len(findings) == 1 else _sentence(spec, values, newest, len(findings), part)
     return Incident(
         key=_key(label, code, values),
         engine=label,

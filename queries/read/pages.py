@@ -84,12 +84,17 @@ class PageReader:
         return msgspec.structs.replace(read, cursor=following)
 
     async def dead(
-        self, cursor: str | None = None, limit: int = PAGE_NODES, ids: Iterable[str] | None = None
+        self,
+        cursor: str | None = None,
+        limit: int = PAGE_NODES,
+        ids: Iterable[str] | None = None,
+        *,
+        allow_scan: bool = False,
     ) -> DeadLetters:
-        """Read dead letters, worst and oldest first; with ``ids``, only these."""
+        """Read dead letters, worst and newest first; with ``ids``, only these."""
         local = None if ids is None else [self._ids.local(i) for i in ids]
-        chosen = self._variant.select("dead")
-        async with reading(self._variant) as transaction:
+        chosen = self._variant.select("dead", allow_scan=allow_scan)
+        async with reading(self._variant, allow_scan=allow_scan) as transaction:
             if chosen is None:
                 scan = scan_required(self._variant, "dead") if "dead" in self._variant.engine.statements else None
                 return DeadLetters(dead_letters=(), at=await NOW.answer(transaction), scan_required=scan)

@@ -26,6 +26,7 @@ from queries.files.statement import Statement
 from queries.read.findings import finding_of
 from queries.read.incidents import rank
 from queries.records.finding import Finding, Findings, SkippedFinding
+from queries.records.node import ScanRequired
 from queries.records.record import Record
 from queries.text.duration import spelled
 from queries.text.json_text import decoded
@@ -246,6 +247,20 @@ class ServerFindings:
         return tuple(
             finding_of(spec, f"{LABEL}/engine:{label}", None, {"label": label, "why": why}, affects=[label])
             for label, why in unread.items()
+        )
+
+    def failures_not_read(self, scans: Mapping[str, ScanRequired]) -> tuple[Finding, ...]:
+        """Return a finding for each engine whose newest failures only a scan would read."""
+        spec = self._codes["failures_not_read"]
+        return tuple(
+            finding_of(
+                spec,
+                f"{LABEL}/failures:{label}",
+                None,
+                {"label": label, "why": scan.why, "size": f"{scan.blocks / 128:.1f} MB", "index": scan.ddl},
+                affects=[label],
+            )
+            for label, scan in scans.items()
         )
 
     def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> ServerPart:

@@ -24,7 +24,7 @@ class DeadLetter(Record):
 
 
 class DeadLetters(Record):
-    """Dead letters, worst and oldest first.
+    """Dead letters, worst and newest first.
 
     ``cursor``, ``scope`` and ``scan_required`` are as in `Page`.
     """
@@ -45,7 +45,10 @@ class Fate(Record):
 
 
 class Group(Record):
-    """Dead letters of an engine with the same fingerprint. ``capped``: maybe more."""
+    """Dead letters of an engine with the same fingerprint.
+
+    ``capped``: maybe more. ``first`` is then at most that time, and ``last`` at least.
+    """
 
     key: str  # of engine and fingerprint
     engine: str

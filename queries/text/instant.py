@@ -21,3 +21,8 @@ def of_timestamp(text: str) -> str:
 def unknown_last(at: float | None) -> float:
     """Return a time to sort by. An unknown one is the last."""
     return math.inf if at is None else at
+
+
+def newest_first(at: float | None) -> float:
+    """Return a time to sort by, the newest first. An unknown one is the last."""
+    return math.inf if at is None else -at

@@ -68,7 +68,7 @@ async def test_a_dead_letter_shows_the_current_state_of_its_task(tasker_db: Task
 # the others
 
 
-async def test_agent_jobs_failed_ones_of_all_users_oldest_first(server: PostgresServer, tmp_path: Path) -> None:
+async def test_agent_jobs_failed_ones_of_all_users_newest_first(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("agent_jobs")
     agent_jobs_db = await AgentJobsDb.open(dsn)
     jobs: list[UUID] = []
@@ -76,6 +76,7 @@ async def test_agent_jobs_failed_ones_of_all_users_oldest_first(server: Postgres
         jobs.append(await agent_jobs_db.job("failed", user=user, age=age, ended=age - 1, error=f"chunk {n} of {ANNA}"))
     for status in ("pending", "completed"):
         await agent_jobs_db.job(status, age=1000)
+    jobs.reverse()
     workspace = await opened(dsn, tmp_path)
     reader = workspace.engines["agent_jobs"]
     assert [x.node.id for x in await all_of(reader, 2)] == [agent_jobs_db.id(job) for job in jobs]
@@ -99,13 +100,13 @@ async def test_estuary_what_no_executor_will_bring_on(server: PostgresServer, tm
     await estuary_db.task(2, wake=None)
     workspace = await opened(dsn, tmp_path)
     dead_letters = (await workspace.engines["estuary"].pages.dead()).dead_letters
-    assert [x.node.id for x in dead_letters] == [estuary_db.id(task) for task in (orphaned, poison, unread)]
+    assert [x.node.id for x in dead_letters] == [estuary_db.id(task) for task in (poison, orphaned, unread)]
     assert [x.fingerprint for x in dead_letters] == [
-        "locked by a dead worker - LIVE_SPEC_CONTROLLER",
         'undecodable message - LIVE_SPEC_CONTROLLER: "text <n>"',
+        "locked by a dead worker - LIVE_SPEC_CONTROLLER",
         "unread inbox - LIVE_SPEC_CONTROLLER",
     ]
-    assert [(x.was, x.is_now) for x in dead_letters] == [(None, "orphaned"), (None, "ready"), (None, "suspended")]
+    assert [(x.was, x.is_now) for x in dead_letters] == [(None, "ready"), (None, "orphaned"), (None, "suspended")]
     await estuary_db.connection.close()
     await workspace.close()
     server.drop(dsn)

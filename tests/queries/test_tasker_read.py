@@ -691,7 +691,7 @@ async def test_dead_letters_are_ordered_by_severity_and_age_with_folded_errors(t
     plain = data.task(
         "refund", state="waiting_for_dependencies", ago=60, steps={"check_return": waiting(30, backoff=900)}
     )
-    dead_letters = [data.dead_letter(m, age=900 - n) for n, m in enumerate(made)]
+    dead_letters = [data.dead_letter(m, age=900 + n) for n, m in enumerate(made)]
     circle = data.dead_letter(plain, reason="dependency_cycle_detected", age=30)
     data.dead_letter(data.task("refund", state="error"), decision="cancelled")
     await tasker_db.write(data)
@@ -721,7 +721,7 @@ async def test_dead_letters_of_tasks_in_error_are_found_among_many(tasker_db: Ta
     await tasker_db.write(data)
     for page in (1, 2, 3, 4):  # the statement reads twice the page size before all others
         found = (await tasker_db.reader.findings.read(limit=page)).findings
-        expected = [tasker_db.dead_letter(each) for each in (dead_letters[0], *dead_letters[21:])][:page]
+        expected = [tasker_db.dead_letter(each) for each in (dead_letters[0], *dead_letters[21:])][-page:]
         assert [f.node_id for f in found if f.code == "dead_letter"] == expected
     stale = {f.node_id for f in (await tasker_db.findings()).findings if f.code == "stale_dead_letter"}
     assert stale == {tasker_db.dead_letter(each) for each in dead_letters[1:21]}

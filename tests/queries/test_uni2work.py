@@ -142,13 +142,19 @@ async def test_the_queue_by_holder_and_kind(uni2work_db: Uni2workDb, uni2work_wo
 
 
 async def test_a_long_queue_is_read_at_its_ends_only(
-    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, tmp_path: Path
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    workspace = await opened(uni2work_db.dsn, tmp_path, overrides={LABEL: {"head": 3.0, "window": 4.0}})
+    bounds = {LABEL: {"head": 3.0, "window": 4.0}}
+    workspace = await opened(uni2work_db.dsn, tmp_path, overrides=bounds)
     jobs = await uni2work_db.jobs(8)
     hidden = await uni2work_db.job(held=900)
     assert "3 in the oldest 3" in (await node(workspace, "holder:none")).title
     assert (await node(workspace, "queue:all")).title == "queue - 3+ queued, 1 locked", "the small index finds the lock"
+    with monkeypatch.context() as large:
+        large.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
+        without = await opened(uni2work_db.dsn, tmp_path, overrides=bounds)
+        assert (await node(without, "queue:all")).title == "queue - 3+ queued, 0+ locked", "of the oldest ones alone"
+        await without.close()
     assert await all_of(workspace, "group:none|send-notification") == [f"job:{j}" for j in jobs[:3]]
     counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).nodes.counts()}
     assert counts[Phase.READY] == (5, Precision.CAPPED)

@@ -20,7 +20,7 @@ from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.proof import most_in_proof
 from tests.queries.builders import do, opened
-from tests.queries.test_mass import FRESH
+from tests.queries.test_mass import FAILED
 from tests.servers import PostgresServer, all_engines_database
 from tests.simulators.tasker.data import Data
 from tests.terminal.driver import Terminal, Wanted
@@ -99,7 +99,7 @@ async def statuses(db: EternaltwinDb) -> dict[str, int]:
 
 def test_see_the_worst(server: PostgresServer, start: Start) -> None:
     dsn = server.fresh("agent_jobs", filled=True)
-    server.sql(FRESH["agent_jobs"], dsn)
+    server.sql(FAILED["agent_jobs"].format(many=10_000, start=0, gap=0.01, error="gateway timeout"), dsn)
     with start(dsn) as terminal:
         terminal.wait_for(lambda: terminal.at > 0, "gateway timeout").settled()
         first = terminal.at

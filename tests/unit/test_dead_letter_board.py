@@ -50,7 +50,7 @@ def test_the_key_of_a_group_is_short() -> None:
     assert digest("no such card <n>") == "de6b890a"
 
 
-def test_groups_come_worst_then_oldest_and_so_do_their_dead_letters() -> None:
+def test_groups_come_worst_then_newest_and_so_do_their_dead_letters() -> None:
     made = [
         dead_letter("a1", "timeout", 30.0),
         dead_letter("b1", "cycle", 90.0, severity=9),
@@ -62,12 +62,12 @@ def test_groups_come_worst_then_oldest_and_so_do_their_dead_letters() -> None:
     groups = grouped(made, capped=True)
     assert [(g.engine, g.fingerprint, g.n, g.first, g.last, g.capped) for g in groups] == [
         ("one", "cycle", 1, 90.0, 90.0, True),
-        ("other", "timeout", 1, 5.0, 5.0, True),
         ("one", "timeout", 3, 10.0, 30.0, True),
         ("one", "refused", 1, 20.0, 20.0, True),
+        ("other", "timeout", 1, 5.0, 5.0, True),
     ]
     (timeout,) = [g for g in groups if g.n == 3]
-    assert [x.node.id[-2:] for x in groups[timeout]] == ["a2", "a1", "b2"]
+    assert [x.node.id[-2:] for x in groups[timeout]] == ["a1", "a2", "b2"]
     assert timeout.fates == (Fate(was="waiting", is_now="a", n=2), Fate(was="waiting", is_now="b", n=1))
 
 
@@ -79,7 +79,7 @@ class Shrinking:
         self.limits: list[int] = []
         self.pages = self
 
-    async def dead(self, cursor: str | None, limit: int) -> DeadLetters:
+    async def dead(self, cursor: str | None, limit: int, allow_scan: bool) -> DeadLetters:
         self.limits.append(limit)
         page = [key for key in self.keys if key > int(cursor or -1)][:limit]
         more = bool(page) and page[-1] < self.keys[-1]
@@ -110,9 +110,9 @@ async def test_a_pass_that_is_started_again_during_a_read_begins_with_its_first_
     await part.step(reader)
     read = engine.dead
 
-    async def acted_meanwhile(cursor: str | None, limit: int) -> DeadLetters:
+    async def acted_meanwhile(cursor: str | None, limit: int, allow_scan: bool) -> DeadLetters:
         part.again()
-        return await read(cursor, limit)
+        return await read(cursor, limit, allow_scan)
 
     engine.dead = acted_meanwhile  # type: ignore[method-assign]
     await part.step(reader)
@@ -128,8 +128,8 @@ async def test_a_pass_that_is_started_again_during_its_first_page_is_not_over() 
     part = EngineDeadLetters(DEAD_LETTERS_READ)
     read = engine.dead
 
-    async def acted_meanwhile(cursor: str | None, limit: int) -> DeadLetters:
-        page = await read(cursor, limit)
+    async def acted_meanwhile(cursor: str | None, limit: int, allow_scan: bool) -> DeadLetters:
+        page = await read(cursor, limit, allow_scan)
         engine.keys = [3]
         part.again()
         return page

@@ -232,6 +232,8 @@ def test_a_time_in_a_list(times: formatting.Times, past: list[str], future: str)
         said = [formatting.since(now - seconds, now) for seconds in (192, 9 * HOUR, 400 * DAY)]
         said[1] = said[1] if times is formatting.Times.RELATIVE else formatting.since(now - 9 * HOUR, now + DAY)
         assert said == past
+        bounds = [formatting.since(now - 192, now, bound) for bound in "≥≤"]
+        assert bounds == (["≥3m", "≤3m"] if times is formatting.Times.RELATIVE else [f"≤{past[0]}", f"≥{past[0]}"])
         assert formatting.until(now + 300, now) == future
         assert {formatting.since(None, now), formatting.until(None, now)} == {formatting.NONE}
     finally:

@@ -78,15 +78,22 @@ def _times(row: Bundle[GroupedDeadLetter]) -> list[float]:
 
 
 def _first(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
-    return _time(min(_times(row), default=None), context) if row.group is not None or _times(row) else []
+    if row.group is None and not _times(row):
+        return []
+    return _time(min(_times(row), default=None), context, _bound(row, "≥"))
 
 
 def _last(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
-    return _time(max(_times(row), default=None), context) if row.group is not None else []
+    return _time(max(_times(row), default=None), context, _bound(row, "≤")) if row.group is not None else []
 
 
-def _time(at: float | None, context: Context) -> Spans:
-    return [(formatting.NONE if at is None else moment(at, context), "")]
+def _bound(row: Bundle[GroupedDeadLetter], bound: str) -> str:
+    """Return the bound if not all dead letters of a group were read."""
+    return bound if row.group is not None and any(item.group.capped for item in row.records) else ""
+
+
+def _time(at: float | None, context: Context, bound: str) -> Spans:
+    return [(formatting.NONE if at is None else moment(at, context, bound), "")]
 
 
 def _state(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:

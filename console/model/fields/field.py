@@ -275,9 +275,12 @@ def by(title: str, label: Callable[[T], str]) -> Grouping[T]:
     return Grouping(title, lambda record: (f"{title} {label(record)}", label(record)))
 
 
-def moment(at: float, context: Context) -> str:
-    """Return a time in the past as a list shows it, or in full without a server time."""
-    return formatting.since(at, context.now) if context.now else formatting.instant(at)
+def moment(at: float, context: Context, bound: str = "") -> str:
+    """Return a time in the past as a list shows it, or in full without a server time.
+
+    ``bound``: as in `formatting.since`.
+    """
+    return formatting.since(at, context.now, bound) if context.now else formatting.instant(at)
 
 
 def dated(at: float, about: str) -> Spans:

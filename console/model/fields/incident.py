@@ -162,7 +162,8 @@ def _action(row: Bundle[IncidentFinding], context: Context) -> Spans:
 
 def _since_cell(row: Bundle[IncidentFinding], context: Context) -> Spans:
     since = _since(row)
-    return [(formatting.NONE if since is None else moment(since, context), "")]
+    bound = "≥" if isinstance(row.group, Incident) and row.group.capped else ""
+    return [(formatting.NONE if since is None else moment(since, context, bound), "")]
 
 
 def _of_node(name: str, **other: Any) -> Field[IncidentFinding]:

@@ -32,12 +32,12 @@ def status(change: Change) -> Spans:
 def counts(changes: Iterable[Change], *, capped: bool) -> Iterator[Spans]:
     """Yield the number of changes of each kind, by engine and by operators.
 
-    ``capped``: there are more.
+    Of changes whose log has the status before: to each status. ``capped``: there are more.
     """
     by_source: dict[str, Counter[str]] = {}
     for change in changes:
         source = f"{change.engine}, by operators" if change.entry else change.engine
-        by_source.setdefault(source, Counter())[change.what] += 1
+        by_source.setdefault(source, Counter())[f"→ {change.new}" if change.old and change.new else change.what] += 1
     least = "at least " if capped else ""
     for source, kinds in sorted(by_source.items()):
         numbers = ", ".join(f"{n} {safe_text(what)}" for what, n in kinds.most_common())

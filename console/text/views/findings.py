@@ -46,7 +46,8 @@ def headline(of: Finding | Incident, now: float, *, number: str = "", since: str
 
     ``number``: of the nodes that have it. ``since``: what is said if its age is not known.
     """
-    age = f"for {formatting.age(now - of.since)}" if of.since is not None else since
+    bound = "≥" if isinstance(of, Incident) and of.capped else ""
+    age = f"for {bound}{formatting.age(now - of.since)}" if of.since is not None else since
     return [
         (safe_text(of.title), f"bold {band(of.severity).ink}"),
         (f"  {number}" if number else "", "bold"),

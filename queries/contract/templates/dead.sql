@@ -1,4 +1,4 @@
--- Dead letters, oldest first.
+-- Dead letters, newest first.
 -- :header
 -- cursor: time, part and key of the last row of the previous page, or NULL
 SELECT d.id, d.cursor, d.severity, d.since, d.cause, d.error, NULL::text AS was, NULL::text AS is_now
@@ -13,12 +13,12 @@ SELECT d.id, d.cursor, d.severity, d.since, d.cause, d.error, NULL::text AS was,
   WHERE :filter
     AND :first
     AND CASE WHEN :cursor IS NULL OR :later THEN true
-             WHEN (:cursor::text::jsonb ->> 1)::int = :part THEN t.:key > CAST(:cursor::text::jsonb ->> 2 AS :type)
+             WHEN (:cursor::text::jsonb ->> 1)::int = :part THEN t.:key < CAST(:cursor::text::jsonb ->> 2 AS :type)
              ELSE (:cursor::text::jsonb ->> 1)::int < :part END
     AND (:ids IS NULL OR :wanted)
   ORDER BY :order
   LIMIT :limit)
 -- :end
 ) AS d
- ORDER BY d.since, d.part, d.n
+ ORDER BY d.since DESC NULLS LAST, d.part, d.n
  LIMIT :limit

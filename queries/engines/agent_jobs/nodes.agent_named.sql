@@ -4,7 +4,7 @@
 -- Index: one on jobs(agent_id, created_at). Unfinished jobs are counted among the newest 20 of each agent.
 SELECT 'agent:' || w.key AS id, NULL::text AS parent_id, NULL::text AS job_id, 'agent' AS kind,
        CASE WHEN a.id IS NULL THEN 'agent ' || w.key || ' (deleted)'
-            ELSE coalesce(left(nullif(to_jsonb(a.profile) ->> 'name', ''), 80), 'agent ' || w.key) END || CASE WHEN n.open > 0 THEN ' - ' || n.open || ' unfinished' ELSE '' END AS title,
+            ELSE coalesce(left(nullif(to_jsonb(a.profile) ->> 'name', ''), 80), 'agent ' || w.key) END || CASE WHEN n.open > 0 THEN ' - ' || n.open || n.more || ' unfinished' ELSE '' END AS title,
 \ir parts/agents.sql
   LEFT JOIN :"schema".agents a ON a.id = w.key
  WHERE n.last IS NOT NULL

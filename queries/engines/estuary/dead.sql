@@ -35,7 +35,7 @@ dead AS (
   SELECT u.task_id, u.task_type, 7, NULL, 'unread inbox', NULL FROM unread u
 ),
 placed AS (
-  SELECT DISTINCT ON (d.task_id) d.*, coalesce(d.at, 'infinity') AS place FROM dead d ORDER BY d.task_id, d.severity DESC
+  SELECT DISTINCT ON (d.task_id) d.*, coalesce(d.at, '-infinity') AS place FROM dead d ORDER BY d.task_id, d.severity DESC
 )
 (SELECT 'task:' || p.task_id AS id, p.severity || '|' || p.place || '|' || p.task_id AS cursor, p.severity::int8 AS severity,
         extract(epoch FROM p.at)::float8 AS since,
@@ -43,9 +43,9 @@ placed AS (
         p.error::text AS error, NULL::text AS was, NULL::text AS is_now
    FROM placed p
   WHERE :cursor IS NULL
-     OR (- p.severity, p.place, p.task_id)
-        > (- split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamptz, split_part(:cursor, '|', 3)::macaddr8)
-  ORDER BY - p.severity, p.place, p.task_id
+     OR (p.severity, p.place, p.task_id)
+        < (split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamptz, split_part(:cursor, '|', 3)::macaddr8)
+  ORDER BY p.severity DESC, p.place DESC, p.task_id DESC
   LIMIT :limit)
 UNION ALL
 SELECT NULL, CASE WHEN ARRAY['task_by_heartbeat', 'task_scan'] <@ :met_needs THEN 'the 5,000 tasks with the earliest wake_at'

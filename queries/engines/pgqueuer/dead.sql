@@ -1,23 +1,23 @@
--- Failed jobs that are held, oldest first.
+-- Failed jobs that are held, newest first.
 -- needs: failed
 -- needs of ids: none
 -- cursor: updated|id of the last row of the previous page, or NULL
 -- Indexes: one on (updated, id) of failed jobs, pgqueuer_pkey, pgqueuer_log_job_id_status.
 WITH c AS MATERIALIZED (
-  SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS updated, coalesce(split_part(:cursor, '|', 2)::int8, -1) AS id
+  SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity') AS updated, coalesce(split_part(:cursor, '|', 2)::int8, 9223372036854775807) AS id
 )
 SELECT 'job:' || j.id AS id, j.updated || '|' || j.id AS cursor, 5::int8 AS severity, extract(epoch FROM j.updated)::float8 AS since,
        j.entrypoint AS cause, e.error, NULL::text AS was, NULL::text AS is_now
   FROM ((SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o
-          WHERE :ids IS NULL AND o.status = 'failed' AND (o.updated, o.id) > ((SELECT c.updated FROM c), (SELECT c.id FROM c))
-          ORDER BY o.updated, o.id LIMIT :limit)
+          WHERE :ids IS NULL AND o.status = 'failed' AND (o.updated, o.id) < ((SELECT c.updated FROM c), (SELECT c.id FROM c))
+          ORDER BY o.updated DESC, o.id DESC LIMIT :limit)
         UNION ALL
         (SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o
-          WHERE o.status = 'failed' AND (o.updated, o.id) > ((SELECT c.updated FROM c), (SELECT c.id FROM c))
+          WHERE o.status = 'failed' AND (o.updated, o.id) < ((SELECT c.updated FROM c), (SELECT c.id FROM c))
             AND o.id = ANY (:job_keys)
-          ORDER BY o.updated, o.id LIMIT :limit)) AS j
+          ORDER BY o.updated DESC, o.id DESC LIMIT :limit)) AS j
  CROSS JOIN LATERAL (
 \ir parts/error.sql
        ) AS e
- ORDER BY j.updated, j.id
+ ORDER BY j.updated DESC, j.id DESC
  LIMIT :limit

@@ -1,5 +1,5 @@
 -- List pending dead letters, and permanently failed tasks, which this engine does not dead-letter. Order by the engine's
--- weight of the reason, then by age. A row without an id marks a truncated search.
+-- weight of the reason, then newest first. A row without an id marks a truncated search.
 -- cursor: severity|time|id of the last row of the previous page, or NULL
 -- Indexes: those of the included parts, tasks_pkey, tasks_dlq_pkey, idx_dlq_unique_pending_task, the tasks' state_lookup.
 WITH RECURSIVE
@@ -26,9 +26,9 @@ page AS MATERIALIZED (
   SELECT p.*
     FROM dead p
    WHERE :cursor IS NULL
-      OR (- p.severity, p.at, p.id)
-         > (- split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamp, split_part(:cursor, '|', 3))
-   ORDER BY - p.severity, p.at, p.id
+      OR (p.severity, p.at, p.id)
+         < (split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamp, split_part(:cursor, '|', 3))
+   ORDER BY p.severity DESC, p.at DESC, p.id DESC
    LIMIT :limit
 ),
 asked AS (SELECT p.task_uuid FROM page p),
@@ -61,8 +61,8 @@ nameless AS MATERIALIZED (
    LEFT JOIN whole_dead_letters d ON d.dlq_entry_uuid = p.dead_letter
    LEFT JOIN current x ON x.task_uuid = p.task_uuid
    LEFT JOIN (SELECT DISTINCT ON (f.task_uuid) f.* FROM failed_steps f ORDER BY f.task_uuid, f.workflow_step_uuid) AS e ON e.task_uuid = p.task_uuid
-  ORDER BY - p.severity, p.at, p.id)
+  ORDER BY p.severity DESC, p.at DESC, p.id DESC)
 UNION ALL
-SELECT NULL, CASE WHEN (SELECT more FROM more) THEN 'some of the unfinished tasks' ELSE 'the oldest 5,000 dead letters' END,
+SELECT NULL, CASE WHEN (SELECT more FROM more) THEN 'some of the unfinished tasks' ELSE 'the newest 5,000 dead letters' END,
        NULL, NULL, NULL, NULL, NULL, NULL
  WHERE :ids IS NULL AND ((SELECT more FROM more) OR (SELECT count(*) FROM dead_letters) = 5000)

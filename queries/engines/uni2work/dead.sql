@@ -17,7 +17,7 @@ dead AS (
    WHERE jsonb_typeof(w.content -> 'job') IS DISTINCT FROM 'string'
 ),
 placed AS (
-  SELECT DISTINCT ON (d.id) d.*, coalesce(d.at, 'infinity') AS place
+  SELECT DISTINCT ON (d.id) d.*, coalesce(d.at, '-infinity') AS place
     FROM dead d
    WHERE :ids IS NULL OR 'job:' || d.id = ANY (:ids)
    ORDER BY d.id, d.severity DESC
@@ -30,9 +30,9 @@ placed AS (
         CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'not locked' ELSE 'locked' END::text AS is_now
    FROM placed p JOIN :"schema".queued_job q ON q.id = p.id
   WHERE :cursor IS NULL
-     OR (- p.severity, p.place, p.id)
-        > (- split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamptz, split_part(:cursor, '|', 3)::int8)
-  ORDER BY - p.severity, p.place, p.id
+     OR (p.severity, p.place, p.id)
+        < (split_part(:cursor, '|', 1)::int, split_part(:cursor, '|', 2)::timestamptz, split_part(:cursor, '|', 3)::int8)
+  ORDER BY p.severity DESC, p.place DESC, p.id DESC
   LIMIT :limit)
 UNION ALL
 SELECT NULL, 'the first ' || (:settings ->> 'head') || ' jobs', NULL, NULL, NULL, NULL, NULL, NULL

@@ -51,11 +51,12 @@ groups AS (
 ),
 size AS (
   SELECT count(*) AS head, count(*) >= :head::int AS partial, min(creation_time) AS oldest,
-         (SELECT count(*) FROM locked) AS locked
+         (SELECT count(*) FROM locked) AS locked,
+         CASE WHEN count(*) >= :head::int AND NOT 'queue_by_lock_time' = ANY (:met_needs) THEN '+' ELSE '' END AS more -- locks
     FROM head
 )
 SELECT w.id, NULL::text AS parent_id, w.kind,
-       'queue - ' || CASE WHEN z.partial THEN z.head || '+' ELSE z.head::text END || ' queued, ' || z.locked || ' locked' AS title,
+       'queue - ' || CASE WHEN z.partial THEN z.head || '+' ELSE z.head::text END || ' queued, ' || z.locked || z.more || ' locked' AS title,
        CASE WHEN z.locked > 0 THEN 'running' WHEN z.head > 0 THEN 'ready' ELSE 'done' END AS phase,
        extract(epoch FROM z.oldest)::float8 AS created_at, NULL::float8 AS changed_at, NULL::text AS owner,
        '-' AS version, extract(epoch FROM now())::float8 AS now
@@ -64,8 +65,8 @@ SELECT w.id, NULL::text AS parent_id, w.kind,
 UNION ALL
 SELECT w.id, 'queue:all', w.kind,
        CASE w.key WHEN 'none' THEN 'not locked - ' || h.n || CASE WHEN z.partial THEN ' in the oldest ' || z.head ELSE '' END
-                  WHEN 'inconsistent' THEN 'inconsistent locks - ' || h.n
-                  ELSE 'instance ' || w.key || ' - ' || h.n || CASE h.n WHEN 1 THEN ' lock' ELSE ' locks' END
+                  WHEN 'inconsistent' THEN 'inconsistent locks - ' || h.n || z.more
+                  ELSE 'instance ' || w.key || ' - ' || h.n || z.more || CASE h.n || z.more WHEN '1' THEN ' lock' ELSE ' locks' END
                        || CASE WHEN f.at < now() - :stale
                                THEN ' - no activity for ' || date_trunc('second', now() - f.at) ELSE '' END END,
        CASE WHEN w.key = 'none' THEN 'ready'
@@ -76,7 +77,7 @@ SELECT w.id, 'queue:all', w.kind,
  WHERE w.kind = 'holder'
 UNION ALL
 SELECT w.id, 'holder:' || g.holder, w.kind,
-       g.sort || ' - ' || g.n || CASE WHEN z.partial AND g.holder = 'none' THEN ' in the oldest ' || z.head ELSE '' END,
+       g.sort || ' - ' || g.n || CASE WHEN g.holder <> 'none' THEN z.more WHEN z.partial THEN ' in the oldest ' || z.head ELSE '' END,
        CASE g.holder WHEN 'none' THEN 'ready' WHEN 'inconsistent' THEN 'unknown' ELSE 'running' END,
        extract(epoch FROM g.created)::float8, extract(epoch FROM g.changed)::float8,
        CASE WHEN g.holder NOT IN ('none', 'inconsistent') THEN g.holder END, '-', extract(epoch FROM now())::float8

@@ -6,6 +6,7 @@
          WHERE i ~* '^agent:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$') AS w
  CROSS JOIN LATERAL (
        SELECT max(j.created_at) AS last, count(*) FILTER (WHERE j.status NOT IN ('completed', 'failed')) AS open,
+              CASE WHEN count(*) = 20 THEN '+' ELSE '' END AS more,
               bool_or(j.status = 'active') AS active, bool_or(j.status = 'pending') AS pending,
               bool_or(j.status = 'delayed') AS delayed, bool_or(j.status = 'paused') AS paused,
               (array_agg(j.status ORDER BY j.created_at DESC, j.id DESC))[1] = 'failed' AS failed

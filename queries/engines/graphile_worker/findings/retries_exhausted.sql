@@ -1,10 +1,13 @@
--- Jobs that failed as often as they may, the newest 1,000 ids of them.
--- needs: failed
--- needs of ids: none
--- Indexes: one on (id) of failed jobs, jobs_pkey1, tasks_pkey.
-WITH failed AS MATERIALIZED (
+-- Jobs that failed as often as they may: the newest 1,000 ids of them, or those among the newest 5,000 jobs.
+-- Indexes: one on (id) of failed jobs, if it exists; jobs_pkey1, tasks_pkey.
+WITH newest AS MATERIALIZED (
+  SELECT o.id, o.task_id, o.updated_at, o.attempts, o.max_attempts, o.locked_at, o.last_error FROM :"schema"._private_jobs o
+   WHERE :ids IS NULL AND NOT 'failed' = ANY (:met_needs) ORDER BY o.id DESC LIMIT 5000
+), failed AS MATERIALIZED (
   (SELECT o.id, o.task_id, o.updated_at, o.attempts, o.last_error FROM :"schema"._private_jobs o
-    WHERE :ids IS NULL AND o.attempts >= o.max_attempts AND o.locked_at IS NULL ORDER BY o.id DESC LIMIT 1000)
+    WHERE :ids IS NULL AND 'failed' = ANY (:met_needs) AND o.attempts >= o.max_attempts AND o.locked_at IS NULL ORDER BY o.id DESC LIMIT 1000)
+  UNION ALL
+  SELECT n.id, n.task_id, n.updated_at, n.attempts, n.last_error FROM newest n WHERE n.attempts >= n.max_attempts AND n.locked_at IS NULL
   UNION ALL
   SELECT o.id, o.task_id, o.updated_at, o.attempts, o.last_error FROM :"schema"._private_jobs o
    WHERE o.attempts >= o.max_attempts AND o.locked_at IS NULL
@@ -17,4 +20,4 @@ WITH failed AS MATERIALIZED (
   ORDER BY j.id DESC
   LIMIT :limit)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM failed) = 1000
+SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM failed) = 1000 OR (SELECT count(*) FROM newest) = 5000

@@ -1,5 +1,4 @@
--- Discarded jobs, oldest first.
+-- Discarded jobs, newest first.
 -- needs: by_discarded
--- needs of ids: none
 -- Index: one on oban_jobs(state, discarded_at).
 \ir ../parts/discarded.sql

@@ -1,11 +1,11 @@
-SELECT 'job:' || j.id AS id, j.discarded_at || '|' || j.id AS cursor, 3::int8 AS severity, extract(epoch FROM j.discarded_at)::float8 AS since,
+SELECT 'job:' || j.id AS id, j.discarded_at || '|' || j.id AS cursor, CASE WHEN j.discarded_at > timezone('UTC', now()) - :failed_lately THEN 5 ELSE 3 END::int8 AS severity, extract(epoch FROM j.discarded_at)::float8 AS since,
        j.worker AS cause,
 \ir error.sql
          AS error, NULL::text AS was, NULL::text AS is_now
   FROM :"schema".oban_jobs j
  WHERE j.state = 'discarded' AND j.discarded_at IS NOT NULL
    AND (:ids IS NULL OR j.id = ANY (:job_keys))
-   AND (:cursor IS NULL OR j.discarded_at >= split_part(:cursor, '|', 1)::timestamp
-        AND (j.discarded_at, j.id) > (split_part(:cursor, '|', 1)::timestamp, split_part(:cursor, '|', 2)::int8))
- ORDER BY j.discarded_at, j.id
+   AND (:cursor IS NULL OR j.discarded_at <= split_part(:cursor, '|', 1)::timestamp
+        AND (j.discarded_at, j.id) < (split_part(:cursor, '|', 1)::timestamp, split_part(:cursor, '|', 2)::int8))
+ ORDER BY j.discarded_at DESC, j.id DESC
  LIMIT :limit

@@ -1,8 +1,12 @@
--- failures: the first 2,000 retryable jobs and those that are asked for, with the error of their last attempt.
+-- failures: the first 1,000 retryable jobs, those among the newest 5,000 jobs, and those that are asked for, with the error of their last attempt.
 -- Indexes: the one on oban_jobs(state, queue, priority, scheduled_at, id), oban_jobs_pkey.
+waiting AS MATERIALIZED (
+  SELECT j.id FROM :"schema".oban_jobs j WHERE j.state = 'retryable' ORDER BY j.queue, j.priority, j.scheduled_at, j.id LIMIT 1000
+),
+newest AS MATERIALIZED (SELECT j.id, j.state FROM :"schema".oban_jobs j ORDER BY j.id DESC LIMIT 5000),
 retryable AS MATERIALIZED (
-  (SELECT j.*, true AS first FROM :"schema".oban_jobs j WHERE j.state = 'retryable'
-    ORDER BY j.queue, j.priority, j.scheduled_at, j.id LIMIT 2000)
+  SELECT j.*, true AS first FROM :"schema".oban_jobs j
+   WHERE j.id = ANY (ARRAY(SELECT w.id FROM waiting w UNION SELECT n.id FROM newest n WHERE n.state = 'retryable'))
   UNION ALL
   SELECT j.*, false FROM :"schema".oban_jobs j
    WHERE j.state = 'retryable' AND j.id = ANY (:job_keys)
@@ -13,4 +17,4 @@ failures AS MATERIALIZED (
          AS error
     FROM retryable j
 ),
-more AS (SELECT (SELECT count(*) FROM retryable) = 2000 AS more)
+more AS (SELECT (SELECT count(*) FROM waiting) = 1000 AS more)

@@ -1,9 +1,13 @@
--- Jobs that failed lately and are held, among the newest 1,000 of them.
--- needs: failed
--- needs of ids: none
--- Indexes: one on (updated, id) of failed jobs, pgqueuer_pkey, pgqueuer_log_job_id_status.
-WITH failed AS MATERIALIZED (
-  (SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o WHERE :ids IS NULL AND o.status = 'failed' ORDER BY o.updated DESC LIMIT 1000)
+-- Jobs that failed lately and are held, among the newest 1,000 of them, or among the newest 5,000 jobs.
+-- Indexes: one on (updated, id) of failed jobs, if it exists; pgqueuer_pkey, pgqueuer_log_job_id_status.
+WITH newest AS MATERIALIZED (
+  SELECT o.id, o.updated, o.entrypoint, o.status FROM :"schema".:"pgqueuer" o
+   WHERE :ids IS NULL AND NOT 'failed' = ANY (:met_needs) ORDER BY o.id DESC LIMIT 5000
+), failed AS MATERIALIZED (
+  (SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o 
+    WHERE :ids IS NULL AND 'failed' = ANY (:met_needs) AND o.status = 'failed' ORDER BY o.updated DESC LIMIT 1000)
+  UNION ALL
+  SELECT n.id, n.updated, n.entrypoint FROM newest n WHERE n.status = 'failed'
   UNION ALL
   SELECT o.id, o.updated, o.entrypoint FROM :"schema".:"pgqueuer" o
    WHERE o.status = 'failed' AND o.id = ANY (:job_keys)
@@ -19,4 +23,4 @@ WITH failed AS MATERIALIZED (
   ORDER BY j.updated DESC, j.id
   LIMIT :limit)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM failed) = 1000
+SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM failed) = 1000 OR (SELECT count(*) FROM newest) = 5000

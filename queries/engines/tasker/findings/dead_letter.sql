@@ -1,34 +1,34 @@
 -- Find pending dead letters whose task is still in error.
 -- Not derived: only dead letters of tasks that workers had name a queue, and evidence without it is not NULL but absent.
--- Indexes: those of the included part, idx_task_transitions_state_lookup, tasks_pkey. Look up the oldest first, which are often
+-- Indexes: those of the included part, idx_task_transitions_state_lookup, tasks_pkey. Look up the newest first, which are often
 -- sufficient, then all others at once.
 WITH
 \ir ../parts/dead_letters.sql
-, oldest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT 2 * :limit),
-oldest_states AS MATERIALIZED (
-  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM oldest d))
+, newest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp DESC, d.dlq_entry_uuid DESC LIMIT 2 * :limit),
+newest_states AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM newest d))
 ),
-oldest_in_error AS MATERIALIZED (
+newest_in_error AS MATERIALIZED (
   SELECT d.*
-    FROM (SELECT d.*, x.to_state FROM oldest d FULL JOIN oldest_states x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
+    FROM (SELECT d.*, x.to_state FROM newest d FULL JOIN newest_states x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
    WHERE d.to_state = 'error'
 ),
 others AS MATERIALIZED (
   SELECT d.* FROM dead_letters d
-   WHERE (SELECT count(*) FROM oldest_in_error) < :limit
-   ORDER BY d.dlq_timestamp, d.dlq_entry_uuid OFFSET 2 * :limit
+   WHERE (SELECT count(*) FROM newest_in_error) < :limit
+   ORDER BY d.dlq_timestamp DESC, d.dlq_entry_uuid DESC OFFSET 2 * :limit
 ),
 other_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM others d))
 ),
 in_error AS (
-  SELECT o.* FROM oldest_in_error o
+  SELECT o.* FROM newest_in_error o
   UNION ALL
   SELECT d.*
     FROM (SELECT d.*, x.to_state FROM others d FULL JOIN other_states x ON x.task_uuid = d.task_uuid OFFSET 0) AS d
    WHERE d.to_state = 'error'
 ),
-found AS MATERIALIZED (SELECT d.* FROM in_error d ORDER BY d.dlq_timestamp, d.dlq_entry_uuid LIMIT :limit),
+found AS MATERIALIZED (SELECT d.* FROM in_error d ORDER BY d.dlq_timestamp DESC, d.dlq_entry_uuid DESC LIMIT :limit),
 -- Tasks that were in the hands of workers belong to the queue of their template's namespace.
 their_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t
@@ -46,6 +46,6 @@ queues AS MATERIALIZED (
    FROM found d
    LEFT JOIN their_tasks t ON t.task_uuid = d.task_uuid
    LEFT JOIN queues q ON q.named_task_uuid = t.named_task_uuid
-  ORDER BY d.dlq_timestamp, d.dlq_entry_uuid)
+  ORDER BY d.dlq_timestamp DESC, d.dlq_entry_uuid DESC)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM dead_letters) = 5000

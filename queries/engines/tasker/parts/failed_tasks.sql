@@ -5,7 +5,7 @@
     FROM open_tasks o
    WHERE o.at < now() - :blocked
      AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
-   ORDER BY o.at, o.task_uuid
+   ORDER BY o.at DESC, o.task_uuid DESC
    LIMIT :limit
 ),
 \ir failed_steps.sql
