@@ -296,13 +296,13 @@ def _incident(
     n = len({f.node_id for f in everything if not f.node_id.startswith(f"{LABEL}/")})
     actions = {(f.action, tuple(sorted(f.arguments.items()))) for f in findings}
     same = len(actions) == 1 and first.action is not None and not (spec.single_action and len(findings) > 1)
+    example = max(findings, key=lambda f: -inf if f.since is None else f.since) if spec.newest_first else first
     part = (label, code) in capped
     at_least = any((f.engine, f.code) in capped for f in everything)
     if owners > 1:
         text = _sentence_of_owners(spec, findings, owners, part)
     else:
-        newest = max(findings, key=lambda f: -inf if f.since is None else f.since) if spec.newest_first else first
-        text = first.sentence if len(findings) == 1 else _sentence(spec, values, newest, len(findings), part)
+        text = first.sentence if len(findings) == 1 else _sentence(spec, values, example, len(findings), part)
     return Incident(
         key=_key(label, code, values),
         engine=label,
@@ -317,7 +317,7 @@ def _incident(
         action=first.action if same else None,
         arguments=first.arguments if same else {},
         remedy=_remedy(spec, first),
-        about=f"{owners} {spec.several}" if owners > 1 else _about(spec, first),
+        about=f"{owners} {spec.several}" if owners > 1 else _about(spec, example),
         symptoms=tuple(_symptoms(explained, capped)),
         findings=tuple(findings),
         explained=tuple(explained),
