@@ -310,6 +310,7 @@ class _Writer:
         if dead.since:
             column, type_ = _of(dead.since), self._type(kind, dead.since)
         greatest = "'9223372036854775807'" if _first(type_) in _NUMBERS else "'infinity'"
+        greatest = "'2147483647'" if _first(type_) == "int4" else greatest
         newest = f"<= coalesce(({cursor})::{type_}, {greatest}::{type_})"
         by_key = self.needs[need].columns[2:3] == (kind.key,)  # the index has the order of rows without a time, too
         error = dead.error or self._expression(kind, kind.columns.get("error", "NULL"))

@@ -28,13 +28,12 @@ STATUS = "SELECT resolution_status::text FROM tasks_dlq WHERE dlq_entry_uuid = $
 def dead(
     data: Data, number: int, error: str = "503 after {n} ms", age: float = 9000, independent: float = 1
 ) -> list[UUID]:
-    """Add ``number`` tasks in error with a dead letter each, the oldest first."""
+    """Add ``number`` tasks in error with a dead letter each, the newest first."""
     dead_letters = []
     for n in range(number):
         steps = {"check_return": complete(age), "refund_card": failed(age, error=error.format(n=n))}
-        dead_letters.append(
-            data.dead_letter(data.task("refund", state="error", ago=age, steps=steps), age=age - n * independent)
-        )
+        task = data.task("refund", state="error", ago=age, steps=steps)
+        dead_letters.append(data.dead_letter(task, age=age - (number - 1 - n) * independent))
     return dead_letters
 
 

@@ -56,6 +56,7 @@ HEADER = (
         "the least and the most stuck nodes in the last 5 minutes; the bars beside it are those of this time",
     ),
     ("12  ≈1.2M  10k+  ?", "a number that is exact, estimated, at least that, not recorded"),
+    ("≥2d  ≤5s", "a time ago that is at least or at most that, because not all were read"),
 )
 
 CUT = f"Only the first {FINDING_NODES} findings of these kinds are read. `unstick stuck --limit` shows more."
