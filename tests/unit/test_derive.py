@@ -445,6 +445,14 @@ def test_a_choice_with_the_name_of_a_need_requires_it(folder: Path) -> None:
     assert [action.needs for action in load(folder).spec.actions] == [(), (), ("there",)]
 
 
+@pytest.mark.parametrize(("type_", "greatest"), [("int4", "2147483647"), ("int8", "9223372036854775807")])
+def test_dead_letters_begin_with_the_greatest_number(folder: Path, type_: str, greatest: str) -> None:
+    change(folder, TOML, "due timestamptz", f"due {type_}")
+    (statement,) = load(folder).statements["dead"]
+    assert f"'{greatest}'::{type_})" in statement.text
+    assert "ORDER BY t.due DESC, t.id DESC" in statement.text
+
+
 def test_a_key_of_another_type_needs_files(folder: Path) -> None:
     change(folder, TOML, "id int8, parent_id", "id bytea, parent_id")
     with pytest.raises(BrokenEngineError) as caught:
