@@ -9,7 +9,7 @@ WITH RECURSIVE
 ,
 dead_lettered AS MATERIALIZED (
   SELECT d.task_uuid FROM :"schema".tasks_dlq d
-   WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
+   WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM blocked o))
 ),
 dead AS MATERIALIZED (
   SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, d.task_uuid, d.dlq_entry_uuid AS dead_letter, NULL AS to_state, d.dlq_timestamp AS at,
@@ -18,7 +18,7 @@ dead AS MATERIALIZED (
     FROM dead_letters d
   UNION ALL
   SELECT 'task:' || o.task_uuid, o.task_uuid, NULL, o.to_state, o.at, 7
-    FROM open_tasks o
+    FROM blocked o
    WHERE o.task_uuid NOT IN (SELECT l.task_uuid FROM dead_lettered l)
      AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
 ),

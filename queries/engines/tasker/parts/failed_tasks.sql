@@ -2,7 +2,7 @@
 \ir blocked_tasks.sql
 , asked AS MATERIALIZED (
   SELECT o.task_uuid, o.at
-    FROM open_tasks o
+    FROM blocked o
    WHERE o.at < now() - :blocked
      AND o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
    ORDER BY o.at DESC, o.task_uuid DESC

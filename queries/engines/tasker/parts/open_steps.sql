@@ -1,7 +1,8 @@
 -- Unprocessed steps in the states of `wanted(to_state)`: the requested ones; else, if an index starts with the state, the
--- 1,000 oldest in each state, or newest if it is a failure; else those among the newest 5,000, where failed steps stay permanently. `more` is true if
--- there may be more. Indexes: idx_workflow_steps_active_operations backwards and the state_lookup, index-only, or one on
--- workflow_step_transitions(to_state, created_at). parts/open_tasks.sql explains the look-ups and joins.
+-- 1,000 oldest in each state, and the newest in error; else those among the newest 5,000, where failed steps stay
+-- permanently. `more` is true if there may be more. Indexes: idx_workflow_steps_active_operations backwards and the
+-- state_lookup, index-only, or one on workflow_step_transitions(to_state, created_at). parts/open_tasks.sql explains the
+-- look-ups and joins.
 candidates AS MATERIALIZED (
   (SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
     WHERE s.processed = false AND :ids IS NULL AND NOT 'step_by_state' = ANY (:met_needs)
@@ -20,14 +21,14 @@ in_state AS MATERIALIZED (
   UNION ALL
   SELECT o.workflow_step_uuid, w.to_state
     FROM wanted w
-   CROSS JOIN LATERAL ((SELECT x.workflow_step_uuid FROM :"schema".workflow_step_transitions x
-                         WHERE w.to_state <> 'error' AND x.to_state = w.to_state AND x.most_recent AND :ids IS NULL AND 'step_by_state' = ANY (:met_needs)
-                         ORDER BY x.created_at LIMIT 1000)
-                        UNION ALL
-                       (SELECT x.workflow_step_uuid FROM :"schema".workflow_step_transitions x
-                         WHERE w.to_state = 'error' AND x.to_state = w.to_state AND x.most_recent AND :ids IS NULL AND 'step_by_state' = ANY (:met_needs)
-                           AND x.created_at < now() - :blocked
-                         ORDER BY x.created_at DESC LIMIT 1000)) AS o
+   CROSS JOIN LATERAL (SELECT x.workflow_step_uuid FROM :"schema".workflow_step_transitions x
+                        WHERE x.to_state = w.to_state AND x.most_recent AND :ids IS NULL AND 'step_by_state' = ANY (:met_needs)
+                        ORDER BY x.created_at LIMIT 1000) AS o
+  UNION ALL
+  (SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
+    WHERE EXISTS (SELECT FROM wanted w WHERE w.to_state = 'error') AND x.to_state = 'error' AND x.most_recent
+      AND :ids IS NULL AND 'step_by_state' = ANY (:met_needs) AND x.created_at < now() - :blocked
+    ORDER BY x.created_at DESC LIMIT 1000)
 ),
 entered AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state, x.created_at AS at, x.metadata FROM :"schema".workflow_step_transitions x
@@ -47,5 +48,5 @@ open_steps AS (SELECT r.* FROM step_rows r WHERE r.workflow_step_uuid IS NOT NUL
 more AS (
   SELECT :ids IS NULL
      AND ((SELECT count(*) FROM candidates) = 5000
-          OR 'step_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000)) AS more
+          OR 'step_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(DISTINCT i.workflow_step_uuid) >= 1000)) AS more
 )

@@ -1,6 +1,6 @@
 -- Unfinished tasks in the states of `wanted(to_state)`, with the time of entry: the requested ones; else, if an index starts
--- with the state, the 1,000 oldest in each state, or newest if it is a failure; else those among the newest 5,000, where
--- failed and cancelled tasks stay permanently. `more` is true if there may be more. Indexes: idx_tasks_active_with_priority_covering and the
+-- with the state, the 1,000 oldest in each state; else those among the newest 5,000, where failed and cancelled tasks stay
+-- permanently. `more` is true if there may be more. Indexes: idx_tasks_active_with_priority_covering and the
 -- state_lookup, index-only, or one on task_transitions(to_state, created_at). Look up many keys as one array: since
 -- PostgreSQL 17, neighbouring keys cost one page instead of one index descent each. Use FULL JOIN on such results: the
 -- planner expects few rows of an array, and only a full join excludes nested loops.
@@ -22,14 +22,9 @@ in_state AS MATERIALIZED (
   UNION ALL
   SELECT o.task_uuid, w.to_state
     FROM wanted w
-   CROSS JOIN LATERAL ((SELECT x.task_uuid FROM :"schema".task_transitions x
-                         WHERE w.to_state <> 'blocked_by_failures' AND x.to_state = w.to_state AND x.most_recent AND :ids IS NULL AND 'task_by_state' = ANY (:met_needs)
-                         ORDER BY x.created_at LIMIT 1000)
-                        UNION ALL
-                       (SELECT x.task_uuid FROM :"schema".task_transitions x
-                         WHERE w.to_state = 'blocked_by_failures' AND x.to_state = w.to_state AND x.most_recent AND :ids IS NULL AND 'task_by_state' = ANY (:met_needs)
-                           AND x.created_at < now() - :blocked
-                         ORDER BY x.created_at DESC LIMIT 1000)) AS o
+   CROSS JOIN LATERAL (SELECT x.task_uuid FROM :"schema".task_transitions x
+                        WHERE x.to_state = w.to_state AND x.most_recent AND :ids IS NULL AND 'task_by_state' = ANY (:met_needs)
+                        ORDER BY x.created_at LIMIT 1000) AS o
 ),
 open_tasks AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state, x.created_at AS at, x.processor_uuid
