@@ -96,6 +96,9 @@ _INCLUDED = re.compile(r"\\ir (\S+)")
 _SET = re.compile(r"\\set (\w+) (\w+)")
 _COMMENT = re.compile(r"^[ \t]*--.*$", re.MULTILINE)
 _VERSION = re.compile(r"@(\d+)\.sql$")
+# An age or a time left. Before PostgreSQL 17, an infinite time cannot be subtracted.
+_NOW, _TIME = r"(?:now\(\)(?:::timestamp)?|localtimestamp|timezone\('UTC', now\(\)\))", r"[\w.]+(?:\([\w., ]*\))?"
+_AGE = re.compile(rf"date_trunc\('second', (?:{_NOW} - (?P<past>{_TIME})|(?P<next>{_TIME}) - {_NOW})\)(?:::text)?")
 _PLACE = re.compile(r"\{(\w+)\}")
 _FORMER = {"page": "limit"}  # parameters that older folders have under another name
 
@@ -217,6 +220,8 @@ def _statement(
         faults += unknown
         return None
     text = _as_sent(code, names, parameters := list(given))
+    ages = {_safe_age(match): match[0] for match in _AGE.finditer(text)}
+    text = _AGE.sub(_safe_age, text)
     used = {match["name"]: names[match["name"]] for match in NAME.finditer(code) if match["name"] in names}
     fields = {m[1]: m[2] for m in _FIELD.finditer(comments)}
     version = _VERSION.search(sql.file)
@@ -232,7 +237,7 @@ def _statement(
         kinds=tuple(fields.get("kinds", "").split()),
         server=int(version[1]) if version else 0,
         origins=tuple(_runs(sql.origins[first : first + code.count("\n") + 1])),
-        named=tuple(_written(parameters, used)),
+        named=(*ages.items(), *_written(parameters, used)),
     )
 
 
@@ -265,6 +270,13 @@ def _as_sent(text: str, names: Mapping[str, str], parameters: list[str]) -> str:
         return number if text.startswith("::", match.end()) else f"{number}::{PARAMETERS[name]}"
 
     return NAME.sub(value, text)
+
+
+def _safe_age(match: re.Match[str]) -> str:
+    """Return the SQL of an age as text, also if its time is infinite. PostgreSQL 17 has the same text."""
+    time, (first, last) = match["past"] or match["next"], ("", "-") if match["past"] else ("-", "")
+    words = f"WHEN '-infinity' THEN '{first}infinity' WHEN 'infinity' THEN '{last}infinity'"
+    return f"CASE {time} {words} ELSE {match[0].removesuffix('::text')}::text END"
 
 
 def _written(parameters: Sequence[str], names: Mapping[str, str]) -> Iterator[tuple[str, str]]:

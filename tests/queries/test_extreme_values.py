@@ -14,7 +14,7 @@ from queries.db.errors import DatabaseError
 from queries.read import details
 from queries.read.reader import Reader
 from tests.queries.builders import opened
-from tests.servers import PostgresServer
+from tests.servers import VERSIONS, PostgresServer
 
 NUMBERS = {
     "int2": ("-32768", "32767"),
@@ -24,7 +24,10 @@ NUMBERS = {
     "numeric": ("-Infinity", "NaN"),
     "interval": ("-178000000 years", "178000000 years"),
 }
-TIMES = dict.fromkeys(("timestamptz", "timestamp"), ("4713-01-01 BC", "294276-12-31"))
+TIMES, ENDLESS = (
+    dict.fromkeys(("timestamptz", "timestamp"), ends)
+    for ends in (("4713-01-01 BC", "294276-12-31"), ("-infinity", "infinity"))
+)
 COLUMNS = """
 SELECT a.attrelid::regclass::text AS "table", quote_ident(a.attname) AS "column", t.typname AS type
   FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid AND c.relkind = 'r'
@@ -78,8 +81,9 @@ async def faults(reader: Reader) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("which", [0, 1], ids=["least", "greatest"])
-@pytest.mark.parametrize("extremes", [NUMBERS, TIMES], ids=["numbers", "times"])
+@pytest.mark.parametrize("extremes", [NUMBERS, TIMES, ENDLESS], ids=["numbers", "times", "endless"])
 @pytest.mark.parametrize("name", [engine.name for engine in builtin()])
+@pytest.mark.parametrize("server", [min(VERSIONS, key=int)], indirect=True)  # 17 and later subtract infinite times
 async def test_an_extreme_value_costs_at_most_its_row(
     server: PostgresServer, tmp_path: Path, name: str, extremes: Mapping[str, tuple[str, str]], which: int
 ) -> None:

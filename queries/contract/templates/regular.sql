@@ -3,7 +3,7 @@
 , gaps AS MATERIALIZED (
   SELECT e.*, extract(epoch FROM e.at - lag(e.at) OVER (PARTITION BY e.key ORDER BY e.at))::float8 AS gap
     FROM events e
-   WHERE e.at IS NOT NULL AND e.key IN (SELECT l.key FROM events l GROUP BY l.key
+   WHERE isfinite(e.at) AND e.key IN (SELECT l.key FROM events l WHERE isfinite(l.at) GROUP BY l.key
                     HAVING count(l.at) > 6 AND now() - max(l.at) > greatest((max(l.at) - min(l.at)) / count(l.at), :least))
 ),
 periods AS MATERIALIZED (

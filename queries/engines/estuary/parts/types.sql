@@ -27,7 +27,7 @@ sorts AS MATERIALIZED (
            GROUP BY l.task_type, l.timeout, l.patience) AS y
 ),
 waiting AS MATERIALIZED (
-  SELECT d.task_id, d.task_type, d.wake_at, d.heartbeat, y.polls, least(now() - min(d.wake_at) OVER (PARTITION BY d.task_type), interval '10 minutes') AS span
+  SELECT d.task_id, d.task_type, d.wake_at, d.heartbeat, y.polls, now() - greatest(min(d.wake_at) OVER (PARTITION BY d.task_type), now() - interval '10 minutes') AS span
     FROM due d JOIN sorts y ON y.task_type = d.task_type
    WHERE CASE WHEN d.heartbeat <= '0001-01-01T00:00:00Z'::timestamptz THEN d.wake_at < now() - y.patience
               ELSE d.heartbeat < now() - 2 * y.timeout END

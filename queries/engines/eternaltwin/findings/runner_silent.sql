@@ -18,7 +18,7 @@ WITH newest AS MATERIALIZED ( -- else each use of a column would read the polls 
 SELECT 'runner:runner' AS id, extract(epoch FROM n.poll)::float8 AS since,
        jsonb_build_object('newest_poll', coalesce(date_trunc('second', n.poll)::text, 'the beginning'),
                           'waiting', CASE WHEN n.waiting > 10000 THEN '10k+' ELSE n.waiting::text END,
-                          'slow', CASE WHEN n.poll_cpu > (:settings ->> 'runner_silent')::float8 / 2 AND now() - n.poll < make_interval(secs => 2 * n.poll_cpu) THEN 'poll' ELSE 'unknown' END,
+                          'slow', CASE WHEN n.poll_cpu > (:settings ->> 'runner_silent')::float8 / 2 AND n.poll > now() - make_interval(secs => 2 * n.poll_cpu) THEN 'poll' ELSE 'unknown' END,
                           'ahead', coalesce('. Or its clock is ahead: one poll is dated ' || date_trunc('second', n.ahead), '')) AS evidence
   FROM newest n
  WHERE n.waiting > 0

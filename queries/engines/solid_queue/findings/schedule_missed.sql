@@ -11,7 +11,7 @@ runs AS (
     FROM (SELECT t.key FROM tasks t LIMIT 500) AS t
    CROSS JOIN LATERAL (SELECT e.run_at, lead(e.run_at) OVER (ORDER BY e.run_at DESC) AS before
                          FROM (SELECT e.run_at FROM :"schema".solid_queue_recurring_executions e
-                                WHERE e.task_key = t.key ORDER BY e.run_at DESC LIMIT 11) AS e) AS e
+                                WHERE e.task_key = t.key AND isfinite(e.run_at) ORDER BY e.run_at DESC LIMIT 11) AS e) AS e
    GROUP BY t.key
 )
 (SELECT 'recurring:' || r.key AS id, extract(epoch FROM r.last + r.period)::float8 AS since,

@@ -23,7 +23,7 @@ SELECT 'task:' || h.task_uuid AS id, coalesce(x.task_transition_uuid::text, 'non
 INSERT INTO :"schema".tasks_dlq (task_uuid, original_state, dlq_reason, task_snapshot, metadata)
 SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
          'task_uuid', n.task_uuid, 'namespace', p.name, 'task_name', m.name, 'version', m.version, 'current_state', x.to_state,
-         'time_in_state_minutes', round(extract(epoch FROM now() - x.created_at) / 60), 'threshold_minutes', NULL, 'snapshot_timestamp', now(),
+         'time_in_state_minutes', round((extract(epoch FROM now()) - extract(epoch FROM x.created_at)) / 60), 'threshold_minutes', NULL, 'snapshot_timestamp', now(),
          'task_details', jsonb_build_object('correlation_id', t.correlation_id, 'priority', t.priority, 'requested_at', t.requested_at,
                                             'created_at', t.created_at, 'initiator', t.initiator, 'tags', t.tags),
          'steps', (SELECT coalesce(jsonb_agg(jsonb_build_object(
@@ -35,7 +35,7 @@ SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
          'transitions', (SELECT coalesce(jsonb_agg(jsonb_build_object('state', y.to_state, 'at', y.created_at) ORDER BY y.sort_key DESC), '[]')
                            FROM (SELECT y.* FROM :"schema".task_transitions y WHERE y.task_uuid = n.task_uuid ORDER BY y.sort_key DESC LIMIT 50) AS y)),
        -- The engine's view of open dead letters reads this value as an integer.
-       jsonb_build_object('detection_method', 'manual', 'time_in_state_minutes', floor(extract(epoch FROM now() - x.created_at) / 60)::int,
+       jsonb_build_object('detection_method', 'manual', 'time_in_state_minutes', least(floor((extract(epoch FROM now()) - greatest(extract(epoch FROM x.created_at), -1e11)) / 60), 2147483647)::int,
                           'threshold_minutes', NULL, 'operator', :operator, 'reason', :reason, 'console', 'unstick',
                           'action_id', pg_current_xact_id()::text)
   FROM seen n

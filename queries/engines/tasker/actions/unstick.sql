@@ -6,7 +6,7 @@
                 THEN 'it is ' || x.to_state || ', so no orchestrator abandoned it'
                 WHEN k.total_steps = 0 THEN 'it has no steps yet, and only the engine can create them'
                 WHEN x.created_at > now() - :unstick_after
-                THEN 'it entered this state only ' || round(extract(epoch FROM now() - x.created_at)) || ' s ago. An orchestrator may be working on it'
+                THEN 'it entered this state only ' || round(extract(epoch FROM now()) - extract(epoch FROM x.created_at)) || ' s ago. An orchestrator may be working on it'
                 WHEN x.to_state IN ('steps_in_process', 'evaluating_results') AND k.in_progress_steps + k.enqueued_steps > 0
                 THEN (k.in_progress_steps + k.enqueued_steps) || ' of its steps are in flight. The next result continues it' END AS why
 \ir ../parts/refused_in_context.sql

@@ -36,7 +36,7 @@ SELECT t.workflow_step_uuid::text AS id, t.name::text AS name, a.parents, t.curr
        CASE WHEN t.current_state IN ('pending', 'waiting_for_retry')
             THEN CASE WHEN NOT t.dependencies_satisfied THEN 'blocked' WHEN t.next_retry_at > now() THEN 'scheduled' ELSE 'ready' END END AS phase,
        CASE WHEN t.ended_at IS NOT NULL OR t.dependencies_satisfied OR t.current_state NOT IN ('pending', 'waiting_for_retry')
-            THEN greatest(extract(epoch FROM coalesce(t.ended_at, now()::timestamp) - coalesce(a.ended_at, t.made_at)), 0)::float8 END AS seconds,
+            THEN greatest(nullif(extract(epoch FROM coalesce(t.ended_at, now()::timestamp)) - extract(epoch FROM coalesce(a.ended_at, t.made_at)), 'NaN'), 0)::float8 END AS seconds,
        nullif(concat_ws(', ', CASE WHEN t.attempts > 1 OR t.current_state NOT IN ('pending', 'complete') THEN 'attempt ' || t.attempts || '/' || t.max_attempts END,
                         CASE WHEN t.ready_for_execution THEN 'ready' WHEN NOT t.retry_eligible THEN 'no attempts left'
                              WHEN NOT t.dependencies_satisfied THEN t.completed_parents || '/' || t.total_parents || ' parents done'

@@ -7,7 +7,7 @@
 -- idx_workflow_step_transitions_sort_key.
 SELECT extract(epoch FROM w.at)::float8 AS at, w.what::text AS lane, w.to_state::text AS state,
        CASE w.to_state WHEN 'pending' THEN 'ready' WHEN 'waiting_for_retry' THEN 'scheduled' END AS phase,
-       extract(epoch FROM w.at - w.before)::float8 AS waited,
+       nullif(extract(epoch FROM w.at) - extract(epoch FROM w.before), 'NaN')::float8 AS waited,
        CASE WHEN w.was = 'enqueued' THEN 'for a worker' WHEN w.was = 'in_progress' THEN 'for the handler'
             WHEN w.was IN ('enqueued_for_orchestration', 'enqueued_as_error_for_orchestration', 'initializing', 'enqueuing_steps', 'evaluating_results')
                  THEN 'for the orchestrator'

@@ -15,8 +15,8 @@ dead_lettered AS MATERIALIZED (
    WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open_tasks o))
 ),
 judged AS (
-  SELECT o.task_uuid, o.to_state, o.at, o.born, n.task_namespace_uuid, extract(epoch FROM now() - o.at)::float8 AS spent,
-         extract(epoch FROM now() - o.born)::float8 AS age, (:settings ->> 'stale_lifetime')::float8 AS lifetime,
+  SELECT o.task_uuid, o.to_state, o.at, o.born, n.task_namespace_uuid, (extract(epoch FROM now()) - extract(epoch FROM o.at))::float8 AS spent,
+         (extract(epoch FROM now()) - extract(epoch FROM o.born))::float8 AS age, (:settings ->> 'stale_lifetime')::float8 AS lifetime,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN l.minutes::float8 * 60 ELSE (:settings ->> l.threshold)::float8 END AS allowed,
          CASE WHEN l.minutes ~ '^\d{1,9}$' THEN 'its template' ELSE 'the threshold' END AS by
     FROM aged o

@@ -6,7 +6,7 @@ moves AS MATERIALIZED (
     FROM recent r WHERE r.who IS NOT NULL GROUP BY r.who
 ),
 judged AS MATERIALIZED (
-  SELECT a.*, localtimestamp - a.began AS age, m.at AS moved, o.at AS others, greatest(a.began, coalesce(m.at, e.since)) AS silent_since,
+  SELECT a.*, CASE WHEN isfinite(a.began) THEN localtimestamp - a.began END AS age, m.at AS moved, o.at AS others, greatest(a.began, coalesce(m.at, e.since)) AS silent_since,
          make_interval(secs => (:settings ->> :'patience')::float8) AS patience
     FROM asked a
    CROSS JOIN reach e

@@ -13,10 +13,10 @@ waits AS MATERIALIZED (
                   ORDER BY s.named_step_uuid DESC LIMIT 20) AS s
           WHERE s.processed) AS r
    CROSS JOIN LATERAL (
-         SELECT x.to_state, extract(epoch FROM lead(x.created_at) OVER (ORDER BY x.sort_key) - x.created_at)::float8 AS wait
+         SELECT x.to_state, (extract(epoch FROM lead(x.created_at) OVER (ORDER BY x.sort_key)) - extract(epoch FROM x.created_at))::float8 AS wait
            FROM :"schema".workflow_step_transitions x
           WHERE x.workflow_step_uuid BETWEEN r.workflow_step_uuid AND r.workflow_step_uuid) AS l
-   WHERE l.to_state = k.to_state AND l.wait >= 0
+   WHERE l.to_state = k.to_state AND l.wait >= 0 AND l.wait < 'Infinity'
 ),
 usual AS MATERIALIZED (
   SELECT w.named_step_uuid, w.to_state, percentile_cont(0.95) WITHIN GROUP (ORDER BY w.wait) AS p95

@@ -12,8 +12,8 @@ ranked_rows AS MATERIALIZED (
 ),
 ranked AS MATERIALIZED (
   SELECT t.task_uuid, o.at IS NOT NULL AS listed,
-         CASE WHEN now() - o.at < interval '1 hour' THEN t.priority + extract(epoch FROM now() - t.created_at)::float8 / 3600 * 0.1
-              WHEN now() - o.at < interval '24 hours' THEN t.priority * exp(-extract(epoch FROM now() - o.at)::float8 / (12 * 3600.0))
+         CASE WHEN o.at > now() - interval '1 hour' THEN t.priority + (extract(epoch FROM now()) - extract(epoch FROM t.created_at))::float8 / 3600 * 0.1
+              WHEN o.at > now() - interval '24 hours' THEN t.priority * exp(-extract(epoch FROM now() - o.at)::float8 / (12 * 3600.0))
               ELSE 0.1 END AS rank, t.priority, t.named_task_uuid
     FROM ranked_rows t FULL JOIN open_tasks o ON o.task_uuid = t.task_uuid -- never by nested loops
    WHERE t.task_uuid IS NOT NULL

@@ -31,7 +31,7 @@ recent AS MATERIALIZED (
          WHEN j.age <= make_interval(secs => least(u.p95, 1e9)) THEN 'alive'
          WHEN j.age > greatest(j.patience, make_interval(secs => least(:orphaned_factor * u.p95, 1e9))) THEN 'dead'
          ELSE 'unknown' END,
-    'claimed ' || date_trunc('second', j.age) || ' ago; '
+    'claimed ' || coalesce(date_trunc('second', j.age) || ' ago', 'at ' || j.began) || '; '
       || coalesce('95 % of ' || u.n || ' runs of this step took at most ' || round(u.p95::numeric, 1) || ' s', 'no run of this step is recorded')
      FROM (SELECT) AS always LEFT JOIN usual u ON u.named_step_uuid = j.named_step_uuid
    UNION ALL
