@@ -8,7 +8,10 @@ from functools import partial
 from console.target import Target
 from console.text.spans import Spans
 from console.text.views import incidents as views
+from queries.read.incidents import REFUSED_FOR_NOW
 from queries.records.finding import OPEN, Finding, Incident
+
+WAIT_SECONDS = "60"  # for nodes that an executor holds now
 
 
 def incident_lines(target: Target, incidents: Iterable[Incident], cells: int, now: float) -> list[Spans]:
@@ -35,4 +38,6 @@ def _do(target: Target, of: Finding | Incident, *nodes: str, guard: Iterable[str
     """
     given = (f"{name}={'true' if value == OPEN else value}" for name, value in of.arguments.items())
     words = (word for argument in given for word in ("--arg", argument))
-    return target.command("do", str(of.action), *nodes, *words, *guard, "--reason", OPEN)
+    evidence = (of.findings[0] if isinstance(of, Incident) else of).evidence
+    wait = ("--wait", WAIT_SECONDS) if REFUSED_FOR_NOW in evidence else ()
+    return target.command("do", str(of.action), *nodes, *words, *guard, *wait, "--reason", OPEN)

@@ -124,6 +124,7 @@ def threshold(value: Any) -> Any:
 def evidence_names(finding: FindingSpec) -> dict[str, list[str]]:
     """Return the fields of evidence that a finding names, by its settings."""
     texts = {"sentence": [finding.sentence], "incident": [finding.incident], "arguments": finding.arguments.values()}
+    texts["remedy"] = [finding.remedy]
     return {
         **{setting: [n for text in some for n in _PLACE.findall(text) if n != "n"] for setting, some in texts.items()},
         **{setting: list(getattr(finding, setting)) for setting in ("cause", "cause_text", "constant", "changes")},

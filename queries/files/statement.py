@@ -273,7 +273,7 @@ def _as_sent(text: str, names: Mapping[str, str], parameters: list[str]) -> str:
 
 
 def _safe_age(match: re.Match[str]) -> str:
-    """Return the SQL of an age as text, also if its time is infinite. PostgreSQL 17 has the same text."""
+    """Return the SQL of an age as text, as PostgreSQL 17 has it for an infinite time."""
     time, (first, last) = match["past"] or match["next"], ("", "-") if match["past"] else ("-", "")
     words = f"WHEN '-infinity' THEN '{first}infinity' WHEN 'infinity' THEN '{last}infinity'"
     return f"CASE {time} {words} ELSE {match[0].removesuffix('::text')}::text END"

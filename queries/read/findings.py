@@ -17,9 +17,9 @@ from queries.db.query import Query, Rows
 from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read import guard_token, sentence
-from queries.read.incidents import rank
+from queries.read.incidents import REFUSED, rank
 from queries.read.nodes import NodeIds
-from queries.read.offers import Offers
+from queries.read.offers import Offers, for_now
 from queries.read.question import NOW, Question, answered, reading, scan_required, value_of
 from queries.read.samples import SampleReader
 from queries.records.action import Proof
@@ -255,7 +255,12 @@ class FindingReader:
         action = self._variant.engine.action(suggested, split_id(node_id)[1]) if suggested else None
         if action is None:
             return finding
+        if unproven := self._variant.engine.unproven:
+            why = f"{action.name} is only a proposal: {unproven}"
+            return msgspec.structs.replace(finding, evidence={**evidence, REFUSED: why})
         arguments = {a.name: OPEN for a in action.arguments if a.required and not a.default}
         arguments |= {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
         guard = guard_token.token(spec.constant, evidence)
+        if spec.sample and action.waits:  # an executor takes such a node again and again
+            finding = for_now(finding, "an executor may hold it")
         return msgspec.structs.replace(finding, action=action.name, arguments=arguments, guard=guard)

@@ -18,6 +18,7 @@ from queries.text.counted import noun_of, plural
 from queries.text.instant import unknown_last
 
 REFUSED = "refused"  # in the evidence: why the finding's action is not suggested
+REFUSED_FOR_NOW = "refused_for_now"  # in the evidence: why the finding's action is not possible yet
 
 # Number of schemas from which on their incidents with one cause are shown as one.
 LEAST_SCHEMAS_JOINED = 3
@@ -227,7 +228,7 @@ def _is_older(symptom: Finding, cause: Finding, at: float | None) -> bool:
 
     A lock of a second does not explain a wait of an hour; one that was there for half of that time may.
     """
-    if at is None or not cause.affects or cause.since is None or symptom.since is None:
+    if at is None or not cause.affects or cause.code == "standby" or cause.since is None or symptom.since is None:
         return False
     if symptom.read_at is not None and symptom.read_at < cause.since:
         return True  # such as a table lock, for which it cannot be read again
@@ -335,8 +336,8 @@ def _about(spec: FindingSpec, first: Finding) -> str:
 
 
 def _remedy(spec: FindingSpec, first: Finding) -> str:
-    refused = first.evidence.get(REFUSED)
-    return " ".join(filter(None, (spec.remedy, refused and f"{refused[:1].upper()}{refused[1:]}.")))
+    refused, remedy = first.evidence.get(REFUSED), sentence.fill(spec.remedy, first.evidence)
+    return " ".join(filter(None, (remedy, refused and f"{refused[:1].upper()}{refused[1:]}.")))
 
 
 def _sentence_of_owners(spec: FindingSpec, findings: list[Finding], owners: int, capped: bool) -> str:

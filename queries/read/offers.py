@@ -13,8 +13,9 @@ from queries.db.errors import DatabaseError
 from queries.db.query import Query
 from queries.db.transaction import Reads
 from queries.files.statement import Statement
-from queries.read.incidents import REFUSED, Cause, cause_of
+from queries.read.incidents import REFUSED, REFUSED_FOR_NOW, Cause, cause_of
 from queries.read.nodes import NodeIds
+from queries.records.action import Verdict
 from queries.records.finding import OPEN, Finding
 from queries.records.node import split_id
 
@@ -33,20 +34,27 @@ class Offers:
         """Return the findings without suggested actions that refuse the nodes.
 
         Each action's own section is asked about a few nodes of each cause. If it refuses all of them, the finding's
-        ``instead`` is suggested, if that does not refuse them.
+        ``instead`` is suggested, if that does not refuse them, and if it was asked about all nodes. If it refuses some
+        for now only, the finding says so.
         """
-        refused = await self._refused(transaction, findings)
+        refused, waits, whole = await self._refused(transaction, findings)
+        held = [for_now(f, waits[cause]) if (cause := self._cause(f)) in waits else f for f in findings]
         if not refused:
-            return findings
-        others = [self._instead(f, refused[cause]) if (cause := self._cause(f)) in refused else f for f in findings]
-        again = await self._refused(transaction, [f for f in others if self._cause(f) in refused])
+            return tuple(held)
+        others = [
+            self._instead(f, refused[cause], cause in whole) if (cause := self._cause(f)) in refused else f
+            for f in held
+        ]
+        again, *_ = await self._refused(transaction, [f for f in others if self._cause(f) in refused])
         return tuple(_unsuggested(f) if self._cause(f) in again else f for f in others)
 
-    async def _refused(self, transaction: Reads, candidates: Iterable[Finding]) -> dict[Cause, str]:
+    async def _refused(
+        self, transaction: Reads, candidates: Iterable[Finding]
+    ) -> tuple[dict[Cause, str], dict[Cause, str], set[Cause]]:
         """Return the causes whose action refuses all nodes asked about, with a reason.
 
-        Nothing is asked if an action calls a function, or if the operator decides on its arguments. Flags count as set.
-        A refusal that holds for now only is none.
+        Then those that it refuses for now, and those of which it was asked about all nodes. Nothing is asked if an
+        action calls a function, or if the operator decides on its arguments. The others are those of the finding.
         """
         by_cause: dict[Cause, list[Finding]] = {}
         for finding in candidates:
@@ -59,52 +67,68 @@ class Offers:
             action = self._variant.engine.action(first.action or "", split_id(first.node_id)[1])
             if action is None or not self._askable(action):
                 continue
-            flags = {a.name: True for a in action.arguments if a.type == "flag"}
-            refusal = action.script, msgspec.json.encode({**first.arguments, **flags}).decode()
+            refusal = action.script, msgspec.json.encode(first.arguments).decode()
             ids = [self._ids.local(f.node_id) for f in findings[:REFUSALS_ASKED] if f.arguments == first.arguments]
             questions.setdefault(refusal, []).extend(ids)
             of_cause[cause] = refusal, ids
         queries: list[tuple[tuple[str, str], Query]] = []
         for (script, args), ids in questions.items():
             values = self._variant.parameters(ids=list(dict.fromkeys(ids)), args=args)
-            parts = (part for part in self._refusals(script) if part.needs <= self._variant.detected.met_needs)
+            sections = (*self._refusals(script), *self._witnesses(script))
+            parts = (part for part in sections if part.needs <= self._variant.detected.met_needs)
             queries += [((script, args), Query(part, values)) for part in parts]
         whys: dict[tuple[str, str], dict[str, str]] = {}
+        held: set[str] = set()
         failed = set()
         answers = await transaction.each([query for _, query in queries])
         for (refusal, _), rows in zip(queries, answers, strict=True):
             if isinstance(rows, DatabaseError):
                 failed.add(refusal)
             else:
-                refusals = {row["id"]: row["why"] for row in rows if not row.get("for_now")}
-                whys.setdefault(refusal, {}).update(refusals)
-        return {
+                reasons = whys.setdefault(refusal, {})
+                for row in rows:
+                    if row.get("verdict") == Verdict.ALIVE:
+                        reasons.setdefault(row["id"], f"its owner may live: {row['detail']}")
+                    elif "why" in row:
+                        reasons[row["id"]] = row["why"]
+                held.update(row["id"] for row in rows if row.get("for_now"))
+        refused = {
             cause: whys[refusal][ids[0]]
             for cause, (refusal, ids) in of_cause.items()
             if refusal in whys and refusal not in failed and all(i in whys[refusal] for i in ids)
         }
+        waits = {cause: why for cause, why in refused.items() if not held.isdisjoint(of_cause[cause][1])}
+        whole = {cause for cause in refused if len(by_cause[cause]) == len(of_cause[cause][1])}
+        return {cause: why for cause, why in refused.items() if cause not in waits}, waits, whole
 
     def _askable(self, action: Action) -> bool:
         parts = self._refusals(action.script)
-        read_names = {"ids", "args", "met_needs", "settings"}
-        return (
-            action.writes
-            and bool(parts)
-            and all(read_names.issuperset(p.parameters) and not _CALL.search(p.text) for p in parts)
-        )
+        return action.writes and bool(parts) and all(map(_readable, parts))
 
     def _refusals(self, script: str) -> tuple[Statement, ...]:
         return self._variant.engine.actions.get(script, {}).get("refused", ())
 
+    def _witnesses(self, script: str) -> Iterable[Statement]:
+        return filter(_readable, self._variant.engine.actions.get(script, {}).get("witnesses", ()))
+
     def _cause(self, finding: Finding) -> Cause:
         return cause_of(self._specs[finding.code], finding)
 
-    def _instead(self, finding: Finding, why: str) -> Finding:
+    def _instead(self, finding: Finding, why: str, whole: bool) -> Finding:
         """Return the finding with another action, and with the reason in its evidence."""
-        name = self._specs[finding.code].instead
+        name = self._specs[finding.code].instead if whole else ""
         action = self._variant.engine.action(name, split_id(finding.node_id)[1]) if name else None
         evidence = {**finding.evidence, REFUSED: f"{finding.action} is refused: {why}"}
         return msgspec.structs.replace(_unsuggested(finding), action=action.name if action else None, evidence=evidence)
+
+
+def _readable(part: Statement) -> bool:
+    return {"ids", "args", "met_needs", "settings"}.issuperset(part.parameters) and not _CALL.search(part.text)
+
+
+def for_now(finding: Finding, why: str) -> Finding:
+    """Return the finding with the reason why its action has to wait."""
+    return msgspec.structs.replace(finding, evidence={**finding.evidence, REFUSED_FOR_NOW: why})
 
 
 def _unsuggested(finding: Finding) -> Finding:

@@ -713,26 +713,6 @@ async def test_two_queues_that_number_their_jobs_restarted_nothing(
 # Unusual rows
 
 
-@both_versions
-@pytest.mark.parametrize("time", ["-infinity", "infinity", "0001-01-01 00:00:00+00", "294276-12-31", "4713-01-01 BC"])
-async def test_times_that_most_programs_cannot_show(
-    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, time: str
-) -> None:
-    jobs = [await agent_jobs_db.job(s, age=900, ended=800 if s in ("completed", "failed") else None) for s in STATUSES]
-    await agent_jobs_db.sql(
-        f"UPDATE jobs SET created_at = '{time}', updated_at = '{time}', started_at = CASE status WHEN 'active' THEN"
-        f" timestamptz '{time}' END, completed_at = CASE WHEN completed_at IS NOT NULL THEN timestamptz '{time}' END"
-    )
-    for workspace in (mirror, table):
-        look = reader(workspace)
-        assert (await look.findings.read()).skipped_findings == ()
-        assert len((await look.pages.live()).nodes) == 4
-        for job in jobs:
-            assert await details.read(look, agent_jobs_db.id(job)) is not None
-        (agent,) = (await look.pages.roots()).nodes
-        assert len(await all_of(workspace, agent.id.partition("/")[2])) == 6
-
-
 async def test_ids_that_are_none(mirror: Workspace) -> None:
     ids = ["job:x", "job:7", f"job:{uuid4()}", "agent:x", f"agent:{uuid4()}", "user:", f"user:{uuid4()}", "queue:x"]
     assert (await reader(mirror).nodes.read([f"{LABEL}/{i}" for i in ids])).nodes == ()

@@ -59,7 +59,6 @@ NO_ROW = {
     ("eternaltwin", "schedule_missed"): NEWEST,
     ("eternaltwin", "timers_not_taken"): WINDOW,
     ("pgqueuer", "failed_and_deleted"): NEWEST,
-    ("pgqueuer", "locked_by_a_dead_worker"): "it limits the heartbeats that it compares, not the jobs",
     ("solid_queue", "overdue"): "it limits the dispatchers that it counts, not the jobs",
     ("uni2work", "cron_overdue"): NEWEST,
     ("uni2work", "long_queue"): WINDOW,

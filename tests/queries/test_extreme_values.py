@@ -58,7 +58,11 @@ async def spoil(dsn: str, extremes: Mapping[str, tuple[str, str]], which: int) -
 async def faults(reader: Reader) -> AsyncIterator[str]:
     """Yield what cannot be read."""
     read = {"roots": reader.pages.roots, "live": reader.pages.live, "counts": reader.nodes.counts}
-    read |= {"dead": lambda: reader.pages.dead(limit=100), "findings": reader.findings.read}
+    read |= {
+        "dead": lambda: reader.pages.dead(limit=100),
+        "findings": reader.findings.read,
+        "samples": reader.samples.take,
+    }
     nodes = {}
     for name, ask in read.items():
         try:

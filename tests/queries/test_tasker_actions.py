@@ -434,7 +434,9 @@ async def test_release_makes_an_orphaned_step_ready_again(tasker_db: TaskerDb, d
     made = data.task("refund", ago=7200, steps={"check_return": claimed(7200, attempts=3)})
     await tasker_db.write(data)
     step = made.steps["check_return"]
-    outcomes = await tasker_db.do("release", tasker_db.step(made, "check_return"))
+    last = await tasker_db.do("release", tasker_db.step(made, "check_return"))
+    assert "this was the last of its attempts" in refusal(last, tasker_db.step(made, "check_return"))
+    outcomes = await tasker_db.do("release", tasker_db.step(made, "check_return"), again=True)
     row = await tasker_db.step_row(step)
     assert entered(outcomes) == [("in_progress", "waiting_for_retry")]
     assert (row["in_process"], row["attempts"], row["max_attempts"], row["backoff_request_seconds"]) == (False, 3, 4, 0)

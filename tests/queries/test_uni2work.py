@@ -477,27 +477,6 @@ async def test_content_of_every_shape(uni2work_db: Uni2workDb, uni2work_workspac
         assert await details.read(reader(uni2work_workspace), uni2work_db.id(e, "cron")) is not None
 
 
-@both_versions
-@pytest.mark.parametrize("time", ["-infinity", "infinity", "0001-01-01 00:00:00+00", "294276-12-31", "4713-01-01 BC"])
-async def test_times_outside_the_usual_range(uni2work_db: Uni2workDb, uni2work_workspace: Workspace, time: str) -> None:
-    one, two = await uni2work_db.job(held=900, cron=True), await uni2work_db.job(PRUNE, cron=True)
-    await uni2work_db.jobs(12)
-    await uni2work_db.cron(PRUNE)
-    node_id = await uni2work_db.bucket("a", -1)
-    await uni2work_db.sql(
-        f"UPDATE queued_job SET creation_time = '{time}', lock_time = CASE WHEN lock_time IS NOT NULL THEN"
-        f" timestamptz '{time}' END WHERE id IN ({one}, {two}); UPDATE cron_last_exec SET time = '{time}';"
-        f"UPDATE token_bucket SET last_access = '{time}'"
-    )
-    look = reader(uni2work_workspace)
-    await look.findings.read()
-    await look.pages.live()
-    await look.samples.take()
-    for key in (f"job:{one}", f"job:{two}", f"holder:{DEAD}", "queue:all", "crontab:all"):
-        assert await details.read(look, f"{LABEL}/{key}") is not None
-    assert await details.read(look, node_id) is not None
-
-
 async def test_malformed_ids_return_no_node(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     ids = [
         "job:x",

@@ -551,8 +551,8 @@ async def test_another_job_of_the_worker_is_a_sign_of_life(server: PostgresServe
     done = outcomes_of(await loop.commit(workspace, dead, OPERATOR))
     assert set(done.values()) == {STALE, REFUSED}
     assert list(done.values()).count(REFUSED) == 20, "those that were not dry-run"
-    (found, *_) = [f for f in (await engine.findings.read()).findings if f.code == "locked_by_a_dead_worker"]
-    assert "but beats for other jobs" in found.sentence
+    (found, *_) = [f for f in (await engine.findings.read()).findings if f.code == "no_heartbeat_for_the_job"]
+    assert "it beats for other jobs" in found.sentence
     await workspace.close()
     server.drop(dsn)
 
@@ -571,7 +571,7 @@ def test_yes_is_not_enough_to_take_work_from_a_living_owner(server: PostgresServ
     refused = unstick(*command, dsn=dsn)
     assert refused.code == 3
     assert "gone=yes" in refused.out
-    (key,) = [i["key"] for i in unstick("stuck", "--json", dsn=dsn).json["incidents"] if "dead_worker" in i["code"]]
+    (key,) = [i["key"] for i in unstick("stuck", "--json", dsn=dsn).json["incidents"] if "heartbeat" in i["code"]]
     for selection in (("--incident", key), ("--filter", "kind:job")):
         words = ("do", "release", *selection, "--reason", "it was stuck", "--yes")
         answer = unstick(*words, dsn=dsn)
@@ -587,7 +587,7 @@ async def test_the_console_asks_for_it_in_words_too(server: PostgresServer, tmp_
     async with run_tui(dsn, tmp_path) as tui:
         await tui.wait_for("live")
         await tui.press("2")
-        await tui.wait_for("locked by a dead worker")
+        await tui.wait_for("no heartbeat for the job")
         await tui.action("L")
         await tui.wait_for("may live", "gone=yes")
         assert "Will change 1" not in tui.text

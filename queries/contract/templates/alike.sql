@@ -8,5 +8,5 @@ alike AS (
   HAVING count(*) >= :least AND count(*) * 2 >= (SELECT count(*) FROM folded o WHERE o.first)
 ),
 nodes AS (
-  SELECT DISTINCT f.id, f.at, left(f.error, 300) AS error, f.alike FROM folded f WHERE f.alike IN (SELECT a.alike FROM alike a)
+  SELECT DISTINCT f.id, f.at, left(f.error, 300) AS error, f.alike, count(*) OVER (PARTITION BY f.alike) AS n FROM folded f WHERE f.alike IN (SELECT a.alike FROM alike a)
 )

@@ -305,7 +305,7 @@ async def test_a_poll_that_is_unusual_for_its_type_is_graver(estuary_db: Estuary
         estuary_db.id(late[0]): 6,
         estuary_db.id(late[1]): 4,
         estuary_db.id(alone): 4,
-        estuary_db.id(hours): 6,
+        estuary_db.id(hours): 4,
     }
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.db.tasker import LABEL, TaskerDb
+from tests.queries.builders import outcomes_of, why
 from tests.queries.incident_groups import incidents_of
 from tests.simulators.tasker.data import Data
 from tests.simulators.tasker.protocol import RESULTS
@@ -52,6 +53,39 @@ async def test_steps_that_try_again_after_one_error_are_one_incident(
         node = each.findings[0].node_id
         assert await tasker_db.codes(node) == {(node, "failing_alike")}, "also if it alone is asked for"
         assert await tasker_db.codes(tasker_db.step(made, "check_return")) == set()
+
+
+async def test_a_result_that_was_never_saved_is_completed_and_not_sent(tasker_db: TaskerDb, data: Data) -> None:
+    """The engine refuses the message of a step without a result."""
+    for name, error in (("refund", None), ("refund", "503"), ("newsletter", None)):
+        step = "check_return" if name == "refund" else "select_readers"
+        made = data.task(name, ago=HOUR, age=2 * HOUR, steps={step: handed_in(HOUR, error)})
+    await tasker_db.write(data)
+    await tasker_db.sql("UPDATE workflow_steps SET results = NULL WHERE task_uuid <> $1", made.id)
+    await tasker_db.sql(f"DELETE FROM pgmq.q_{RESULTS}")
+    incidents = (await incidents_of(tasker_db.workspace, LABEL))["result_not_delivered"]
+    (lost,), (sent,) = ([i for i in incidents if (i.action is None) == unsaved] for unsaved in (True, False))
+    assert (len(lost.findings), len(sent.findings), sent.action) == (2, 1, "resend")
+    assert "no result was saved" in lost.sentence
+    assert "no result was saved" not in sent.sentence
+    ids = [finding.node_id for finding in (*lost.findings, *sent.findings)]
+    dry_run = await tasker_db.dry_run("resend", *ids)
+    assert [outcomes_of(dry_run)[i] for i in ids] == ["refused", "refused", "changed"]
+    assert "complete it with its result" in why(dry_run, ids[0])
+    completed = await tasker_db.dry_run("complete", ids[0], result="{}", in_flight=True)
+    assert set(outcomes_of(completed).values()) == {"changed"}
+
+
+async def test_the_remedy_is_that_of_the_obstacle(tasker_db: TaskerDb, data: Data) -> None:
+    done = {"check_return": complete(2 * HOUR)}
+    made = data.task("refund", state="waiting_for_dependencies", ago=HOUR, age=3 * HOUR, steps=done)
+    await tasker_db.write(data)
+    step = made.steps["check_return"]
+    await tasker_db.sql("UPDATE workflow_step_transitions SET most_recent = false WHERE workflow_step_uuid = $1", step)
+    (incident,) = (await incidents_of(tasker_db.workspace, LABEL))["can_never_continue"]
+    assert incident.action is None
+    assert incident.remedy.startswith("Mark the last transition of the step as current")
+    assert "do not cancel the task" in incident.remedy
 
 
 async def test_the_claims_of_a_worker_are_one_incident(tasker_db: TaskerDb, data: Data) -> None:

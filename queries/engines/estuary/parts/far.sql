@@ -1,5 +1,6 @@
 -- Sleeping tasks that are due far beyond those of their type: more than the threshold due_far_ahead from now, and more than 20
--- times the usual distance of the type's next tasks, or ten years without such tasks. An overflowed delay looks so.
+-- times the usual distance of the type's next tasks, or ten years without such tasks. An overflowed delay looks so,
+-- or one of a calendar: only far ones are beyond each calendar.
 -- Index: idx_tasks_ready_at backwards, the last 200 tasks beyond the threshold. If there are any: the next 500, too.
 far AS MATERIALIZED (
   SELECT f.*
@@ -17,7 +18,7 @@ usual AS (
    GROUP BY n.task_type
 ),
 nodes AS (
-  SELECT 'task:' || f.task_id AS id, f.task_id, f.task_type, f.wake_at, u.distance
+  SELECT 'task:' || f.task_id AS id, f.task_id, f.task_type, f.wake_at, u.distance, f.wake_at > now() + interval '10 years' AS far
     FROM far f LEFT JOIN usual u ON u.task_type = f.task_type
 ),
 more AS (SELECT count(*) = 200 AS more FROM far)

@@ -1,5 +1,6 @@
 -- Blocked tasks whose only known timer is far beyond those of their kind: more than the threshold due_far_ahead from now, and
--- more than 20 times the usual distance of the kind's next timers, or ten years without them. An overflowed delay looks so.
+-- more than 20 times the usual distance of the kind's next timers, or ten years without them. An overflowed delay looks
+-- so, or one of a calendar: only far ones are beyond each calendar.
 -- Indexes: task_timer_pkey backwards, the last 200 timers; task_pkey. If one of them is that far: the next 500 timers, too.
 far AS MATERIALIZED (
   SELECT m.deadline, t.*
@@ -22,7 +23,7 @@ usual AS (
    GROUP BY n.kind
 ),
 nodes AS (
-  SELECT 'task:' || f.task_id AS id, f.*, u.distance
+  SELECT 'task:' || f.task_id AS id, f.*, u.distance, f.deadline > now() + interval '10 years' AS far
     FROM far f LEFT JOIN usual u ON u.kind = f.kind
    WHERE NOT EXISTS (SELECT FROM near n WHERE n.task_id = f.task_id AND n.deadline < f.deadline)
 ),

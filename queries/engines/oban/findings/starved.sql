@@ -4,7 +4,7 @@ WITH RECURSIVE
 \ir ../parts/heads.sql
 (SELECT 'queue:' || h.name AS id, extract(epoch FROM h.scheduled_at)::float8 AS since,
         jsonb_build_object('queue', h.name, 'age', date_trunc('second', timezone('UTC', now()) - h.scheduled_at)::text,
-          'running', (SELECT CASE count(*) WHEN 0 THEN 'No job of it is executing: its producers are paused, hang or do not run'
+          'running', (SELECT CASE count(*) WHEN 0 THEN 'No job of it is executing'
                              ELSE CASE count(*) WHEN 1 THEN 'One job of it is' WHEN 20 THEN 'At least 20 jobs of it are' ELSE count(*) || ' jobs of it are' END
                                   || ' executing, the first since ' || date_trunc('second', min(e.attempted_at)) || ' UTC: long ones, or they hang' END
                         FROM (SELECT j.attempted_at FROM :"schema".oban_jobs j WHERE j.state = 'executing' AND j.queue = h.name

@@ -11,7 +11,9 @@ SELECT 'job:' || s.job_id AS id, extract(epoch FROM s.scheduled_at)::float8 AS s
        jsonb_build_object('due', date_trunc('second', s.scheduled_at)::text, 'queue', s.queue_name,
          'age', date_trunc('second', timezone('UTC', now()) - s.scheduled_at)::text,
          'dispatchers', CASE d.n WHEN 0 THEN 'No dispatcher is alive' WHEN 1 THEN 'A dispatcher is alive and does not take it'
-                                 ELSE d.n || ' dispatchers are alive and do not take it' END) AS evidence
+                                 ELSE d.n || ' dispatchers are alive and do not take it' END,
+         'todo', CASE d.n WHEN 0 THEN 'Start a dispatcher: bin/jobs. Only a dispatcher makes scheduled jobs ready.'
+                          ELSE 'Read the log of the dispatcher: it may fail at a job that is due.' END) AS evidence
   FROM ((SELECT * FROM :"schema".solid_queue_scheduled_executions s
           WHERE :ids IS NULL AND s.scheduled_at < timezone('UTC', now()) - :overdue
           ORDER BY s.scheduled_at LIMIT :limit)

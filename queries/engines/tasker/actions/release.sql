@@ -4,7 +4,9 @@
 \ir ../parts/step_refusals.sql
                 WHEN x.to_state <> 'in_progress' THEN 'it is ' || x.to_state || ', so no worker has claimed it'
                 WHEN NOT s.retryable AND coalesce(:args ->> 'again', 'false') <> 'true'
-                THEN 'it is marked as not retryable. Set again to run it anyway' END AS why
+                THEN 'it is marked as not retryable. Set again to run it anyway'
+                WHEN s.attempts >= coalesce(s.max_attempts, 3) AND coalesce(:args ->> 'again', 'false') <> 'true'
+                THEN 'this was the last of its attempts: complete it, or cancel its task. Set again to run it once more' END AS why
 \ir ../parts/refused_steps.sql
 
 -- :witnesses

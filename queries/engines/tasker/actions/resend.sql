@@ -3,7 +3,9 @@
 -- first message still exists.
 
 \ir ../parts/step_refusals.sql
-                WHEN x.to_state NOT LIKE 'enqueued%' THEN 'it is ' || x.to_state || ', so it needs no message' END AS why
+                WHEN x.to_state NOT LIKE 'enqueued%' THEN 'it is ' || x.to_state || ', so it needs no message'
+                WHEN x.to_state <> 'enqueued' AND s.results IS NULL
+                THEN 'no result was saved, so the orchestrators would refuse the message: complete it with its result' END AS why
 \ir ../parts/refused_steps.sql
 
 -- :refused

@@ -8,12 +8,18 @@ wanted AS (SELECT unnest(ARRAY['enqueued_for_orchestration', 'enqueued_as_error_
    WHERE :settings ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * (:settings ->> 'visibility')::float8)
      AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
 ),
+-- The engine saves the state first and the result second. An orchestrator refuses the message of a step without a result.
+unsaved AS MATERIALIZED (
+  SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
+   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT h.workflow_step_uuid FROM handed h)) AND s.results IS NULL
+),
 queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name = 'orchestration_step_results' AND EXISTS (SELECT FROM handed)
 ),
 \ir messages.sql
 , nodes AS (
-  SELECT 'step:' || h.workflow_step_uuid AS id, h.*, (SELECT count(*) FROM messages) AS messages
+  SELECT 'step:' || h.workflow_step_uuid AS id, h.*, (SELECT count(*) FROM messages) AS messages,
+         h.workflow_step_uuid NOT IN (SELECT u.workflow_step_uuid FROM unsaved u) AS saved
     FROM handed h
    WHERE h.workflow_step_uuid::text NOT IN (SELECT m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
      AND (SELECT count(*) FROM messages) < 2000

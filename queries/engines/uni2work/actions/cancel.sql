@@ -15,8 +15,8 @@
 -- :refused
 WITH whole AS (SELECT :cron_whole AS bytes),
 \ir ../parts/signs.sql
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || q.id AS id,
+SELECT r.id, r.why, r.for_now
+  FROM (SELECT 'job:' || q.id AS id, q.lock_time >= now() - :stale AS for_now,
                CASE
 \ir ../parts/lost_instance.sql
 

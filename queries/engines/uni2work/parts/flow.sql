@@ -8,7 +8,8 @@ head AS MATERIALIZED (
 ), flow AS (
   SELECT g.*, a.alive, g.waiting > :queue_long AND a.alive AS in_order FROM (
   SELECT count(*) AS n, count(*) FILTER (WHERE waits) AS waiting, min(creation_time) FILTER (WHERE waits) AS oldest,
-         greatest(max(lock_time), (SELECT max(t.lock_time) FROM (SELECT lock_time FROM :"schema".queued_job ORDER BY id DESC LIMIT 1000) AS t)) AS newest,
+         greatest(max(lock_time) FILTER (WHERE lock_time <= now() + :ahead),
+                  (SELECT max(t.lock_time) FROM (SELECT lock_time FROM :"schema".queued_job ORDER BY id DESC LIMIT 1000) AS t WHERE t.lock_time <= now() + :ahead)) AS newest,
          (SELECT max(c."time") FROM (SELECT c."time" FROM :"schema".cron_last_exec c ORDER BY c.id DESC LIMIT 1000) AS c WHERE c."time" <= now()) AS executed,
          max(id) AS last
     FROM head) AS g CROSS JOIN LATERAL (SELECT coalesce(greatest(g.newest, g.executed) > now() - :untaken, false) AS alive) AS a

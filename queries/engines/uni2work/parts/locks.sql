@@ -19,7 +19,7 @@ life AS (
 nodes AS (
   SELECT 'job:' || l.id AS id, l.id AS job, l.lock_instance::text AS instance, l.lock_time, date_trunc('second', f.at)::text AS last_life,
          date_trunc('second', now() - f.at)::text AS silence, CASE WHEN isfinite(l.lock_time) THEN date_trunc('second', now() - l.lock_time)::text ELSE 'ever' END AS age,
-         (f.at IS NULL OR f.at <= l.lock_time + :stale OR f.at < now() - :silent) AS silent
+         (f.at IS NULL OR f.at <= l.lock_time + :stale OR f.at < now() - :silent) AS silent, coalesce(l.lock_time < l.creation_time - :ahead, false) AS impossible
     FROM locked l LEFT JOIN life f ON f.instance = l.lock_instance::text
    WHERE l.lock_instance IS NOT NULL AND l.lock_time < now() - :stale
 ),
