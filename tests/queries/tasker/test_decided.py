@@ -122,10 +122,7 @@ async def test_a_retried_step_does_not_become_ready_while_another_one_is_in_erro
 # Suggested actions
 
 
-ARGUMENTS: dict[str, dict[str, Any]] = {
-    "resolve": {"status": "manually_resolved"},
-    "release": {"again": True, "gone": True},
-}
+ARGUMENTS: dict[str, dict[str, Any]] = {"resolve": {"status": "manually_resolved"}}
 
 
 @both_versions
@@ -138,12 +135,13 @@ async def test_suggested_actions_are_not_refused(tasker_db: TaskerDb, data: Data
     tried = set()
     for finding in (await tasker_db.findings()).findings:
         if finding.action is None:
+            assert finding.code != "orphaned_claim" or "its owner may live" in finding.evidence[REFUSED]
             continue
         dry_run = await tasker_db.dry_run(finding.action, finding.node_id, **ARGUMENTS.get(finding.action, {}))
         outcomes = outcomes_of(dry_run)
         assert outcomes == {finding.node_id: Outcome.CHANGED}, (finding.code, why(dry_run, finding.node_id))
         tried.add(finding.code)
-    assert len(tried) >= 15
+    assert len(tried) >= 14
 
 
 COPY = """
