@@ -14,14 +14,13 @@ from queries.files.statement import Statement
 from queries.read.incidents import REFUSED, cause_of
 from queries.records.action import Outcome
 from queries.records.finding import OPEN
-from tests.proof import most_in_proof
 from tests.queries.builders import dry_run_of, opened, outcomes_of
 from tests.servers import PostgresServer
 
 ENGINES = sorted((engine.name for engine in builtin()), key=lambda name: (name != "oban", name))
 
 
-@pytest.mark.parametrize("name", most_in_proof(ENGINES, 2))
+@pytest.mark.parametrize("name", ENGINES)
 async def test_no_suggested_action_is_refused_for_all_nodes(server: PostgresServer, tmp_path: Path, name: str) -> None:
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
