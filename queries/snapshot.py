@@ -91,10 +91,13 @@ def incidents(
     """
     specs = {reader.label: reader.findings.specs for reader in workspace.engines.values()}
     specs[LABEL] = server_spec().codes
-    return tuple(_with_sessions(workspace, each) for each in grouping.incidents(findings, specs, capped, at))
+    return tuple(_as_here(workspace, each) for each in grouping.incidents(findings, specs, capped, at))
 
 
-def _with_sessions(workspace: Workspace, incident: Incident) -> Incident:
+def _as_here(workspace: Workspace, incident: Incident) -> Incident:
+    """Return an incident with what its sessions do, on a standby without a remedy."""
+    if incident.engine != LABEL and workspace.server.may_lag:
+        incident = msgspec.structs.replace(incident, remedy="")
     doing = workspace.server_findings.doing(incident.engine)
     if not doing or incident.code not in server_spec().groups["standstill"]:
         return incident

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterator, Sequence
+import functools
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from typing import Any, Concatenate, ParamSpec
 
 import click
 
@@ -25,12 +27,16 @@ from queries.change.loop import Loop
 from queries.change.state import Do
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
-from queries.db.errors import NO_CONNECTION, DatabaseError
-from queries.records.action import DryRun, Outcome, Result, Risk
+from queries.db.database import FORBIDDEN
+from queries.db.errors import BALANCED, NO_CONNECTION, STANDBY, UNCHANGED, DatabaseError, UnknownIdError
+from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk
 from queries.records.record import Record
 from queries.workspace import Workspace
 
 STANDBY_POLL_SECONDS = 0.5  # between two polls of a COMMIT that may wait for a standby
+P = ParamSpec("P")
+Changing = Callable[Concatenate[Target, P], Coroutine[Any, Any, int]]
+"""A command that changes rows."""
 Begin = Callable[[], Awaitable[Loop]]
 
 
@@ -68,6 +74,25 @@ class Course(Record):
     preview: Report | None = None
     more: str = ""
     possible: bool = True
+
+
+def changing(command: Changing[P]) -> Changing[P]:
+    """Say that nothing was changed if a command fails. `carry_out` reports what was."""
+
+    @functools.wraps(command)
+    async def saying(target: Target, /, *words: P.args, **options: P.kwargs) -> int:
+        try:
+            return await command(target, *words, **options)
+        except UnknownIdError:
+            raise
+        except DatabaseError as error:
+            if target.json:
+                output_for(target).answer(Outcomes(results=(), error=error.unchanged_line), tuple)
+            if UNCHANGED not in str(error):
+                error.args = (f"{error}\n{UNCHANGED}",)
+            raise
+
+    return saying
 
 
 async def carry_out(target: Target, workspace: Workspace, course: Course, consent: Consent) -> int:
@@ -112,8 +137,9 @@ def dry_run_text(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Res
 
 
 def _instead(target: Target, results: Sequence[Result]) -> Iterator[str]:
-    """Say where the operator finds what to do with a refused node."""
-    refused = next((r.id for r in results if r.outcome is Outcome.REFUSED and not signals.is_session(r.id)), None)
+    """Say where the operator finds what to do with a node that is refused itself."""
+    own = (r for r in results if r.outcome is Outcome.REFUSED and r.why not in (STANDBY, BALANCED, FORBIDDEN))
+    refused = next((r.id for r in own if not signals.is_session(r.id)), None)
     if refused is not None:
         yield f"Refused: `{target.command('show', refused)}` says what can be done instead, if anything must be."
 
@@ -176,7 +202,9 @@ async def _follow(course: Course, loop: Loop, consent: Consent) -> None:
         async with contextlib.aclosing(loop.steps()) as steps:
             async for step in steps:
                 if step.do is Do.PAUSE:
-                    text = f"Server lost, retrying in {step.seconds:.0f} s. Ctrl-C stops. {loop.error_text}"
+                    so_far = sum(result.outcome is Outcome.CHANGED for result in loop.state.results.values())
+                    text = f"Server lost, retrying in {step.seconds:.0f} s. Changed so far: {so_far}. Ctrl-C stops."
+                    text = f"{text} {loop.error_text}"
                 else:
                     text = course.line(loop)
                 if text and text != said:

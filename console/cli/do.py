@@ -8,6 +8,7 @@ from typing import TextIO
 import click
 
 from console.cli.arguments import arguments_of, unknown_action
+from console.cli.carry_out import changing
 from console.cli.consent import Consent
 from console.cli.edited import edited_plan
 from console.cli.output import say
@@ -28,6 +29,7 @@ from queries.workspace import Workspace
 from queries.write import undo
 
 
+@changing
 async def do(
     target: Target,
     action: str,

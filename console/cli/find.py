@@ -38,6 +38,8 @@ async def find(target: Target, words: Sequence[str], *, large: bool) -> int:
         warnings = access_warnings(workspace, workspace.engines.values())
     if output.json:
         output.answer(Search(text=text, ids=query.ids, engines=tuple(answers)), lambda: ())
+    else:
+        output.rows(())  # says that a standby answers
     say(*warnings, *views.notes(query, answers, workspace.declined_alike, larger="`--large`"))
     # A lock of a moment, such as autovacuum's at the end of a table, keeps nothing from being searched.
     lacking = bool(workspace.locked and workspace.declined)

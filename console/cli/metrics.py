@@ -40,6 +40,8 @@ async def metrics(target: Target, *, engine: str | None, sample: float | None) -
         readers = list(select_readers(workspace, engine))
         now, notes = await stuck.read(workspace, readers, COUNTED_NODES, sample, whole=engine is None, counts=True)
         readings.failed(notes)
+        if (server := workspace.server).may_lag:
+            readings.standby.samples.append(({}, math.nan if server.lag is None else server.lag))
         await workspace.database.together(*map(readings.add_dead, readers))
         specs = {reader.label: reader.engine.spec.findings for reader in readers}
         for part in now.parts:
@@ -65,11 +67,17 @@ class Metrics:
             about="Age of the oldest dead letter that was read.",
             unit="seconds",
         )
+        self.standby = Metric(
+            name="unstick_standby_data_age_seconds",
+            about="Age of the data of the standby that was read.",
+            unit="seconds",
+        )
         self.unreadable: list[str] = []
 
     def families(self) -> tuple[Metric, ...]:
         """Return all metrics."""
-        return self.nodes, self.stuck, self.oldest, self.dead, self.dead_oldest
+        every = (self.nodes, self.stuck, self.oldest, self.dead, self.dead_oldest)
+        return (*every, self.standby) if self.standby.samples else every
 
     def failed(self, lines: Sequence[str]) -> None:
         """Note and report why parts could not be read."""

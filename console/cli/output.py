@@ -11,6 +11,7 @@ import os
 import select
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TextIO
 
 import msgspec
@@ -21,8 +22,10 @@ from queries.text.safe_text import safe_json, safe_text
 if TYPE_CHECKING:
     from console.target import Target
     from console.text.spans import Make, Spans
+    from queries.db.database import Database
 
 FORMAT = 1  # of JSON answers; raised when a field is removed or has another meaning
+ANSWERING: ContextVar[Database | None] = ContextVar("answering", default=None)  # the database that was opened
 _INFINITE = {math.inf: "infinity", -math.inf: "-infinity"}
 
 
@@ -35,6 +38,7 @@ class Output:
         self.width = _width()
         self.repeated = False  # an answer follows another: JSON is one line each
         self.closed = False  # the reader of the pipe is gone
+        self._headed = False
 
     def clear(self) -> None:
         """Make room for the next of repeated answers: an empty terminal, or an empty line."""
@@ -43,10 +47,11 @@ class Output:
             self.width = _width()
         elif not self.json and self.repeated:
             self._write(("",))
-        self.repeated = True
+        self.repeated, self._headed = True, False
 
     def answer(self, record: object, text: Callable[[], Iterable[str | Spans]]) -> None:
         """Write ``record`` as JSON, or the lines of ``text``."""
+        self._headed = False
         if self.json:
             self._write((answered(record, indent=sys.stdout.isatty() and not self.repeated),))
         else:
@@ -54,27 +59,37 @@ class Output:
 
     def rows(self, lines: Iterable[str | Spans]) -> None:
         """Write lines to stdout, cropped to the terminal."""
-        self._write(self._drawn(lines, sys.stdout, self.width))
+        self._write(self._drawn((*self._head(), *lines), sys.stdout, self.width))
+
+    def _head(self) -> Iterator[str]:
+        """Yield the line above an answer that a standby gives."""
+        from console.text.formatting import behind
+
+        database, headed, self._headed = ANSWERING.get(), self._headed, True
+        if not headed and database is not None and database.server is not None and (line := behind(database.server)):
+            yield line
 
     def text(self, record: object, make: Make) -> None:
         """Write ``record`` as JSON, or the lines of ``make``, which wraps them itself."""
         if self.json:
             self.answer(record, lambda: ())
         else:
-            self._write(self._text(make, sys.stdout))
+            self._headed = False
+            self._write(self._text(make, sys.stdout, self._head()))
 
     def show(self, make: Make) -> None:
         """Write the lines of ``make`` to stderr, before a question."""
         _write(sys.stderr, self._text(make, sys.stderr))
 
-    def _text(self, make: Make, stream: TextIO) -> Iterator[str]:
+    def _text(self, make: Make, stream: TextIO, head: Iterable[str] = ()) -> Iterator[str]:
         """Return the lines of ``make``, whole if stdout is not a terminal."""
         from console.text.spans import UNLIMITED
 
-        return self._drawn(make(self.width or UNLIMITED), stream, None)
+        return self._drawn((*head, *make(self.width or UNLIMITED)), stream, None)
 
     def lines(self, text: Iterable[str]) -> None:
-        """Write lines to stdout at their full width."""
+        """Write lines to stdout at their full width, in a format of their own."""
+        say(*self._head())
         self._write(map(safe_text, text))
 
     def _drawn(self, lines: Iterable[str | Spans], stream: TextIO, cells: int | None) -> Iterator[str]:
@@ -123,8 +138,11 @@ def _write(stream: TextIO, lines: Iterable[str], end: str = "\n") -> bool:
 
 
 def answered(record: object, *, indent: bool = False) -> str:
-    """Encode an answer as JSON, with the number of its format."""
-    return encoded({"format": FORMAT, **msgspec.to_builtins(record, enc_hook=str)}, indent=indent)
+    """Encode an answer as JSON, with its format, and how old the data of a standby is."""
+    database, facts = ANSWERING.get(), dict[str, Any](format=FORMAT)
+    if database is not None and database.server is not None and database.server.may_lag:
+        facts["standby"] = {"data_of": database.server.data_of}
+    return encoded({**facts, **msgspec.to_builtins(record, enc_hook=str)}, indent=indent)
 
 
 def encoded(record: object, *, indent: bool = False) -> str:

@@ -9,7 +9,7 @@ import click
 import msgspec
 
 from console.cli.arguments import arguments_of
-from console.cli.carry_out import Begin, Course, Report, carry_out, dry_run_text
+from console.cli.carry_out import Begin, Course, Report, carry_out, changing, dry_run_text
 from console.cli.consent import Consent
 from console.cli.exit_codes import ASKS, FAILED, STOPPED
 from console.cli.output import say
@@ -34,6 +34,7 @@ from queries.text.counted import counted
 from queries.workspace import Workspace
 
 
+@changing
 async def redrive(
     target: Target,
     source: Source,

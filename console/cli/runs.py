@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 import click
 
 from console.cli import do, redrive, tables
-from console.cli.carry_out import printed
+from console.cli.carry_out import changing, printed
 from console.cli.consent import Consent
 from console.cli.exit_codes import FAILED
 from console.cli.output import output_for, say
@@ -67,11 +67,12 @@ async def show(target: Target, name: str) -> int:
     """Show a run with the outcomes so far. Return the exit code."""
     async with opened(target) as workspace:
         detail = earlier.find(workspace, name) or await changes.look(workspace, await runs.load(workspace, name))
-    output_for(target).text(detail, lambda cells: list(_lines(target, detail, cells)))
+        goes_on = not workspace.server.may_lag
+    output_for(target).text(detail, lambda cells: list(_lines(target, detail, cells, goes_on=goes_on)))
     return FAILED if detail.unread else 0
 
 
-def _lines(target: Target, detail: RunDetail, cells: int) -> Iterator[Spans]:
+def _lines(target: Target, detail: RunDetail, cells: int, *, goes_on: bool) -> Iterator[Spans]:
     run, report = detail.run, detail.report
     yield from tables.listed(FIELDS, (run,))
     yield from wrapped(f"Reason: {run.reason}", cells, indent=0)
@@ -88,9 +89,10 @@ def _lines(target: Target, detail: RunDetail, cells: int) -> Iterator[Spans]:
         again = f"Their ids, for `{target.command('do', run.action, STDIN, '--reason', OPEN)}`:"
         commands = commands_of(target.command, run.kind, run.run).lines
         lines = commands if run.place == TABLE else (again, *detail.pending)
-        yield from (plain(line, indent=0) for line in lines)
+        yield from (plain(line, indent=0) for line in lines if goes_on)
 
 
+@changing
 async def resume(target: Target, name: str, consent: Consent, *, redrives: bool = False) -> int:
     """Continue a run of any machine. Return the exit code."""
     async with _loaded(target, name, redrives=redrives) as (workspace, run):

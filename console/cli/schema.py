@@ -57,7 +57,10 @@ def schema(commands: Iterable[str]) -> dict[str, Any]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",
-        "properties": {"format": {"const": FORMAT}},
+        "properties": {
+            "format": {"const": FORMAT},
+            "standby": {"type": "object", "properties": {"data_of": {"type": ["number", "null"]}}},
+        },
         "required": ["format"],
         "anyOf": [{"title": title, **shape} for title, shape in zip(titles, shapes, strict=True)],
         "$defs": {name: _with_infinity(record) for name, record in sorted(records.items())},

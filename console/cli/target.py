@@ -13,7 +13,7 @@ from click import UsageError
 
 from console import garbage
 from console.cli.options import CliOptions, option_value
-from console.cli.output import say
+from console.cli.output import ANSWERING, say
 from console.config import UNNAMED, interval, load
 from console.interrupts import ended_by_ctrl_c
 from console.target import Target, engine_words, outside
@@ -110,6 +110,7 @@ async def opened(target: Target, *, empty: bool = False, later: bool = False) ->
     try:
         if not (workspace.engines or empty):
             raise NoEngineError(*no_engine_lines(workspace))
+        ANSWERING.set(workspace.database)
         yield workspace
     finally:
         await workspace.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from console.cli.carry_out import changing
 from console.cli.consent import Consent
 from console.cli.plain_change import change
 from console.cli.target import opened
@@ -12,6 +13,7 @@ from queries.actions.undo import plan_entry
 from queries.write.undo import ACTION
 
 
+@changing
 async def undo(target: Target, entry: str, ids: Sequence[str], consent: Consent) -> int:
     """Undo an entry or a run. Return the exit code."""
     reason = consent.said

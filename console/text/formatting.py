@@ -11,14 +11,18 @@ import time
 from collections.abc import Collection, Sequence
 from enum import StrEnum
 from functools import lru_cache
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 from queries.records.audit import Origin
 from queries.records.node import Count, Phase, Precision
 from queries.text.duration import DAY, HOUR, MINUTE, spelled
 from queries.text.safe_text import safe_text
 
+if TYPE_CHECKING:
+    from queries.db.database import Server
+
 NONE: Final = "–"
+BALANCED: Final = "Rows may be those of a standby: a pooler answers reads from several servers."
 
 NUMBER_CELLS: Final = 6  # of the longest number that stays at the end of a cropped title
 
@@ -156,6 +160,20 @@ def instant(epoch: float | None) -> str:
     year, month, day = _civil(days)
     era, year = (" BC", 1 - year) if year < 1 else ("", year)
     return f"{year:04}-{month:02}-{day:02}T{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}{zone}{era}"
+
+
+def behind(server: Server, *, short: bool = False) -> str:
+    """Return that rows may be older than the primary's, and how old; "" on a primary.
+
+    ``short``: without what a line of the console has no room for.
+    """
+    if server.balanced:
+        return "pooler balances reads" if short else BALANCED
+    if not server.standby:
+        return ""
+    if server.data_of is None:
+        return "standby, age of its data not known"
+    return f"standby, data of {_stamp(server.data_of, server.now) if short else instant(server.data_of)}"
 
 
 def _zone(epoch: float) -> tuple[int, str]:

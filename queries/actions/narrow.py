@@ -67,7 +67,7 @@ async def attempt_all(
             raise
         why = _denial(attempt, error) if denied else error.unchanged_line
         failed = unchanged(request, outcome_of(error, request.reader.engine.spec.stale_by), why)
-        failed.lost = why if lost else ""
+        failed.lost = error.line if lost else ""  # of a run, whose other parts may be changed
         attempts.append(failed)
     else:
         attempts.append(attempt)

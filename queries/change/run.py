@@ -299,10 +299,11 @@ async def messages(workspace: Workspace) -> list[str]:
         if run.place != audit_log.TABLE:
             shows = command("runs", run.run)
             commands = f"It is in a file of an earlier version: `{shows}` prints the ids of the other nodes."
+        commands = "" if workspace.server.may_lag else f" {commands}"
         ago = duration.spelled(max(now - run.last_at, 0.0))
         lines.append(
             f"Unfinished {run.kind} {run.run}: {run.action} in {run.engine}, {run.changed} of {run.nodes} nodes are"
-            f" changed, the last {ago} ago. {commands} It was begun by {run.who}."
+            f" changed, the last {ago} ago.{commands} It was begun by {run.who}."
         )
     lines += [f"There are more: `{command('runs')}` lists them."] if len(runs) > RUNS_SHOWN else []
     if not workspace.audit_log.in_table:

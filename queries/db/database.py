@@ -20,7 +20,7 @@ import msgspec
 from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.driver_errors import driver_errors
-from queries.db.errors import STANDBY, DatabaseError, RefusedError
+from queries.db.errors import BALANCED, STANDBY, UNCHANGED, DatabaseError, RefusedError, capital
 from queries.db.group import GROUP, ReadGroup, SharedReads
 from queries.db.pipeline import Execute, Pipeline
 from queries.db.query import Query, Rows
@@ -78,7 +78,8 @@ class Server(Record):
     ``standbys``: number of sessions that stream the WAL. ``slots``: number of replication slots.
     ``encrypted`` and ``tls`` (its version, or "") describe the console's own connection, whose other end may be a
     pooler. ``local`` is True for a Unix socket. ``life`` differs after a crash, after a restart and on another server;
-    ``timeline`` differs after a promotion. ``pid`` is the backend's.
+    ``timeline`` differs after a promotion. ``pid`` is the backend's. ``balanced``: a pooler answers reads from several
+    servers, so some rows may be a standby's.
     """
 
     pid: int
@@ -102,6 +103,17 @@ class Server(Record):
     life: str
     system_identifier: str
     timeline: int | None
+    balanced: bool = False
+
+    @property
+    def may_lag(self) -> bool:
+        """True if rows may be older than the primary's, so that no action is suggested."""
+        return self.standby or self.balanced
+
+    @property
+    def data_of(self) -> float | None:
+        """Time at which a standby's data was the primary's; None if that is not known."""
+        return None if self.lag is None or self.balanced else self.now - self.lag
 
     @property
     def history(self) -> str:
@@ -160,8 +172,10 @@ class Database:
         Raises DatabaseError.
         """
         async with self.reading() as transaction:
-            rows = await transaction.rows(statement("server"), {"id": ""})
-        self._note_facts(self._pipelines["read"], rows[0])
+            facts, answering = await transaction.batch(
+                [Query(statement("server"), {"id": ""}), Query(statement("answering"))]
+            )
+        self._meet(self._pipelines["read"], facts[0], answering[0])
 
     @contextlib.asynccontextmanager
     async def reading(self, seconds: float = READ_SECONDS, *, in_order: bool = False) -> AsyncIterator[Reads]:
@@ -238,6 +252,8 @@ class Database:
         later.
         ``waits``: seconds that it may last longer, because it waits for a lock before it has another one.
         """
+        if self.server is not None and self.server.balanced:
+            raise DatabaseError(f"{capital(BALANCED)}.", UNCHANGED)
         most, waits = WRITE_SECONDS * self.patience, waits * self.patience
         seconds = max(round(min(seconds or most, most), 1), 0.1)
         timeouts = {
@@ -248,7 +264,7 @@ class Database:
             timeouts["transaction_timeout"] = seconds + waits + 1.0
         settings = StatementSettings(seconds=seconds, schemas=(schema,) if schema else ())
         begin = _begin("BEGIN ISOLATION LEVEL READ COMMITTED, READ WRITE", settings, timeouts)
-        begin = f"{begin}; {statement('fire_triggers').text}"
+        begin = (begin[0], f"{begin[1]}; {statement('fire_triggers').text}")
         async with self._locks["write"]:
             await self._try_idle("write")
             transaction = self._transaction("write", begin, settings, reads=False)
@@ -264,6 +280,8 @@ class Database:
             return ""
         if self.server.standby:
             return STANDBY
+        if self.server.balanced:
+            return BALANCED
         return FORBIDDEN if self.server.read_only and not self.override_read_only else ""
 
     @property
@@ -291,7 +309,9 @@ class Database:
             pipeline.connection.terminate()
         self._pipelines.clear()
 
-    def _transaction(self, purpose: str, begin: str, settings: StatementSettings, *, reads: bool) -> Transaction:
+    def _transaction(
+        self, purpose: str, begin: tuple[str, str], settings: StatementSettings, *, reads: bool
+    ) -> Transaction:
         async def connected(again: bool) -> tuple[Pipeline, bool]:
             return await self._connected(purpose, again=again)
 
@@ -306,7 +326,8 @@ class Database:
             reads=reads,
             role=role,
             standby=lambda: self.server.standby if self.server else None,
-            met=self._note_facts,
+            asks=lambda: self.server is None or self.server.standby,  # how far it is behind
+            met=self._meet,
         )
 
     async def _roll_back(self, purpose: str) -> None:
@@ -363,10 +384,19 @@ class Database:
         self._refused = None
         return pipeline, False
 
-    def _note_facts(self, pipeline: Pipeline, facts: Mapping[str, Any]) -> None:
-        server = dict(facts)
-        del server["named"]
-        self.server = Server(**server, **_link(pipeline.connection))
+    def _meet(self, pipeline: Pipeline, facts: Mapping[str, Any] | None, answering: Mapping[str, Any]) -> bool:
+        """Note the facts about the server.
+
+        Return False if another one than the known one answers.
+        """
+        known = self.server
+        if facts is not None:
+            balanced = facts["pid"] != answering["pid"] or (known is not None and known.balanced)
+            server = {name: value for name, value in facts.items() if name != "named"}
+            self.server = Server(**server, **_link(pipeline.connection), balanced=balanced)
+            return True
+        place = answering["standby"], answering["started"]
+        return known is None or known.balanced or place == (known.standby, known.started)
 
     async def _connect(self) -> asyncpg.Connection[Any]:
         """Connect, but raise the same error again soon after a refused login.
@@ -453,9 +483,10 @@ async def connect(text: str, host: int | None = None) -> asyncpg.Connection[Any]
     return connection
 
 
-def _begin(mode: str, settings: StatementSettings, timeouts: Mapping[str, float]) -> str:
-    commands = [mode, "SET LOCAL jit = off", *settings.commands()]
+def _begin(mode: str, settings: StatementSettings, timeouts: Mapping[str, float]) -> tuple[str, str]:
+    """Return the command that begins a transaction, and the one for its settings."""
+    commands = ["SET LOCAL jit = off", *settings.commands()]
     # Cursors, copies and images of rows hold values as text.
     commands += [f"SET LOCAL {name} = '{word}'" for name, word in SPELLING.items()]
     commands += [f"SET LOCAL {name} = '{round(seconds * 1000)}ms'" for name, seconds in timeouts.items()]
-    return "; ".join(commands)
+    return mode, "; ".join(commands)

@@ -36,7 +36,10 @@ def driver_errors(connecting: str | None = None, statement: Statement | None = N
             ) from error
         # The driver raises its internal error if it reaches its own time limit in the middle of a message.
         if isinstance(error, TimeoutError | asyncpg.InternalClientError):
-            raise LostError("No answer came from the server in time.", "unstick closed the connection.") from error
+            raise LostError(
+                "No answer came from the server in time.",
+                "unstick closed the connection. A pooler in between may be paused.",
+            ) from error
         if not isinstance(error, _LOST):
             raise
         raise LostError("The connection to the server was lost.", f"{errors.capital(errors.reason(error))}.") from error

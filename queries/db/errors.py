@@ -165,6 +165,11 @@ STANDBY = (
     "this server is a standby: connect to the primary to change anything. A pooler may still lead to the former primary"
 )
 
+BALANCED = (
+    "a pooler answers reads from several servers, so what was read may be older than what would be changed: connect to"
+    " the primary itself, or switch its load balancing off (pgpool2: load_balance_mode = off)"
+)
+
 
 class ReadOnlyError(ConflictError):
     """The server accepts no changes because it is a standby."""
@@ -179,7 +184,10 @@ def readable(what: str) -> Iterator[None]:
         raise UnreadableError(f"{what} cannot be read: {type(error).__name__}: {first_line(error)}.") from error
 
 
-CHECK = "Nothing was changed. Is the server up, and are host, port and TLS options right? psql takes the same string."
+CHECK = (
+    "Is the server up, and are host, port and TLS options right? psql takes the same string. A pooler may be paused, or"
+    " have no server."
+)
 _LATER = {
     "53300": "All connections of the server, the database or the role are in use, so workers may be refused, too. Close"
     " sessions that are not needed, or raise the limit. A superuser may still get in.",

@@ -15,10 +15,17 @@ class TimedStatements:
     """Duration of statements that travelled together.
 
     ``statements``: the reads that ran to their end, with the values of their parameters; None for anything else.
+    ``began``: when their transaction began, as far as the server worked; None: it has not begun.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, now: Callable[[], float], *, waits: bool) -> None:
         self.statements: Hashable = None
+        self.began = None if waits else now()
+        self._now = now
+
+    def begin(self) -> None:
+        """Note that the transaction has begun."""
+        self.began = self._now()
 
 
 class ServerLoad:
@@ -53,13 +60,21 @@ class ServerLoad:
         return self.worked + self._own_cpu()
 
     @contextlib.contextmanager
-    def measured(self) -> Iterator[TimedStatements]:
-        """Count the duration of the body, which runs statements, as work of the server."""
-        timed, start = TimedStatements(), self._now()
+    def measured(self, *, waits: bool = False) -> Iterator[TimedStatements]:
+        """Count the duration of the body, which runs statements, as work of the server.
+
+        ``waits``: it counts from when they began. Before that a pooler may have waited for a server.
+        """
+        sent = self._now()
+        timed = TimedStatements(self._now, waits=waits)
         try:
             yield timed
         finally:
             end = self._now()
+            begun = end if timed.began is None else timed.began
+            if waits:
+                self.round_trip = min(self.round_trip, begun - sent)
+            start = max(sent, begun - self.round_trip) if waits else sent
             self.round_trip = min(self.round_trip, end - start)
             work = max(end - start - self._wait(timed.statements, end - start) - self.round_trip, 0.0)
             self._spans.append((end - work, end))

@@ -32,7 +32,7 @@ from queries.text.safe_text import has_bytes, shown_bytes
 
 RowsOrError = Rows | DatabaseError
 """Rows of a statement, or why it failed."""
-APART, UNDO_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart; RELEASE SAVEPOINT apart"
+APART, UNDO_APART = "SAVEPOINT apart", ("ROLLBACK TO SAVEPOINT apart", "RELEASE SAVEPOINT apart")
 REPEATS, REPEAT_AFTER_SECONDS = 40, 0.05  # of reads that a standby cancelled, in one transaction
 GRACE_SECONDS = 5.0  # after a statement's own timeout until the connection counts as dead
 
@@ -78,32 +78,35 @@ class Transaction(Reads):
     another snapshot. A read that timed out waiting for a lock fails with LockedError and the session that holds it. So
     do the later reads of that table, without waiting.
 
-    ``begin``: the command that begins it, with ``settings``. ``connected`` returns the connection, and True if it was
-    idle before; with True it returns a new one. ``met`` takes the facts about the server of a new connection, which are
-    read with the first statements.
+    ``begin``: the command that begins it, and the one for ``settings``. They are two messages: a pooler that balances
+    reads takes a BEGIN in front of others for no begin. ``connected`` returns the connection, and True if it was idle
+    before; with True it returns a new one. ``asks``: read all facts about the server, also on a known connection.
+    ``met`` takes these facts, or none, and which server answers, and returns False if that is not the known one.
     """
 
     def __init__(
         self,
         connected: Callable[[bool], Awaitable[tuple[Pipeline, bool]]],
-        begin: str,
+        begin: tuple[str, str],
         settings: StatementSettings,
         load: ServerLoad,
         *,
         reads: bool,
         role: Callable[[], str],
         standby: Callable[[], bool | None],
-        met: Callable[[Pipeline, Mapping[str, Any]], None],
+        asks: Callable[[], bool],
+        met: Callable[[Pipeline, Mapping[str, Any] | None, Mapping[str, Any]], bool],
     ) -> None:
         self._connected = connected
         self._pipeline: Pipeline | None = None
-        self._begin = begin
+        self._begin = tuple(map(Execute, begin))
         self.settings = TransactionSettings(settings)
         self._load = load
         self._reads = reads
         self._role = role
         self._standby = standby
         self._repeats = REPEATS if reads else 0
+        self._asks = asks
         self._met = met
         self._apart = False
         self._aborted = False
@@ -225,7 +228,8 @@ class Transaction(Reads):
             return False
         self._repeats -= 1
         await asyncio.sleep(REPEAT_AFTER_SECONDS)
-        self._begin = self._begin.replace("REPEATABLE READ", "READ COMMITTED")
+        mode, *others = self._begin
+        self._begin = (Execute(mode.text.replace("REPEATABLE READ", "READ COMMITTED")), *others)
         self._aborted = not self._is_closed
         if self._is_closed:
             self._pipeline, self.begun, self.settings.now = None, False, self.settings.own
@@ -240,11 +244,10 @@ class Transaction(Reads):
         """Return what is sent before the next statement: the begin, and queued commands."""
         steps: list[Step] = []
         if not self.begun:
-            steps.append(Execute(self._begin))
+            steps += self._begin
             self.settings.begin()
-        if self._queued:
-            steps.append(Execute("; ".join(self._queued)))
-            self._queued = []
+        steps += map(Execute, self._queued)
+        self._queued = []
         return steps
 
     async def _until_error(self, queries: Sequence[Query], take: Callable[[RowsOrError], None]) -> DatabaseError | None:
@@ -257,7 +260,7 @@ class Transaction(Reads):
         await self._open()
         steps = self._first()
         if self._aborted:
-            steps.insert(0, Execute(f"ROLLBACK; {self._begin}"))
+            steps[:0] = [Execute("ROLLBACK"), *self._begin]
             self.settings.now = self.settings.own
         for query in queries:
             if (query.apart or self._apart) and not (apart or self._reads):
@@ -282,7 +285,7 @@ class Transaction(Reads):
 
         answers = await self._run(steps, seconds, note)
         if apart:
-            self._queued.append(UNDO_APART)
+            self._queued += UNDO_APART
             self.settings.now = before
         error = answers[-1]
         if not isinstance(error, Exception):
@@ -309,8 +312,6 @@ class Transaction(Reads):
                 raise
             self.settings.begin()  # no row lock was held, however long the dead connection did not answer
             answers = await self._sent(steps, seconds, take, again=True)
-        if begins and isinstance(answers[0], Exception):
-            raise errors.begin_error(self._failure(answers[0])) from answers[0]
         self._aborted = False
         return answers
 
@@ -318,21 +319,34 @@ class Transaction(Reads):
         self, steps: Sequence[Step], seconds: float, take: Callable[[Rows], None], *, again: bool
     ) -> list[Any]:
         pipeline = await self._open(again=again)
-        name = pipeline.new_name()
-        if new := pipeline.keeps is None:
-            begin, *others = steps
-            steps = [begin, Fetch(statement("server").text, (name,), name=name), *others]
+        at = next((n for n, step in enumerate(steps[:3], 1) if step is self._begin[-1]), 0)
+        name = pipeline.new_name() if pipeline.keeps is None else ""
+        asked = [Fetch(statement("answering").text)] if at else []
+        if at and (name or self._asks()):
+            asked.insert(0, Fetch(statement("server").text, (name,), name=name))
+        steps = [*steps[:at], *asked, *steps[at:]]
+        facts: list[Mapping[str, Any]] = []
+        elsewhere = False
 
         def note(step: int, answer: Any) -> None:
+            nonlocal elsewhere
             self._answered = True
-            if new and step == 1 and not isinstance(answer, Exception):
-                pipeline.meet(answer[0], name)
-                self._met(pipeline, answer[0])
-            elif not isinstance(steps[step], Execute) and not isinstance(answer, Exception):
+            if isinstance(answer, Exception):
+                return
+            if at and step == 0:
+                timed.begin()
+                self.settings.begin()  # what it waited for a backend of a pooler is no time of its own
+            elif at <= step < at + len(asked):
+                facts.append(answer[0])
+                if name and len(facts) == 1:
+                    pipeline.meet(answer[0], name)
+                if len(facts) == len(asked):
+                    elsewhere = not self._met(pipeline, facts[-2] if facts[1:] else None, facts[-1])
+            elif not isinstance(steps[step], Execute) and not elsewhere:
                 take(answer)
 
         try:
-            with driver_errors(), self._load.measured() as timed:
+            with driver_errors(), self._load.measured(waits=bool(at)) as timed:
                 pipeline.connection.add_log_listener(self._on_log)  # fails if the connection is closed
                 answers = await pipeline.run(steps, seconds + GRACE_SECONDS, reads=self._reads, take=note)
                 if self._reads and not isinstance(answers[-1], Exception):
@@ -342,9 +356,13 @@ class Transaction(Reads):
             await asyncio.sleep(0)  # the driver passes on notices a moment later
         finally:
             pipeline.connection.remove_log_listener(self._on_log)
-        if new and len(answers) == 2 and isinstance(answers[1], Exception):
-            raise self._failure(answers[1])
-        return [answers[0], *answers[2:]] if new else answers
+        if elsewhere:
+            self._answered = False
+            raise LostError("Another server answers now than before.", "A pooler or proxy leads elsewhere.")
+        if len(answers) <= at + len(asked) and isinstance(answers[-1], Exception):
+            error = self._failure(answers[-1])
+            raise errors.begin_error(error) if len(answers) <= at else error
+        return [*answers[:at], *answers[at + len(asked) :]]
 
     @property
     def _keeps(self) -> bool:

@@ -251,7 +251,9 @@ class FindingReader:
         row = {} if row is None else row
         at = None if since is None else float(since)
         finding = finding_of(spec, node_id, at, evidence, engine=self._variant.label, severity=row.get("severity"))
-        suggested = spec.action if spec.action and row.get("suggest", True) else None
+        server = self._variant.database.server
+        suggests = row.get("suggest", True) and not (server and server.may_lag)
+        suggested = spec.action if spec.action and suggests else None
         action = self._variant.engine.action(suggested, split_id(node_id)[1]) if suggested else None
         if action is None:
             return finding

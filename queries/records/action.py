@@ -392,7 +392,7 @@ class Outcomes(Record):
 
     ``xid`` is the transaction's id as text; None if nothing was written. ``logged``: number of changed nodes whose rows
     are in the audit log, but not in ``changes``. ``durability``: of the least certain transaction, None if nothing was
-    committed.
+    committed. ``error``: why nothing was tried, and that nothing was changed.
     """
 
     results: tuple[Result, ...]
@@ -404,3 +404,4 @@ class Outcomes(Record):
     run: str = ""  # id of the run, which its entries have
     logged: int = 0
     durability: Durability | None = None
+    error: str | msgspec.UnsetType = msgspec.UNSET

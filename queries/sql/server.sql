@@ -25,7 +25,9 @@ SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_prepared_statements WHERE
          current_setting('default_transaction_read_only')::bool
          AND (SELECT reset_val::bool AND source NOT IN ('database', 'user', 'database user')
                 FROM pg_settings WHERE name = 'default_transaction_read_only')) AS read_only,
-       CASE WHEN pg_is_in_recovery() THEN extract(epoch FROM now() - pg_last_xact_replay_timestamp())::float8 END AS lag,
+       CASE WHEN pg_is_in_recovery() THEN
+\ir parts/standby_lag.sql
+       END AS lag,
        extract(epoch FROM now())::float8 AS now, extract(epoch FROM pg_postmaster_start_time())::float8 AS started,
 \ir parts/server_standbys.sql
      , pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,

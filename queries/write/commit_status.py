@@ -100,7 +100,8 @@ async def _query(
     try:
         async with database.reading_alone() as transaction:
             row = (await transaction.rows(statement("xact_status"), {"id": mark.xid}))[0]
-            standby = row["standby"] and mark.later(row["history"]) <= 0  # it may lag
+            balanced = database.server is not None and database.server.balanced  # its rows may be those of a standby
+            standby = (row["standby"] or balanced) and mark.later(row["history"]) <= 0  # it may lag
             reassigned = row["life"] != mark.life and not (sure and row["history"] == mark.history)
             status = row["status"]
             if status == "in progress" and (standby or row["life"] == mark.life):

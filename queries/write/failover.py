@@ -215,7 +215,7 @@ def _can_tell(server: Server, mark: TransactionMark) -> bool:
 
     A standby may lag, unless it is on a later timeline.
     """
-    return not server.standby or mark.later(server.history) > 0
+    return not server.may_lag or mark.later(server.history) > 0
 
 
 def _fate(server: Server, mark: TransactionMark) -> str:

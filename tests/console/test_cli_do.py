@@ -10,6 +10,7 @@ import signal
 import sys
 import uuid
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -306,8 +307,7 @@ def test_a_server_that_was_opened_by_a_context_is_known_again(
 def test_a_copy_of_the_files_of_production_with_a_context_of_its_own_is_not_production(
     own_server: PostgresServer, tmp_path: Path
 ) -> None:
-    replica = own_server.replica()
-    try:
+    with closing(own_server.replica()) as replica:
         replica.sql("SELECT pg_promote()")
         dsn = own_server.fresh("eternaltwin")
         replica.sql(f"CREATE DATABASE {dsn.rpartition('/')[2]}")
@@ -322,8 +322,6 @@ def test_a_copy_of_the_files_of_production_with_a_context_of_its_own_is_not_prod
         assert do("@prod", "wake", f"eternaltwin/task:{key}", "--yes", home=tmp_path).code == 0
         for name in ("@copy", "@prod"):
             assert unstick("audit", "--json", "-d", name, home=tmp_path).json["receipts"] == [], "it is not lost"
-    finally:
-        replica.close()
 
 
 def test_a_read_only_context_makes_its_server_read_only(eternaltwin: str, add: Add, production: Path) -> None:

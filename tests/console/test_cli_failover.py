@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import asyncpg
@@ -80,15 +80,10 @@ def test_a_change_that_a_failover_has_lost_is_said_by_audit(own_server: Postgres
 
 @pytest.fixture
 def pair() -> Iterator[tuple[PostgresServer, PostgresServer]]:
-    """A primary and its streaming standby."""
-    primary = PostgresServer()
-    primary.start()
-    try:
-        replica = primary.replica()
-        yield primary, replica
-        replica.close()
-    finally:
-        primary.close()
+    with closing(PostgresServer()) as primary:
+        primary.start()
+        with closing(primary.replica()) as replica:
+            yield primary, replica
 
 
 def left_behind(primary: PostgresServer, replica: PostgresServer) -> None:

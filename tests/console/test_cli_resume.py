@@ -159,6 +159,8 @@ def test_an_outage_is_reported_on_stderr_and_waited_for(own_server: PostgresServ
     own_server.halt("immediate")
     while "Server lost, retrying in" not in (line := process.stderr.readline()):
         assert line, "it ended early"
+    assert re.search(r"Changed so far: [1-9]\d*\.", line)
+    assert "Nothing was changed" not in line
     own_server.start()
     out, err = process.communicate(timeout=120)
     assert process.returncode == 0, (err, [r for r in json.loads(out)["results"] if r["outcome"] != "changed"][:2])

@@ -99,7 +99,7 @@ def test_it_is_refused_if_not_everything_was_looked_at(
     monkeypatch.setattr("console.model.selection.COMPARED_NODES", 4)
     monkeypatch.setattr("console.model.selection.NODES_AT_ONCE", 2)
     answer = wake(eternaltwin, "--filter", "status:blocked", "--yes")
-    assert (answer.code, answer.out) == (1, "")
+    assert (answer.code, answer.json["results"]) == (1, [])
     assert "Not everything was looked at" in answer.err
     assert wake(eternaltwin, "--filter", "finding:spinning", "--yes").code == 1
     monkeypatch.setattr("console.model.selection.SELECTED_FINDING_NODES", 4)

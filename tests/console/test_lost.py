@@ -30,7 +30,7 @@ async def test_no_server_yet(own_server: PostgresServer, tmp_path: Path) -> None
 
 async def test_no_connection_and_out(tmp_path: Path) -> None:
     async with run_tui("postgresql://missing@127.0.0.1:1/nothing", tmp_path) as tui:
-        await tui.wait_for("Not connected yet.", "Nothing was changed.")
+        await tui.wait_for("Not connected yet.", "psql takes the same string.")
         await tui.press("W", "slash", "escape", "y", "l", "f", "asterisk", "enter", "2", "3", "enter", "4", "1", "q")
         assert tui.app.return_code == 0
         assert tui.app.session.workspace is None

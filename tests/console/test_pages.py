@@ -212,7 +212,7 @@ def of_age(age: float, *, link: str = "live", interval: float = 2.0, **rest: Any
         (of_age(10.0, link="lost", retry=3.0), "no connection, 10s old, again in 3s"),
         (of_age(0.1, pace=20.0), "read every 20s  ● live"),
         (of_age(0.1, critical=3), "3 critical incidents  ● live <5s old"),
-        (Header(server="h", standby=True, lag=3.5), "standby, 3.50s behind"),
+        (Header(server="h", behind="standby, data of 08:24:56Z"), "standby, data of 08:24:56Z"),
         (Header(context="prod", production="prod"), "prod · PRODUCTION"),
         (Header(production="prod"), "unstick · PRODUCTION (prod)"),
         (Header(server="h", read_only="read-only: server default"), "read-only: server default"),

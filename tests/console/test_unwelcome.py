@@ -100,7 +100,7 @@ async def test_a_standby_is_looked_at_and_its_actions_are_not_offered_and_say_wh
         await tui.wait_for("ArchiveDino", "C Cancel job", lambda: "standby" not in tui.text)
     own_server.standby()
     async with run_tui(dsn, tmp_path) as tui:
-        await tui.wait_for("standby", "ArchiveDino", REFUSED, lambda: "Cancel job" not in tui.text)
+        await tui.wait_for("standby, age of its data", "ArchiveDino", REFUSED, lambda: "Cancel job" not in tui.text)
         await tui.press("C")
         await tui.wait_for("this server is a standby", lambda: "Reason, for the audit log" not in tui.text)
 

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import asyncpg
 import pytest
 
 from queries.workspace import Workspace
 from queries.write import audit_log
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.uni2work import Uni2workDb
+from tests.poolers import PgBouncer
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
 
@@ -79,30 +75,6 @@ async def pooler(server: PostgresServer, eternaltwin: str) -> AsyncIterator[str]
 
     It is in transaction mode, and has two connections.
     """
-    binary = shutil.which("pgbouncer")
-    if binary is None:
-        pytest.skip("pgbouncer is not installed")
-    folder = Path(tempfile.mkdtemp(prefix="unstick-pooler-"))
-    folder.chmod(0o755)
-    listening = await asyncio.start_server(lambda *_: None, "127.0.0.1", 0)
-    port: int = listening.sockets[0].getsockname()[1]
-    listening.close()
-    (folder / "pgbouncer.ini").write_text(
-        f"[databases]\n* = host=127.0.0.1 port={server.port} user=postgres password={server.password}\n"
-        f"[pgbouncer]\nlisten_addr=127.0.0.1\nlisten_port={port}\nunix_socket_dir=\nauth_type=any\n"
-        "pool_mode=transaction\ndefault_pool_size=2\n"
-    )
-    user = ["-u", "nobody"] if os.geteuid() == 0 else []
-    process = subprocess.Popen([binary, "-q", *user, str(folder / "pgbouncer.ini")], stderr=subprocess.DEVNULL)
-    dsn = f"postgresql://x@127.0.0.1:{port}/{eternaltwin.rpartition('/')[2]}"
-    async with asyncio.timeout(60):
-        while True:
-            try:
-                await (await asyncpg.connect(dsn, statement_cache_size=0)).close()
-                break
-            except (OSError, asyncpg.PostgresConnectionError):
-                await asyncio.sleep(0.01)
-    yield dsn
-    process.terminate()
-    process.wait()
-    shutil.rmtree(folder)
+    bouncer = await asyncio.to_thread(PgBouncer, server)
+    yield bouncer.dsn(eternaltwin)
+    bouncer.close()

@@ -177,18 +177,6 @@ def test_what_is_no_postgresql_at_all(what: Callable[[socket.socket], None]) -> 
     assert f"127.0.0.1:{port}" in few_lines(answer)
 
 
-def test_a_standby_is_read_and_not_written_to(own_server: PostgresServer) -> None:
-    dsn = own_server.fresh("eternaltwin")
-    own_server.sql(ROWS, dsn)
-    own_server.standby()
-    assert NODE in {finding["node_id"] for finding in unstick("stuck", "--json", dsn=dsn).findings}
-    answer = wake(dsn)
-    assert answer.code == 3
-    assert "standby" in answer.out
-    actions = unstick("engines", "--json", dsn=dsn).json["engines"][0]["actions"]
-    assert not any(here["available"] for here in actions)
-
-
 # What is in it
 
 

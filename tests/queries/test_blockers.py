@@ -14,7 +14,7 @@ import pytest
 
 from queries.change import loop
 from queries.contract.server_spec import LABEL, server_spec
-from queries.read.blockers import ENDED, STANDBY, blockers, row_locked
+from queries.read.blockers import ENDED, blockers, row_locked
 from queries.read.incidents import incidents
 from queries.read.reader import Reader
 from queries.records.action import Outcome, Proof
@@ -292,19 +292,6 @@ async def test_a_viewer_sees_the_holder_and_the_missing_grant(
     assert (session.application, session.backend_start, session.query) == ("psql", None, "")
     assert named(found.roots(session.id)) == pids([end]), "the chain needs no privilege"
     assert any(f"GRANT pg_monitor TO {role}" in note for note in found.notes)
-    await workspace.close()
-
-
-async def test_a_standby_says_that_it_has_no_row_locks(own_server: PostgresServer, tmp_path: Path) -> None:
-    dsn = own_server.fresh("eternaltwin")
-    db = await EternaltwinDb.open(dsn)
-    task = await db.task()
-    await db.connection.close()
-    own_server.standby()
-    workspace = await opened(dsn, tmp_path)
-    found = await read(workspace, db.id(task))
-    assert (found.holders, found.notes) == ((), (STANDBY,))
-    assert (await row_locked(workspace.database, workspace.engines, late(db, task))).findings == ()
     await workspace.close()
 
 

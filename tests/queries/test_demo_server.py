@@ -78,15 +78,6 @@ async def test_tcp_asks_for_the_password_and_the_socket_is_ours_alone(server: Po
     assert server.folder.stat().st_mode & 0o077 == 0
 
 
-async def test_a_standby_is_read_only(own_server: PostgresServer) -> None:
-    own_server.standby()
-    connection = await asyncpg.connect(own_server.dsn())
-    assert await connection.fetchval("SELECT pg_is_in_recovery()")
-    with pytest.raises(asyncpg.ReadOnlySQLTransactionError):
-        await connection.execute("CREATE TABLE x ()")
-    await connection.close()
-
-
 @pytest.mark.parametrize("how", ["private", "long"])
 def test_a_temporary_folder_the_server_cannot_use_is_not_chosen(
     how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

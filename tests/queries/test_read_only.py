@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from pathlib import Path
 
 import pytest
@@ -62,21 +61,3 @@ async def test_what_another_client_of_a_pooler_has_set_is_not_the_servers(
     assert db.server is not None
     assert not db.server.read_only
     await db.close()
-
-
-async def test_a_promoted_standby_takes_changes(own_server: PostgresServer, tmp_path: Path) -> None:
-    dsn = own_server.fresh("eternaltwin")
-    eternaltwin_db = await EternaltwinDb.open(dsn)
-    task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
-    await eternaltwin_db.connection.close()
-    own_server.standby()
-    workspace = await opened(dsn, tmp_path)
-    before = workspace.server
-    assert outcomes_of(await do(workspace, "wake", [task])) == {task: REFUSED}
-    await asyncio.to_thread(own_server.sql, "SELECT pg_promote()")
-    await workspace.database.renew()
-    assert (before.standby, workspace.server.standby) == (True, False)
-    assert workspace.server.system_identifier == before.system_identifier
-    assert (before.timeline, workspace.server.timeline) == (1, 2)
-    assert outcomes_of(await do(workspace, "wake", [task])) == {task: CHANGED}
-    await workspace.close()

@@ -6,6 +6,7 @@ import asyncio
 import os
 import subprocess
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -21,13 +22,10 @@ WANTED = ["any", "primary", "standby", "read-write", "read-only", "prefer-standb
 
 @pytest.fixture(scope="module")
 def pair() -> Iterator[tuple[PostgresServer, PostgresServer]]:
-    """A primary and its streaming standby."""
-    primary = PostgresServer()
-    primary.start()
-    replica = primary.replica()
-    yield primary, replica
-    replica.close()
-    primary.close()
+    with closing(PostgresServer()) as primary:
+        primary.start()
+        with closing(primary.replica()) as replica:
+            yield primary, replica
 
 
 def chosen_by_psql(dsn: str) -> int:

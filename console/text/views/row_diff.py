@@ -44,6 +44,7 @@ MEANINGS = {
 NAME_CELLS = 24  # of a column's name; a longer one has a line of its own
 PATHS_SHOWN = 20  # differing values of one document
 VALUE_SHOWN = 65_536  # characters of a value that are printed; all of it is compared and kept
+SAME_REFUSED = 20  # ids of nodes that are refused for one reason, all of them
 ROWS_SHOWN = 200  # most rows shown of one action; the audit log keeps all of them
 
 
@@ -171,11 +172,12 @@ def outcomes(
         lines.append(head(number, titles(by_id, by_id) if below else "", [], cells))
         lines += wrapped(why, cells, "", 4) if why else []
         nodes = [each for each in nodes if each.id not in below or each.detail or each.commands]
-        for each in nodes[:limit]:
+        most = min(limit, SAME_REFUSED) if outcome is Outcome.REFUSED and len(groups) == 1 else limit
+        for each in nodes[:most]:
             lines += named(each.id, each.name, cells, 4)
             lines += wrapped(each.detail, cells, "$faint", 6) if isinstance(each.detail, str) else []
             lines += command_lines(each.commands or {}, 6)
-        if limit and len(nodes) > limit:
-            lines.append(plain(f"… and {len(nodes) - limit} more", "$faint", 4))
+        if most and len(nodes) > most:
+            lines.append(plain(f"… and {len(nodes) - most} more", "$faint", 4))
         limit = max(limit - len(nodes), 0)
     return lines

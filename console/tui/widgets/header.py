@@ -28,8 +28,7 @@ class Header(Record):
     color: str = ""  # #rrggbb of the context
     production: str = ""  # name of the context that makes it a production server
     server: str = ""
-    standby: bool = False
-    lag: float | None = None  # replication lag of a standby
+    behind: str = ""  # that a standby answers, and how old its data is
     superuser: bool = False  # in production
     unencrypted: bool = False  # in production
     engines: str = ""  # in short: an engine in front that is not of the package, and folders that are not used
@@ -84,7 +83,9 @@ def header_line(width: int, header: Header) -> Content:
     faint = "" if header.production else "$faint"
     left: list[Part] = [_context_name(header), " ", *_warnings(header)]
     if header.server:
-        left += [*_standby(header), (safe_text(header.server), faint)]
+        if header.behind:
+            left += [(header.behind, "bold" if header.production else "bold $warning"), "  "]
+        left.append((safe_text(header.server), faint))
     right: list[Part] = [*_state(header, width), " "]
     return spread(left, right, width)
 
@@ -99,13 +100,6 @@ def _context_name(header: Header) -> Content:
 def production_word(context: str, production: str) -> str:
     """Return the word for production, with the other context that says so."""
     return "PRODUCTION" if context == production else f"PRODUCTION ({safe_text(production)})"
-
-
-def _standby(header: Header) -> list[Part]:
-    if not header.standby:
-        return []
-    behind = f", {formatting.duration(header.lag)} behind" if header.lag is not None else ""
-    return [(f"standby{behind}", "bold" if header.production else "bold $warning"), "  "]
 
 
 def _warnings(header: Header) -> list[Part]:

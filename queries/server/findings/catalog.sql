@@ -283,10 +283,11 @@ SELECT 'read_only_default' AS code, 'setting:' || r.scope AS id, NULL::float8 AS
  CROSS JOIN labels l
  WHERE NOT pg_is_in_recovery()
 UNION ALL
-SELECT 'standby', 'server:standby', extract(epoch FROM pg_last_xact_replay_timestamp())::float8,
-       jsonb_build_object('behind', coalesce(' Its data is from ' || date_trunc('second', pg_last_xact_replay_timestamp()) || '.', '')),
-       l.labels, true
-  FROM labels l WHERE pg_is_in_recovery()
+SELECT 'standby', 'server:standby', extract(epoch FROM now())::float8 - s.lag,
+       jsonb_build_object('behind', coalesce(' Its data is from ' || date_trunc('second', now() - s.lag * interval '1 s') || '.', '')), l.labels, true
+  FROM labels l CROSS JOIN (SELECT
+\ir ../../sql/parts/standby_lag.sql
+       AS lag) AS s WHERE pg_is_in_recovery()
 UNION ALL
 -- The history file of a timeline is written by the promotion that begins it. Like server.sql, this calls a function that
 -- may be forbidden through ts_stat().
