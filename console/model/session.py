@@ -188,6 +188,7 @@ class Session:
             error_text = await self.polls.run(self.clocks.screen, workspace, at) or error_text
             news = await workspace.audit_log.news()  # the poll may have connected again, perhaps to another server
             self.notice = "  ".join(news) or self.notice
+            self.works.lose(workspace.audit_log.lost if news else ())
             read = True
             if not error_text:
                 self.begun.set()  # samples and findings that the screen does not show come after its first rows

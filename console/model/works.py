@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from queries.change.run import Run
 from queries.db.errors import LostError
 from queries.records.action import DryRun
+from queries.records.audit import AuditLogEntry
 from queries.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -48,6 +49,12 @@ class Works:
         """Return a line for each run whose result was not on the screen."""
         unseen = (work for work in self.all if not work.seen)
         return [f"{work.action}: {work.summary}. {work.rest}".removesuffix(". ") for work in unseen]
+
+    def lose(self, entries: Iterable[AuditLogEntry]) -> None:
+        """Take the results of entries that a failover has lost."""
+        for entry in entries:
+            for work in self.all:
+                work.outcomes.lose(entry)
 
     async def close(self) -> None:
         """Stop runs between two parts, and wait for them."""

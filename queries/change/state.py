@@ -15,7 +15,18 @@ from typing import NamedTuple
 
 from queries.change.settings import RedriveSettings
 from queries.db.errors import DatabaseError
-from queries.records.action import Answer, Durability, Outcome, Outcomes, Result, RowChange, least_certain
+from queries.records.action import (
+    Answer,
+    Durability,
+    Outcome,
+    Outcomes,
+    Result,
+    RowChange,
+    least_certain,
+    titled,
+    titles_of,
+)
+from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 
 PAUSE_SECONDS = 0.1  # between two attempts on held nodes; one takes about 5 ms
@@ -184,6 +195,12 @@ class State:
             self.durable[outcomes.durability] += changed
         self.audit_log = outcomes.audit_log or self.audit_log
         return changed
+
+    def lose(self, entry: AuditLogEntry) -> None:
+        """Take the results of an entry of this change that a failover has lost."""
+        if entry.id in self.entries:
+            for result in titled(entry.results, titles_of(self.results.values())):
+                self.results[result.id] = result
 
     def outcomes(self) -> Outcomes:
         """Return the sum, with decoded rows."""

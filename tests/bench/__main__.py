@@ -12,7 +12,7 @@ import os
 import platform
 import statistics
 
-from tests.bench import bench_console, bench_large, bench_server, bench_startup, bench_tree
+from tests.bench import bench_console, bench_large, bench_server, bench_startup
 from tests.bench.figure import Figure, step, table
 
 
@@ -22,15 +22,8 @@ def main() -> None:
     figures = step("commands", _commands)
     figures += step("console", bench_console.figures)
     figures += step("work of the server", bench_server.figures)
-    figures += step("tree", _tree)
     figures += step("large tables", lambda: asyncio.run(bench_large.figures()))
     print("", table(figures), f"load {_load()}", sep="\n")
-
-
-def _tree() -> list[Figure]:
-    times = bench_tree.compare()
-    print("", *bench_tree.report(times), sep="\n", flush=True)
-    return [Figure(*ratio) for ratio in bench_tree.ratios(times)]
 
 
 def _commands() -> list[Figure]:

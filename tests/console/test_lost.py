@@ -231,8 +231,11 @@ async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresSer
         await tui.press("C")
         await tui.wait_for("1 changed", "Close", "U undo", "Next: ", "durability")
         own_server.fall_back()
+        text = await tui.wait_for("1 lost", "committed, then undone by a failover")
+        for claim in ("1 changed", "U undo", "Next: ", "durability"):
+            assert claim not in text
         await tui.press("enter")
-        await tui.wait_for("Lost in a failover: cancel of")
+        await tui.wait_for("Cancel job: SendEmail v1 - 0/1: 1 lost")
         await tui.press("4")
         await tui.wait_for("cancel", "1 lost")
         await tui.press("U")

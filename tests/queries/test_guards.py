@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +25,10 @@ from queries.write import audit_log, gate
 from queries.write.admit import lock
 from queries.write.nodes import Nodes
 from queries.write.request import Request
-from tests.db import agent_jobs, uni2work
-from tests.db.agent_jobs import STATUSES, AgentJobsDb
+from tests.db import uni2work
 from tests.db.uni2work import DEAD, LIVE, OTHER, Uni2workDb
 from tests.proof import proof
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, seen
-from tests.queries.test_agent_jobs_actions import CASES, MIRROR, TABLE, of
 from tests.servers import PostgresServer
 
 CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
@@ -75,84 +73,6 @@ async def locked(workspace: Workspace, label: str, action: str, node: str, free:
         rows = await other.fetch(f"{free} FOR UPDATE SKIP LOCKED")
     await other.close()
     return [row[0] for row in rows]
-
-
-# agent_jobs
-
-
-def profiles(mirror: Workspace, table: Workspace) -> Mapping[str, tuple[Workspace, dict[str, Any]]]:
-    return {"mirror": (mirror, MIRROR), "table": (table, TABLE)}
-
-
-@pytest.mark.parametrize(("profile", "action", "status"), CASES)
-async def test_a_job_is_changed_in_its_statuses_alone(
-    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, profile: str, action: str, status: str
-) -> None:
-    workspace, actions = profiles(mirror, table)[profile]
-    unguarded(workspace, agent_jobs.LABEL)
-    job = await of(agent_jobs_db, status)
-    before = await agent_jobs_db.everything()
-    expected = CHANGED if status in actions[action][0] else STALE
-    assert outcomes_of(await do(workspace, action, [agent_jobs_db.id(job)], {}, agent_jobs.LABEL)) == {
-        agent_jobs_db.id(job): expected
-    }
-    assert (await agent_jobs_db.everything() == before) == (expected == STALE)
-
-
-@pytest.mark.parametrize(("profile", "action"), sorted({(p, v) for p, v, _ in CASES}))
-@pytest.mark.parametrize("change", ["updated_at = updated_at + interval '1 microsecond'", "error = error"])
-async def test_a_job_is_changed_as_it_was_seen_alone(
-    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, profile: str, action: str, change: str
-) -> None:
-    """Check a row with the same status but a later write.
-
-    The row is tested with and without a new ``updated_at``.
-    """
-    workspace, actions = profiles(mirror, table)[profile]
-    unguarded(workspace, agent_jobs.LABEL)
-    job = await of(agent_jobs_db, actions[action][0][0])
-    versions = await seen(workspace, [agent_jobs_db.id(job)], agent_jobs.LABEL)
-    await agent_jobs_db.sql(f"UPDATE jobs SET {change}")
-    before = await agent_jobs_db.everything()
-    assert outcomes_of(await do(workspace, action, versions, {}, agent_jobs.LABEL)) == {agent_jobs_db.id(job): STALE}
-    assert await agent_jobs_db.everything() == before
-
-
-@pytest.mark.parametrize(("started", "changed"), [(60, 9000), (None, 60)])
-async def test_a_young_active_job_is_not_released(
-    agent_jobs_db: AgentJobsDb, table: Workspace, started: float | None, changed: float
-) -> None:
-    unguarded(table, agent_jobs.LABEL)
-    job = await agent_jobs_db.job("active", age=9000, started=started, changed=changed)
-    assert outcomes_of(await do(table, "release", [agent_jobs_db.id(job)], {}, agent_jobs.LABEL)) == {
-        agent_jobs_db.id(job): STALE
-    }
-
-
-@pytest.mark.parametrize(("profile", "action"), sorted({(p, v) for p, v, _ in CASES}))
-async def test_jobs_are_locked_and_those_of_others_not_waited_for(
-    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, profile: str, action: str
-) -> None:
-    workspace, actions = profiles(mirror, table)[profile]
-    status = actions[action][0][0]
-    held, free = await of(agent_jobs_db, status), await of(agent_jobs_db, status)
-    assert await locked(
-        workspace, agent_jobs.LABEL, action, agent_jobs_db.id(free), "SELECT id FROM jobs", agent_jobs_db.dsn
-    ) == [held]
-    async with agent_jobs_db.connection.transaction():
-        await agent_jobs_db.sql("SELECT FROM jobs WHERE id = $1 FOR UPDATE", held)
-        outcomes = await do(workspace, action, [agent_jobs_db.id(held), agent_jobs_db.id(free)], {}, agent_jobs.LABEL)
-    assert outcomes_of(outcomes) == {agent_jobs_db.id(held): LOCKED, agent_jobs_db.id(free): CHANGED}
-
-
-@pytest.mark.parametrize("status", STATUSES)
-async def test_running_is_refused_by_the_table_itself(agent_jobs_db: AgentJobsDb, status: str) -> None:
-    job = await of(agent_jobs_db, status)
-    with pytest.raises(asyncpg.CheckViolationError, match="jobs_status_chk"):
-        await agent_jobs_db.sql("UPDATE jobs SET status = 'running' WHERE id = $1", job)
-
-
-# uni2work
 
 
 async def uni_node(uni2work_db: Uni2workDb, action: str, n: int = 0) -> tuple[str, dict[str, Any]]:

@@ -86,8 +86,12 @@ class ResultDialog(Dialog[str | Again]):
         if work.ended and self._left:
             self.dismiss(None)  # again later, if another screen is in front
             return
+        lost = work.counted().get(Outcome.LOST, 0)
+        if lost and self._follow is not None and Outcome.CHANGED not in work.counted():
+            self._follow, self._next = None, Content("")
+            self.query_one("#next", Static).update("")
         self._renew_next()
-        drawn: object = (work.report, work.ended) if work.watches else work.ended
+        drawn: object = (work.report, work.ended) if work.watches else (work.ended, lost)
         if work.seen and drawn == self._drawn:
             return
         self.query_one("#progress", Static).update(Content.assemble(*self._progress()))
