@@ -1,4 +1,7 @@
-"""Privileges that ``grants`` prints. `engine check` proves that they are enough for every read and action."""
+"""Privileges that ``grants`` prints.
+
+``engine check`` proves that they are enough for every read and action.
+"""
 
 from __future__ import annotations
 
