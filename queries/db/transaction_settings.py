@@ -15,7 +15,7 @@ from queries.records.record import Record
 from queries.text.psql_text import quoted_name
 
 # unstick's own limit, not the server's: a slow network looks like a slow server.
-LATE = "unstick rolled the transaction back: it did not end within {seconds:.2g} s, and its row locks hold up workers."
+LATE = "The transaction was rolled back: it did not end within {seconds:.2g} s, and its row locks hold up workers."
 NEARER = "If the network is slow, run unstick near the server, or change fewer nodes at once."
 ROUNDED_SECONDS = 0.005  # by which the server may end a statement too early
 SHRINK_SECONDS = 0.5  # by which a statement's timeout may exceed the remaining time of its transaction

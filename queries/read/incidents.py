@@ -295,8 +295,10 @@ def _incident(
     explained.sort(key=rank)
     everything = [*findings, *explained]
     n = len({f.node_id for f in everything if not f.node_id.startswith(f"{LABEL}/")})
-    actions = {(f.action, tuple(sorted(f.arguments.items()))) for f in findings}
-    same = len(actions) == 1 and first.action is not None and not (spec.single_action and len(findings) > 1)
+    # Nodes that refuse an action are skipped by name, and their rows have the other one.
+    offered = [f for f in findings if f.action is None or f.action != spec.instead] or findings
+    actions = {(f.action, tuple(sorted(f.arguments.items()))) for f in offered}
+    same = len(actions) == 1 and offered[0].action is not None and not (spec.single_action and len(findings) > 1)
     example = max(findings, key=lambda f: -inf if f.since is None else f.since) if spec.newest_first else first
     part = (label, code) in capped
     at_least = any((f.engine, f.code) in capped for f in everything)
@@ -315,8 +317,8 @@ def _incident(
         n=n,
         capped=at_least,
         since=min((f.since for f in findings if f.since is not None), default=None),
-        action=first.action if same else None,
-        arguments=first.arguments if same else {},
+        action=offered[0].action if same else None,
+        arguments=offered[0].arguments if same else {},
         remedy=_remedy(spec, first),
         about=f"{owners} {spec.several}" if owners > 1 else _about(spec, example),
         symptoms=tuple(_symptoms(explained, capped)),

@@ -11,15 +11,17 @@ from typing import Any
 import msgspec
 
 from queries.contract.variant import EngineVariant
-from queries.db.errors import DatabaseError, readable
+from queries.db.errors import DatabaseError, SlowError, readable
 from queries.db.query import Rows
 from queries.db.transaction import Reads
 from queries.read import dead_letters
 from queries.read.nodes import PAGE_NODES, NodeIds, NodeReader
-from queries.read.question import NOW, Question, reading, rows_of, scan_required, together
+from queries.read.question import NOW, Question, answered, reading, rows_of, scan_required, value_of
 from queries.records.dead_letter import DeadLetters
 from queries.records.node import Page, ScanRequired
 from queries.text.json_text import decoded
+
+BY_PARENT = "An index on the column of the parent and the key, in this order, serves the read of its children."
 
 
 class PageReader:
@@ -46,12 +48,13 @@ class PageReader:
     ) -> list[Page]:
         """Read the first children of several nodes in one transaction.
 
-        Return a page for each parent.
+        Return a page for each parent. The children of one that cost too much time say so.
         """
         parents = [self._ids.local(parent_id) for parent_id in parent_ids]
         async with reading(self._variant, allow_scan=allow_scan) as source:
             questions = [self._which("children", None, limit, allow_scan, parent=parent) for parent in parents]
-            return await self._pages_of(source, await together(*questions).answer(source), limit)
+            answers = await answered(source, questions)
+            return await self._pages_of(source, [_slow(each) or value_of(each) for each in answers], limit)
 
     async def live(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
         """Read unfinished nodes, the most urgent first."""
@@ -149,6 +152,11 @@ class PageReader:
             )
             for ids, rows, here in zip(read, parts, named, strict=True)
         ]
+
+
+def _slow(answer: Rows | ScanRequired | DatabaseError) -> ScanRequired | None:
+    why = f"{answer.line} {BY_PARENT}" if isinstance(answer, SlowError) else ""
+    return ScanRequired(need="", why=why, blocks=0, ddl="") if why else None
 
 
 def _decoded(value: Any) -> Any:

@@ -88,15 +88,6 @@ def test_what_cannot_be_read_is_reported_and_is_a_failure(server: PostgresServer
     server.drop(dsn)
 
 
-def test_a_time_at_infinity_is_no_age(server: PostgresServer) -> None:
-    dsn = server.fresh("tasker", filled=True)
-    server.sql("UPDATE tasks_dlq SET dlq_timestamp = 'infinity'", dsn)
-    text = unstick("dead", dsn=dsn).out
-    assert "at infinity" in text
-    assert "inf ago" not in text
-    server.drop(dsn)
-
-
 def test_an_engine_by_its_name(tasker: str) -> None:
     assert unstick("dead", "--engine", "tasker", dsn=tasker).code == 0
     assert unstick("dead", "--engine", "nosuch", dsn=tasker).code == 2

@@ -188,7 +188,7 @@ async def sixty_tasks(own_server: PostgresServer, monkeypatch: pytest.MonkeyPatc
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db = await EternaltwinDb.open(dsn)
     await eternaltwin_db.tasks(await eternaltwin_db.jobs(60), status="Blocked", timer=60)
-    await eternaltwin_db.sql(PACE)
+    await eternaltwin_db.sql(audit_log.ddl() + PACE)
     await eternaltwin_db.connection.close()
     return dsn
 

@@ -191,7 +191,7 @@ async def test_release_leaves_the_young(
 ) -> None:
     job = await agent_jobs_db.job("active", age=9000, started=started, changed=changed)
     outcomes = await do(table, "release", [agent_jobs_db.id(job)], {}, LABEL)
-    assert "00:30:00" in why(outcomes, agent_jobs_db.id(job))
+    assert "30m00s" in why(outcomes, agent_jobs_db.id(job))
 
 
 async def test_an_executor_whose_job_was_released_notices(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:

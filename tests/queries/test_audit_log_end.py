@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,7 @@ from queries.write import audit_chain, audit_log, log_file
 from queries.write.audit_chain import Verification
 from queries.write.log_file import LogFile
 from tests.db.eternaltwin import EternaltwinDb
+from tests.queries import test_audit_chain
 from tests.queries.builders import do, opened, outcomes_of, why
 from tests.queries.test_audit_chain import INSERT, write
 from tests.servers import PostgresServer, both_versions
@@ -25,20 +25,7 @@ from tests.servers import PostgresServer, both_versions
 FOLLOWERS = 150  # more than a writer looks at
 
 
-@pytest.fixture
-async def owner(server: PostgresServer, database: str) -> AsyncIterator[asyncpg.Connection[Any]]:
-    """Connection of the table's owner."""
-    server.sql(audit_log.ddl(), database)
-    connection = await asyncpg.connect(database)
-    yield connection
-    await connection.close()
-
-
-@pytest.fixture
-async def workspace(owner: object, database: str, tmp_path: Path) -> AsyncIterator[Workspace]:
-    workspace = await opened(database, tmp_path)
-    yield workspace
-    await workspace.close()
+owner, workspace = test_audit_chain.owner, test_audit_chain.workspace
 
 
 def found(verification: Verification) -> set[tuple[str, str]]:

@@ -8,10 +8,13 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import asyncpg
+import msgspec
 import pytest
 
 from tests.command import unstick
+from tests.db.eternaltwin import EternaltwinDb
 from tests.outside import HOMEMADE, copied, schema
+from tests.queries.builders import opened
 from tests.servers import PostgresServer
 
 GONE = "gone"
@@ -68,3 +71,19 @@ async def test_the_rows_that_are_shown_and_those_that_are_named_are_all(
     assert len(shown) + named == total, answer.json["notes"]
     assert answer.json["complete"] == (named == 0)
     server.drop(dsn)
+
+
+async def test_children_that_cost_too_much_time_are_lost_alone(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    slow, fast = [f"job:{(await eternaltwin_db.row(await eternaltwin_db.task()))['job_id']}" for _ in range(2)]
+    workspace = await opened(eternaltwin, tmp_path)
+    reader = workspace.engines["eternaltwin"]
+    (chosen,) = reader.variant.engine.statements["children"]
+    sleep = f"pg_sleep(CASE ${chosen.parameters.index('parent') + 1} WHEN '{slow}' THEN 60 ELSE 0 END)"
+    text = f"SELECT s.* FROM (SELECT {sleep}) AS p, LATERAL ({chosen.text}) AS s"
+    reader.variant.engine.statements["children"] = (msgspec.structs.replace(chosen, text=text),)
+    lost, read = await reader.pages.below([f"eternaltwin/{slow}", f"eternaltwin/{fast}"])
+    assert [node.kind for node in (*lost.nodes, *read.nodes)] == ["task"]
+    assert "An index on the column of the parent" in lost.scan_required.why
+    await workspace.close()

@@ -32,7 +32,6 @@ from queries.workspace import Workspace
 from queries.write.grants import grants
 from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, opened
-from tests.queries.test_grants import candidates
 from tests.servers import PostgresServer, fill, install
 
 NAMES = [each.name for each in builtin()]
@@ -133,7 +132,13 @@ async def everything(workspace: Workspace, reader: Reader) -> set[str]:
     changed = set()
     actions = {v.name: v for kind in reader.engine.spec.kinds for v in reader.engine.actions_of(kind.name) if v.writes}
     for action in actions.values():
-        seen, arguments = candidates(reader, action, known)
+        engine, of = reader.engine, action.name
+        fit = [n for n in known.values() if engine.action(of, n.kind) and reader.availability(action, n).ok]
+        seen = {node.id: node.version for node in fit}
+        title = fit[0].title.partition(" - ")[0] if fit else ""
+        simple = {"flag": True, "int": 1, "json": "{}", "text": title, "document": {"text": "{}", "seen": "?"}}
+        given = [a for a in action.arguments if a.required or a.type == "flag"]
+        arguments = {a.name: a.default or simple.get(a.type, (*a.choices, "")[0]) for a in given}
         dry_run = await perform.dry_run(
             workspace, plan_versions(workspace, reader.label, action.name, seen), "try", arguments
         )

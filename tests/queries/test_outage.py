@@ -97,6 +97,30 @@ async def test_a_bulk_outlives_a_restart_of_its_server(own_server: PostgresServe
     await workspace.close()
 
 
+def lose_the_fifth(
+    monkeypatch: pytest.MonkeyPatch, own_server: PostgresServer, arrived: bool | None, *, back: bool
+) -> list[int]:
+    """Halt the server at the fifth COMMIT, before or after it ``arrived``.
+
+    ``back``: and start it. Return the list of commits.
+    """
+    sent, commits = commit_status.send_commit, list[int]()
+
+    async def lost(transaction: Transaction) -> str | None:
+        commits.append(1)
+        if len(commits) != 5:
+            return await sent(transaction)
+        if arrived:
+            assert await sent(transaction) == commit_status.COMMITTED
+        await asyncio.to_thread(own_server.halt, "immediate")
+        if back:
+            await asyncio.to_thread(own_server.start)
+        return None
+
+    monkeypatch.setattr(commit_status, "send_commit", lost)
+    return commits
+
+
 @pytest.mark.parametrize("arrived", most_in_proof([True, False]), ids=["arrived", "did not"])
 async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back(
     own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arrived: bool
@@ -111,18 +135,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    sent, commits = commit_status.send_commit, []
-
-    async def lost(transaction: Transaction) -> str | None:
-        commits.append(1)
-        if len(commits) != 5:
-            return await sent(transaction)
-        if arrived:
-            assert await sent(transaction) == commit_status.COMMITTED
-        await asyncio.to_thread(own_server.halt, "immediate")
-        return None
-
-    monkeypatch.setattr(commit_status, "send_commit", lost)
+    commits = lose_the_fifth(monkeypatch, own_server, arrived, back=False)
     results, pauses = [], 0
     async for progress in steps(workspace, dry_run):
         results += progress.results
@@ -253,20 +266,7 @@ async def test_without_the_table_a_bulk_ends_at_the_first_part_that_is_lost(
     await eternaltwin_db.connection.close()
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
-    sent, commits = commit_status.send_commit, []
-
-    async def lost(transaction: Transaction) -> str | None:
-        commits.append(1)
-        if len(commits) != 5:
-            return await sent(transaction)
-        if arrived:
-            assert await sent(transaction) == commit_status.COMMITTED
-        await asyncio.to_thread(own_server.halt, "immediate")
-        if arrived is not None:
-            await asyncio.to_thread(own_server.start)
-        return None
-
-    monkeypatch.setattr(commit_status, "send_commit", lost)
+    lose_the_fifth(monkeypatch, own_server, arrived, back=arrived is not None)
     monkeypatch.setattr(commit_status, "STATUS_SECONDS", 60.0 if arrived is not None else 0.5)
     async for progress in steps(workspace, dry_run):
         assert progress.run is None

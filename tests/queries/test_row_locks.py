@@ -111,9 +111,11 @@ async def test_halving_has_no_more_time_than_its_part(
     writing = Database.writing
 
     @asynccontextmanager
-    async def noted(self: Database, *arguments: Any, **more: Any) -> AsyncIterator[Transaction]:
-        times.append(arguments[2])
-        async with writing(self, *arguments, **more) as transaction:
+    async def noted(
+        self: Database, schema: str, seconds: float | None = None, **more: Any
+    ) -> AsyncIterator[Transaction]:
+        times.append(seconds)
+        async with writing(self, schema, seconds, **more) as transaction:
             yield transaction
 
     monkeypatch.setattr(Database, "writing", noted)

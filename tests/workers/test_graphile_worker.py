@@ -168,12 +168,12 @@ async def test_a_job_keeps_an_attempt_when_its_worker_is_killed_in_the_last_one(
     await genuine.until(job, "locked")
     await genuine.workers.kill(genuine.dsn, killed)
     await genuine.until_found(workspace, "locked_by_a_dead_worker", f"job:{job}")
-    done = await do(workspace, "release", [f"{LABEL}/job:{job}"], label=LABEL)
+    done = await do(workspace, "release", [f"{LABEL}/job:{job}"], {"again": True}, label=LABEL)
     assert set(outcomes_of(done).values()) == {Outcome.CHANGED}
     assert (await genuine.of(job))["attempts"] == 0
     assert set(outcomes_of(await undone(workspace, done)).values()) == {Outcome.CHANGED}
     await genuine.until(job, "locked")
-    await genuine.act(workspace, "release", f"job:{job}")
+    await do(workspace, "release", [f"{LABEL}/job:{job}"], {"again": True}, label=LABEL)
     genuine.gate.open()
     await genuine.worker("hold")
     await genuine.until(job, "gone")
@@ -248,7 +248,7 @@ async def test_used_up_retries_are_found_and_retried_and_deleted(genuine: Genuin
     found = await genuine.until_found(workspace, "retries_exhausted", f"job:{job}")
     assert (found.evidence["error"], found.evidence["task"]) == ("no such mailbox", "fail")
     dead = (await reader(workspace, LABEL).pages.dead()).dead_letters
-    assert [each.node.id for each in dead] == [f"{LABEL}/job:{each}" for each in (job, other)]
+    assert [each.node.id for each in dead] == [f"{LABEL}/job:{each}" for each in (other, job)], "the newest first"
     genuine.gate.open()
     await genuine.act(workspace, "retry", f"job:{job}")
     await genuine.until(job, "gone")
