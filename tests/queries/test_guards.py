@@ -261,9 +261,6 @@ async def test_an_instance_is_released_as_it_was_seen_alone(
     assert outcomes_of(await do(uni2work_workspace, "release", versions, GONE, uni2work.LABEL)) == {node: STALE}
 
 
-# Between the moment that a statement looks and the moment that it locks
-
-
 GATE = """
 CREATE FUNCTION gate() RETURNS bool LANGUAGE plpgsql AS $$
 BEGIN
