@@ -103,7 +103,15 @@ class Offers:
 
     def _askable(self, action: Action) -> bool:
         parts = self._refusals(action.script)
-        return action.writes and bool(parts) and all(map(_readable, parts))
+        return action.writes and bool(parts) and all(_readable(part) and not self._scans(part) for part in parts)
+
+    def _scans(self, part: Statement) -> bool:
+        """Return True if a table beside those of the nodes has no index on their key."""
+        spec, met = self._variant.engine.spec, self._variant.detected.met_needs
+        own, keys = {kind.table for kind in spec.kinds}, {kind.key for kind in spec.kinds}
+        missing = (need for name, need in spec.needs.items() if name not in met and need.table not in own)
+        lacking = (need.table for need in missing if not keys.isdisjoint(need.columns[:1]))
+        return any(re.search(rf"\b{re.escape(table)}\b", part.text) for table in lacking)
 
     def _refusals(self, script: str) -> tuple[Statement, ...]:
         return self._variant.engine.actions.get(script, {}).get("refused", ())
