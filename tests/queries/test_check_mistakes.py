@@ -104,7 +104,7 @@ MISTAKES = [
             "SELECT", "parent is another node"),
     Mistake(PAGES, NODES, "'item:' || w.parent_id AS", "'item:' || w.parent_id + 99 AS", "SELECT", "does not exist"),
     Mistake(PAGES, TOML, 'title = "item"', 'title = "item"\nform = "uuid"', "SELECT", "is a UUID", NODES),
-    Mistake(FOUND, DEAD, "ORDER BY w.due", "ORDER BY w.due DESC", "SELECT", "cursor and the order"),
+    Mistake(FOUND, DEAD, "ORDER BY w.due DESC", "ORDER BY w.due", "SELECT", "cursor and the order"),
     Mistake(FOUND, DEAD, ":ids IS NULL OR w.id", ":ids IS NULL OR w.id IS NOT NULL OR w.id", "SELECT",
             "no dead letter is returned"),
     Mistake(FOUND, FINDING, ":ids IS NULL OR w.id", ":ids IS NULL OR w.id IS NULL AND w.id", "SELECT",
