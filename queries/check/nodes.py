@@ -343,7 +343,7 @@ async def _check_dead(reader: Reader, notes: Notebook, few: int = ROWS_ALONE) ->
             notes.fault(
                 at, f"{reader.ids.local(two.node.id)} is worse than the dead letter before it: worst come first"
             )
-        elif one.severity == two.severity and (two.since or 0) > (one.since or two.since or 0):
+        elif one.severity == two.severity and _is_later(two.since, one.since):
             notes.note(f"{reader.ids.local(two.node.id)} is newer than the dead letter before it: newest come first")
     again = {
         each.node.id: each.fingerprint
@@ -354,6 +354,10 @@ async def _check_dead(reader: Reader, notes: Notebook, few: int = ROWS_ALONE) ->
     alive = [node.id for node in (await reader.pages.live()).nodes if node.id not in ids]
     if (await reader.pages.dead(ids=alive, limit=NODES_LOOKED_AT)).dead_letters:
         notes.fault(at, "an id that is no dead letter is returned if it is asked for ($ids)")
+
+
+def _is_later(one: float | None, two: float | None) -> bool:
+    return one is not None and two is not None and one > two
 
 
 async def _check_others(reader: Reader, notes: Notebook) -> None:
