@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from queries.db.errors import DatabaseError, UnknownIdError, attempted
+from queries.log.audit_log import Criteria
 from queries.read import changes
 from queries.read.reader import Reader
 from queries.records.change import Changes, ChangeSource
 from queries.workspace import Workspace
-from queries.write.audit_log import Criteria
 
 _NO_CHANGES = "{cursor!r} is not a cursor of this list. --after takes the cursor at the end of the previous page."
 _ACTIONS = "recorded: each action of an operator through unstick"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from queries.contract import id_forms, roles
 from queries.contract.builtin import builtin
@@ -20,15 +22,16 @@ from queries.db.known_servers import KnownServer, KnownServers, Rules
 from queries.db.other_hosts import OtherHosts
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
+from queries.files import user_dirs
 from queries.read.question import NOW
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.finding import SkippedFinding
 from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
-from queries.write.audit_choice import AuditLog
-from queries.write.audit_log import TableState
-from queries.write.untrusted_code import UntrustedCode
+
+if TYPE_CHECKING:
+    from queries.log.choice import AuditLog
 
 DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
 READ_ONLY = "this console is read-only"
@@ -87,22 +90,13 @@ class Workspace:
         self.broken: tuple[BrokenFolder, ...] = outside.broken
         self._all_engines = (*builtin(), *outside.engines)
         self.expected = expected(self._all_engines)
-        self.audit_log = AuditLog(
-            self.database,
-            file,
-            server=lambda: self.server,
-            reader=self.reader,
-            context=context,
-            trusted=trusted,
-            images=images,
-            local_log=local_log,
-        )
-        self.servers = KnownServers(self.audit_log.file.path.parent)
-        self.untrusted_code = UntrustedCode(self.audit_log, trusted)
+        self.servers = KnownServers(file.parent if file else user_dirs.folder("state"))
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
         self.server_findings = ServerFindings(self.database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._context = context
+        self._recording: dict[str, Any] = {"path": file, "context": context, "images": images, "local_log": local_log}
+        self._recorded: tuple[Mapping[str, Any], Rows] | None = None  # state and trust of the table of entries
         self._overrides = overrides or {}
         self._schema = schema
         self._trusted = trusted
@@ -156,7 +150,9 @@ class Workspace:
         self.server_findings.engines = tuple(reader.detected for reader in self.engines.values())
         if not self._later:
             await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
-        self.audit_log.choose(TableState(**there), Trust(doubts))
+        self._recorded = there, doubts
+        if log := self.__dict__.get("audit_log"):
+            log.choose(there, Trust(doubts))
 
     def _note_server(self) -> None:
         """Apply the rules of the contexts that name the server."""
@@ -211,6 +207,19 @@ class Workspace:
         state = Query(statement("audit_log_state"))
         answers = await self.database.batch([*detection_queries(self._all_engines, self._trusted), state])
         return roles.bound(self._all_engines, {row["relation"] for row in answers[0]}), answers
+
+    @cached_property
+    def audit_log(self) -> AuditLog:
+        """The audit log of the database. Reading nodes and findings needs none."""
+        from queries.log.choice import AuditLog
+
+        log = AuditLog(
+            self.database, server=lambda: self.server, reader=self.reader, trusted=self._trusted, **self._recording
+        )
+        if self._recorded is not None:
+            there, doubts = self._recorded
+            log.choose(there, Trust(doubts))
+        return log
 
     @property
     def server(self) -> Server:

@@ -13,8 +13,8 @@ from pathlib import Path
 import pytest
 from hypothesis import is_hypothesis_test
 
+from queries.change import blast_radius
 from queries.db import database as connections
-from queries.write import blast_radius
 from tests import homes, profiles  # noqa: F401 - Hypothesis takes its settings from profiles
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb

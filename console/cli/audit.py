@@ -19,15 +19,15 @@ from console.text.spans import UNLIMITED, Spans
 from console.text.views.audit_entry import entry_lines
 from console.text.views.lines import stacked
 from queries.db.errors import UnknownIdError
+from queries.log import chain as audit_chain
+from queries.log.audit_log import Criteria
+from queries.log.chain import Verification
+from queries.log.receipts import Receipt
 from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.text import duration
 from queries.workspace import Workspace
-from queries.write import audit_chain
-from queries.write.audit_chain import Verification
-from queries.write.audit_log import Criteria
-from queries.write.failover import Receipt
 
 ENTRIES_SHOWN = 50
 _NO_HEAD = "--heads: the file has no head. A head is id:hash, as --verify prints it."

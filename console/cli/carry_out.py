@@ -22,14 +22,14 @@ from console.interrupts import signals_call
 from console.target import Target
 from console.text.spans import UNLIMITED, Make, Spans
 from console.text.views.action import STANDBY_WAIT, dry_run_lines
-from queries.actions import signals
+from queries.change import signals
 from queries.change.loop import Loop
 from queries.change.state import Do
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
 from queries.db.database import FORBIDDEN
 from queries.db.errors import BALANCED, NO_CONNECTION, STANDBY, UNCHANGED, DatabaseError, UnknownIdError
-from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk
+from queries.records.action import Change, Outcome, Result, Risk
 from queries.records.record import Record
 from queries.workspace import Workspace
 
@@ -70,7 +70,7 @@ class Course(Record):
     begin: Begin
     line: Callable[[Loop], str]
     report: Callable[[Loop, bool], Report]
-    dry_run: DryRun | None = None
+    dry_run: Change | None = None
     preview: Report | None = None
     more: str = ""
     possible: bool = True
@@ -87,7 +87,7 @@ def changing(command: Changing[P]) -> Changing[P]:
             raise
         except DatabaseError as error:
             if target.json:
-                output_for(target).answer(Outcomes(results=(), error=error.unchanged_line), tuple)
+                output_for(target).answer(Change(results=(), error=error.unchanged_line), tuple)
             if UNCHANGED not in str(error):
                 error.args = (f"{error}\n{UNCHANGED}",)
             raise
@@ -131,7 +131,7 @@ def printed(target: Target, report: Report) -> int:
     return exit_code(report.results) if report.code is None else report.code
 
 
-def dry_run_text(dry_run: DryRun, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
+def dry_run_text(dry_run: Change, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
     """Return the lines of a dry run, with all of its rows and nodes."""
     return dry_run_lines(dry_run, variants, gone, cells, limit=UNLIMITED, skipped_limit=UNLIMITED)
 

@@ -16,8 +16,8 @@ from console.cli.plain_change import change
 from console.cli.selected import Source, selected
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
-from queries.actions import signals
-from queries.actions.plan import plan_versions
+from queries.change import signals
+from queries.change.plan import UNDO, plan_versions
 from queries.change.run import messages as run_messages
 from queries.contract.spec import Action
 from queries.read import guard_token
@@ -26,7 +26,6 @@ from queries.records.action import Outcome, Result
 from queries.records.node import split_id
 from queries.text.safe_text import lost_bytes
 from queries.workspace import Workspace
-from queries.write import undo
 
 
 @changing
@@ -98,8 +97,8 @@ def variants_of(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]
 
     Raises UsageError for an unknown action.
     """
-    if name == undo.NAME:
-        return [undo.ACTION]
+    if name == UNDO.name:
+        return [UNDO]
     names = {action.name for action in reader.engine.spec.actions}
     if name not in names:
         raise unknown_action(name, names)

@@ -12,8 +12,8 @@ from console import editor
 from console.cli import prompts
 from console.cli.output import say
 from console.cli.target import missing
-from queries.actions.edit import TextError, checked, planned, shown
-from queries.actions.plan import Plan
+from queries.change.edit import TextError, checked, planned, shown
+from queries.change.plan import Plan
 from queries.db.errors import UNCHANGED, DatabaseError
 from queries.read import documents
 from queries.read.reader import Reader

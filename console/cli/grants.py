@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from console.cli.output import output_for
 from console.cli.target import opened, select_readers
 from console.target import Target
+from queries.read.grants import grants as statements_for
 from queries.records.record import Record
 from queries.text.safe_text import safe_sql
-from queries.write.grants import grants as statements_for
 
 VIEWER, OPERATOR = "viewer", "operator"
 

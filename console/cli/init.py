@@ -9,7 +9,7 @@ from console.cli.output import output_for, say
 from console.cli.prompts import agreed
 from console.cli.target import opened
 from console.target import Target
-from queries.write import audit_log
+from queries.log import audit_log
 
 _PUBLISHED = (
     "Warning: the publication {name} is FOR ALL TABLES and will publish unstick.audit_log. A subscriber without this"

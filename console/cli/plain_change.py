@@ -16,16 +16,16 @@ from console.model.run_work import BROKEN
 from console.target import Target
 from console.text.spans import UNLIMITED
 from console.text.views.action import certain, result_lines
-from queries.actions import perform
-from queries.actions.plan import Plan, count_nodes
+from queries.change import perform
 from queries.change.loop import NOT_TRIED, Loop
+from queries.change.plan import Plan, count_nodes
 from queries.change.run import Run
 from queries.contract.spec import Action
-from queries.records.action import DryRun, Durability, Outcome, Outcomes, Result
+from queries.log.audit_log import TABLE
+from queries.records.action import Change, Durability, Outcome, Result
 from queries.records.finding import OPEN
 from queries.records.run import BULK, commands_of
 from queries.workspace import Workspace
-from queries.write.audit_log import TABLE
 
 UNREACHABLE = "not tried: the server stayed unreachable"
 
@@ -80,9 +80,9 @@ def _line(loop: Loop) -> str:
     return f"{count} of {loop.nodes}" if count and len(loop.state.parts) > 1 else ""
 
 
-def _report(target: Target, dry_run: DryRun, gone: Sequence[Result], loop: Loop, given_up: bool) -> Report:
+def _report(target: Target, dry_run: Change, gone: Sequence[Result], loop: Loop, given_up: bool) -> Report:
     state, run = loop.state, loop.run
-    done = msgspec.structs.replace(state.outcomes(), run="" if run is None else run.log.id)
+    done = msgspec.structs.replace(state.change(), run="" if run is None else run.log.id)
     rest = loop.unfinished(UNREACHABLE if given_up else BROKEN if loop.broken else NOT_TRIED)
     # An executor held the nodes of `for_now` at some time. Some of them may have changed since.
     outcomes = msgspec.structs.replace(done, results=_sorted(done.results, gone, rest), for_now=())
@@ -94,7 +94,7 @@ def _report(target: Target, dry_run: DryRun, gone: Sequence[Result], loop: Loop,
 
 
 def _notes(
-    target: Target, dry_run: DryRun, outcomes: Outcomes, durable: Counter[Durability], rest: Sequence[Result]
+    target: Target, dry_run: Change, outcomes: Change, durable: Counter[Durability], rest: Sequence[Result]
 ) -> Iterator[str]:
     """Yield how certain it is, and how to undo, continue or repeat it."""
     if outcomes.durability is not None:
@@ -116,7 +116,7 @@ def _notes(
         yield f"An executor holds {held}. --wait SECONDS acts when they are free."
 
 
-def outcomes_of(outcomes: Outcomes) -> Report:
+def outcomes_of(outcomes: Change) -> Report:
     """Return the outcomes of all nodes as a report."""
     return Report(
         record=outcomes,

@@ -20,13 +20,12 @@ from console.cli.tree import parsed
 from console.target import Target
 from console.text.spans import UNLIMITED
 from console.text.views import redrive as views
-from queries.actions.plan import count_nodes
 from queries.change import redrive as redrives
 from queries.change import run as runs
 from queries.change.loop import Loop
+from queries.change.plan import count_nodes
 from queries.change.run import Run
-from queries.change.settings import parse_settings
-from queries.change.state import Do, Reason
+from queries.change.state import Do, Reason, parse_settings
 from queries.contract.spec import Action
 from queries.records.dead_letter import DeadLetter
 from queries.records.run import REDRIVE, RedrivePreview, RedriveReport, commands_of

@@ -22,19 +22,19 @@ from console.text.views.action import result_lines
 from console.text.views.lines import BLANK, plain, wrapped
 from console.text.views.redrive import report_lines
 from console.text.views.row_diff import ROWS_SHOWN
-from queries.actions.plan import count_nodes
 from queries.change import earlier
 from queries.change import loop as changes
 from queries.change import run as runs
+from queries.change.plan import count_nodes
 from queries.change.run import Run
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
-from queries.records.action import Outcomes
+from queries.log.audit_log import TABLE
+from queries.records.action import Change
 from queries.records.finding import OPEN
 from queries.records.run import REDRIVE, RunDetail, commands_of
 from queries.text import duration
 from queries.workspace import Workspace
-from queries.write.audit_log import TABLE
 
 RUNS_SHOWN = 50
 
@@ -112,7 +112,7 @@ async def _resume(target: Target, workspace: Workspace, run: Run, actions: Seque
     if not pending:
         await changes.stop(workspace, run)
         say(f"The run {run.log.id} has no node left to change.")
-        return printed(target, outcomes_of(Outcomes(results=detail.results)))
+        return printed(target, outcomes_of(Change(results=detail.results)))
     if detail.run.state != "open":
         raise DatabaseError(f"The run {run.log.id} has ended: {detail.run.state}.", "Nothing was changed.")
     ago = duration.spelled(max(await workspace.now() - detail.run.last_at, 0.0))

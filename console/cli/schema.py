@@ -10,14 +10,14 @@ import msgspec
 from console.cli import audit, dead, engine_new, engine_show, engines, grants, info, sql, tree, watch
 from console.cli.output import FORMAT
 from queries.check.report import Report
-from queries.records.action import DryRun, Outcomes
+from queries.log.chain import Verification
+from queries.records.action import Change
 from queries.records.change import Changes
 from queries.records.detail import Detail
 from queries.records.lock import Blockers
 from queries.records.node import Search
 from queries.records.run import RedrivePreview, RedriveReport, RunDetail, Runs
 from queries.records.snapshot import Stuck
-from queries.write.audit_chain import Verification
 
 ANSWERS: dict[str, tuple[type, ...]] = {
     "engines": (engines.Engines,),
@@ -28,9 +28,9 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "show": (Detail,),
     "find": (Search,),
     "blockers": (Blockers,),
-    "do": (Outcomes, DryRun, RedriveReport),
-    "undo": (Outcomes, DryRun),
-    "redrive": (RedriveReport, RedrivePreview, Runs, Outcomes, DryRun),
+    "do": (Change, RedriveReport),
+    "undo": (Change,),
+    "redrive": (RedriveReport, RedrivePreview, Runs, Change),
     "runs": (Runs, RunDetail, RedriveReport),
     "audit": (audit.Entries, Verification),
     "changed": (Changes,),
@@ -41,8 +41,8 @@ ANSWERS: dict[str, tuple[type, ...]] = {
 }
 """Records that each command prints with ``--json``.
 
-``do`` and ``undo`` have two, without and with --dry-run; ``audit`` without and with --verify; ``engine`` for
-check, show and new; ``redrive`` has a third for --list, and without the audit log table those of ``do``; ``runs``
+``do`` and ``undo`` have one, also with --dry-run; ``audit`` has two, without and with --verify; ``engine`` for
+check, show and new; ``redrive`` has a third for --list, and without the audit log table that of ``do``; ``runs``
 without and with a run. ``do`` and ``runs`` also have that of a redrive which they continue or end.
 """
 

@@ -7,7 +7,7 @@ from click import UsageError
 from console.cli.options import CliOptions
 from console.cli.output import output_for
 from console.cli.target import named_engine, resolve
-from queries.actions.plan import statements
+from queries.change.plan import statements
 from queries.contract.spec import Action
 from queries.records.record import Record
 from queries.text.suggest import unknown

@@ -9,8 +9,7 @@ from console.cli.consent import Consent
 from console.cli.plain_change import change
 from console.cli.target import opened
 from console.target import Target
-from queries.actions.undo import plan_entry
-from queries.write.undo import ACTION
+from queries.change.plan import UNDO, plan_entry
 
 
 @changing
@@ -19,4 +18,4 @@ async def undo(target: Target, entry: str, ids: Sequence[str], consent: Consent)
     reason = consent.said
     async with opened(target) as workspace:
         plan = await plan_entry(workspace, entry, ids)
-        return await change(target, workspace, plan, [ACTION], consent, plan.arguments, reason=reason)
+        return await change(target, workspace, plan, [UNDO], consent, plan.arguments, reason=reason)

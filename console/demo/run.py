@@ -13,7 +13,7 @@ import asyncpg
 from console.demo.engine import SMALL, SQL, Engine, FolderEngine, connect, folder_engines, run_worker
 from console.demo.server import Server
 from console.interrupts import signals_call
-from queries.write import audit_log
+from queries.log import audit_log
 
 DATABASE: Final = "demo"
 FIRST: Final = "eternaltwin"  # whose tree is shown first: simple jobs of a few tasks, and missed timers

@@ -9,11 +9,11 @@ from console.model.export import MARKDOWN, markdown, markdown_head, markdown_tab
 from console.model.fields import incident, node
 from console.model.fields.field import NOTHING, Bundle, Context, Field
 from console.text import formatting, spans
+from queries.change.plan import UNDO
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.finding import Finding, Incident
 from queries.records.node import Node
-from queries.write import undo
 
 INCIDENTS: Final = [incident.NAMED[name] for name in ("severity", "engine", "incident", "node", "since", "why")]
 NODES: Final = [node.NAMED[name] for name in ("engine", "title", "status", "age")]
@@ -44,7 +44,7 @@ def shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since
         for result in entry.results
         if result.outcome is Outcome.CHANGED and result.id in stuck
     }
-    back = {id_: row for id_, row in changed.items() if row[2].action != undo.NAME}
+    back = {id_: row for id_, row in changed.items() if row[2].action != UNDO.name}
     parts = {
         "Open": [*markdown_head(INCIDENTS), *map(_incident, incidents)] if incidents else ["Nothing."],
         f"Done since {formatting.instant(since)}": markdown_table(MARKDOWN, entries) if entries else ["Nothing."],

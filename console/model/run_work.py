@@ -17,7 +17,7 @@ from queries.change.loop import Loop
 from queries.change.run import Run
 from queries.change.state import Do, State, Step
 from queries.db.errors import NO_CONNECTION, DatabaseError
-from queries.records.action import DryRun, Outcome, Result
+from queries.records.action import Change, Outcome, Result
 from queries.records.run import RedriveReport
 from queries.workspace import Workspace
 
@@ -37,7 +37,7 @@ class RunWork:
         workspace: Workspace,
         changed: Callable[[], None],
         *,
-        dry_run: DryRun | None = None,
+        dry_run: Change | None = None,
         run: Run | None = None,
     ) -> None:
         """``dry_run``: what is committed. ``run``: a redrive."""
@@ -62,7 +62,7 @@ class RunWork:
         return self._loop.run
 
     @property
-    def dry_run(self) -> DryRun:
+    def dry_run(self) -> Change:
         """Dry run of what is committed."""
         assert self._dry_run is not None
         return self._dry_run
@@ -111,7 +111,7 @@ class RunWork:
 
     @property
     def outcomes(self) -> State:
-        """Outcomes so far."""
+        """Change so far."""
         return self._loop.state
 
     @property
@@ -211,7 +211,7 @@ class RunWork:
         self.ended = self.seen = False
         if run is None:
             dry_run = msgspec.structs.replace(dry_run, versions=rest)
-            loop = Loop(self._workspace, dry_run, before=state.outcomes())
+            loop = Loop(self._workspace, dry_run, before=state.change())
         else:
             loop = Loop(self._workspace, dry_run, run=msgspec.structs.replace(run, fresh=False))
         self._start(loop, len(state.results))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from queries.change.run import Run
 from queries.db.errors import LostError
-from queries.records.action import DryRun
+from queries.records.action import Change
 from queries.records.audit import AuditLogEntry
 from queries.workspace import Workspace
 
@@ -33,7 +33,7 @@ class Works:
         """True if any has not ended."""
         return any(not work.ended for work in self.all)
 
-    def start(self, workspace: Workspace | None, dry_run: DryRun | None = None, *, run: Run | None = None) -> RunWork:
+    def start(self, workspace: Workspace | None, dry_run: Change | None = None, *, run: Run | None = None) -> RunWork:
         """Start to commit a dry run, or to do a redrive, in a task of its own.
 
         It continues when the screen is closed. Raises LostError.

@@ -6,12 +6,12 @@ import contextlib
 
 import msgspec
 
+from queries.log import audit_log
+from queries.log.log_file import Line
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.run import RunDetail, RunSummary
 from queries.workspace import Workspace
-from queries.write import audit_log
-from queries.write.log_file import Line
 
 FOLDER = "runs"  # beside the file, with a file for each run that has not ended
 

@@ -17,22 +17,20 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 
 import msgspec
 
-from queries.actions import parts, perform, signals
-from queries.actions.plan import Plan, current_reader, plan_versions
-from queries.actions.storable import check_storable
-from queries.change import redrive
+from queries.change import perform, redrive, signals
 from queries.change import run as runs
+from queries.change.admit import CHANGED_MEANWHILE
+from queries.change.plan import PART_NODES, Plan, check_storable, current_reader, plan_versions, split
 from queries.change.run import Beginning, Run, RunPlan
 from queries.change.state import Do, Event, Kind, Reason, State, Step, go_on
 from queries.contract.server_spec import LABEL
 from queries.db.backoff import OUTAGE_SECONDS, Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError, LostError, OvertakenError, attempted
-from queries.records.action import Answer, DryRun, Outcome, Outcomes, Result
+from queries.log import audit_log
+from queries.log.receipts import COMMIT_LOST
+from queries.records.action import Answer, Change, Outcome, Result, merged
 from queries.records.run import BULK, Member, RunDetail
 from queries.workspace import Workspace
-from queries.write import audit_log
-from queries.write.admit import CHANGED_MEANWHILE
-from queries.write.failover import COMMIT_LOST
 
 POLL_SECONDS = 0.5  # at most, between two polls of the watched nodes
 POLL_PAUSE_FACTOR = 20  # the next poll waits this many times the duration of the last one
@@ -52,11 +50,11 @@ class Loop:
     def __init__(
         self,
         workspace: Workspace,
-        dry_run: DryRun | None = None,
+        dry_run: Change | None = None,
         operator: audit_log.Operator | None = None,
         *,
         run: Run | None = None,
-        before: Outcomes | None = None,
+        before: Change | None = None,
     ) -> None:
         """``dry_run``: of the nodes to change, which was confirmed.
 
@@ -71,7 +69,7 @@ class Loop:
         self.lost: set[str] = set()
         self.stopped = self.left = self.broken = False
         self._workspace, self._operator = workspace, operator or audit_log.operator()
-        self.before = before or Outcomes(results=())
+        self.before = before or Change()
         self._dry_run = dry_run
         self._plan: Plan | None = None  # made once, when the server accepts changes
         self._split: Sequence[Sequence[str]] = ()  # nodes of each part
@@ -80,7 +78,7 @@ class Loop:
         self._life = ""  # of the server that the entries were read from
         self._overtaken = False  # a change found the lock of the run taken, so the entries are read again
         self._doubtful: set[str] = set()  # nodes of a change whose outcome was not read yet
-        self._known: dict[runs.Key, Outcomes] = {}  # outcomes with rows
+        self._known: dict[runs.Key, Change] = {}  # outcomes with rows
         self._agreed: Step | None = None
         self._decided = asyncio.Event()
         self._cost = 0.0  # seconds that the last look took
@@ -123,12 +121,12 @@ class Loop:
             self._held = {i: whys[i] for i in held if i in versions}
             free = {i: version for i, version in versions.items() if i not in self._held}
             is_session = dry_run.engine == LABEL
-            split = [tuple(free)] if is_session else parts.split(msgspec.structs.replace(dry_run, versions=free))
-            self._split = [part for part in split if part]
+            parts = [tuple(free)] if is_session else split(msgspec.structs.replace(dry_run, versions=free))
+            self._split = [part for part in parts if part]
             more = tuple(skipped[i] for i in dry_run.versions if i in skipped)
             self.before = msgspec.structs.replace(self.before, results=(*self.before.results, *more))
             self._dry_run = msgspec.structs.replace(dry_run, versions=versions)
-            if self.run is None and not is_session and len(versions) > parts.PART_NODES:
+            if self.run is None and not is_session and len(versions) > PART_NODES:
                 await self._begin_run(dry_run, versions)
         self.state = self._first_state()
         self._current = self._taken = self.run is None or self.run.fresh
@@ -136,7 +134,7 @@ class Loop:
             self._life = workspace.server.life
         return self
 
-    async def _begin_run(self, dry_run: DryRun, versions: Mapping[str, str]) -> None:
+    async def _begin_run(self, dry_run: Change, versions: Mapping[str, str]) -> None:
         """Write the beginning of a run, if the table can hold it."""
         if self._workspace.audit_log.run_table is None:
             return
@@ -220,19 +218,17 @@ class Loop:
         if step.do is Do.CHANGE:
             self._doubtful = set(step.ids)  # until it is known
             try:
-                outcomes = await self.change(step)
+                done = await self.change(step)
             except OvertakenError:  # nothing was sent, and the entries say if another console has the run
                 self._overtaken, self._doubtful = True, set()
                 return
-            if outcomes is None:
+            if done is None:
                 self._current = False
                 return
             self._doubtful = set()
-            self.broken = self.run is None and any(
-                r.outcome in (Outcome.UNKNOWN, Outcome.UNSENT) for r in outcomes.results
-            )
-            self._known[runs.key(outcomes)] = outcomes
-            self.state.add(self.now, Event(event=Kind.CHANGED, cohort=step.part), outcomes)
+            self.broken = self.run is None and any(r.outcome in (Outcome.UNKNOWN, Outcome.UNSENT) for r in done.results)
+            self._known[runs.key(done)] = done
+            self.state.add(self.now, Event(event=Kind.CHANGED, cohort=step.part), done)
             self._current = self._current and not self._is_replaced()
         elif step.do is Do.RECORD and step.event is not None:
             await self._add(step.event, step.results)
@@ -249,7 +245,7 @@ class Loop:
         """Record an event; only then it counts."""
         if self.run is not None:
             await self.record(event, results)
-        self.state.add(self.now, event, Outcomes(results=results) if results else None)
+        self.state.add(self.now, event, Change(results=results) if results else None)
 
     async def _pause(self, seconds: float) -> None:
         """Wait until the operator decides, so long that looking costs the server little."""
@@ -302,7 +298,7 @@ class Loop:
         self._cost = time.monotonic() - started
         return at, answers
 
-    async def change(self, step: Step) -> Outcomes | None:
+    async def change(self, step: Step) -> Change | None:
         """Change nodes with the write path of every action.
 
         None if it is not known whether that was committed. Raises LostError if the server was lost before,
@@ -324,34 +320,34 @@ class Loop:
                 return await signals.commit(workspace, dry_run, self._operator)
             self._plan = self._plan or self._planned()
         log = None if run is None else run.log
-        done = await perform.commit_part(workspace, dry_run, self._operator, plan=self._plan, run=log, cohort=cohort)
-        outcomes = self._final(done.outcomes) if step.waited else done.outcomes
+        every = await perform.commit_part(workspace, dry_run, self._operator, plan=self._plan, run=log, cohort=cohort)
+        done = self._final(merged(every)) if step.waited else merged(every)
         if run is None:
-            return outcomes
+            return done
         if done.lost:
             raise LostError(done.lost)
-        if any(result.outcome is Outcome.UNKNOWN for result in outcomes.results):
+        if any(result.outcome is Outcome.UNKNOWN for result in done.results):
             return None
         if cohort is not None:
             self.now = await workspace.now()
-        return await self._with_skipped(step, outcomes, done.unrecorded)
+        return await self._with_skipped(step, done, [r for each in every if each.xid is None for r in each.results])
 
-    async def _with_skipped(self, step: Step, outcomes: Outcomes, unrecorded: Sequence[Result]) -> Outcomes:
+    async def _with_skipped(self, step: Step, done: Change, unrecorded: Sequence[Result]) -> Change:
         """Record the skipped nodes that no entry of a change names.
 
-        Return the outcomes; without these nodes if another console has the run.
+        Return the change; without these nodes if another console has the run.
         """
-        ids = {result.id for result in outcomes.results}
+        ids = {result.id for result in done.results}
         skipped = {result.id: result for result in unrecorded if result.id in ids}
         if skipped:
             try:
                 await self.record(Event(event=Kind.SKIPPED, cohort=step.part), tuple(skipped.values()))
             except OvertakenError:
-                rest = tuple(result for result in outcomes.results if result.id not in skipped)
-                return msgspec.structs.replace(outcomes, results=rest)
-        return outcomes
+                rest = tuple(result for result in done.results if result.id not in skipped)
+                return msgspec.structs.replace(done, results=rest)
+        return done
 
-    async def _cohort(self, step: Step) -> DryRun:
+    async def _cohort(self, step: Step) -> Change:
         """Dry-run a cohort. Raises DatabaseError if the action is not possible at all."""
         assert self.run is not None
         plan = self.run.plan
@@ -366,30 +362,30 @@ class Loop:
         assert dry_run is not None
         return plan_versions(self._workspace, dry_run.engine, dry_run.action, dry_run.versions, dry_run.titles)
 
-    def _final(self, outcomes: Outcomes) -> Outcomes:
+    def _final(self, done: Change) -> Change:
         """Return an attempt without the nodes that are not free yet.
 
         The state has the reasons.
         """
         ended = []
-        for result in outcomes.results:
-            if result.id in outcomes.for_now:
+        for result in done.results:
+            if result.id in done.for_now:
                 self.state.held[result.id] = result.why
             elif result.outcome is not Outcome.LOCKED and (
                 result.outcome is not Outcome.STALE or result.why == CHANGED_MEANWHILE
             ):  # a node that changed during the statement, not before it, is tried again
                 ended.append(result)
-        return msgspec.structs.replace(outcomes, results=tuple(ended))
+        return msgspec.structs.replace(done, results=tuple(ended))
 
 
-async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
+async def commit(workspace: Workspace, dry_run: Change, operator: audit_log.Operator) -> Change:
     """Commit what was dry-run, guarded by what was seen.
 
     Raises no error for what may have been committed.
     """
     loop = await Loop(workspace, msgspec.structs.replace(dry_run, wait=0.0), operator).begin()
     await loop.finish()
-    return loop.state.outcomes()
+    return loop.state.change()
 
 
 async def stop(workspace: Workspace, run: Run) -> Loop:

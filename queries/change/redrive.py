@@ -8,17 +8,16 @@ from typing import Any
 
 import msgspec
 
-from queries.actions import perform
-from queries.actions.plan import Plan, current_reader, plan_versions
+from queries.change import perform
+from queries.change.plan import Plan, current_reader, plan_versions
 from queries.change.run import Beginning, Run, RunPlan, part_of
-from queries.change.settings import UNITS, Pace, RedriveSettings, sizes
-from queries.change.state import Do, State, Step
+from queries.change.state import UNITS, Do, Pace, RedriveSettings, State, Step, sizes
 from queries.contract.spec import Action, Revival
 from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
 from queries.read.nodes import NODES_AT_ONCE
 from queries.read.reader import Reader
-from queries.records.action import Answer
+from queries.records.action import Answer, least_certain
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node, Phase
 from queries.records.record import Record
@@ -267,5 +266,5 @@ def report(run: Run, state: State, step: Step | None) -> RedriveReport:
         ),
         answers=msgspec.convert(answers, dict[Answer, int]),  # what ended it has been recorded as numbers only
         skipped=tuple(skipped),
-        durability=state.durability,
+        durability=least_certain(state.durable),
     )

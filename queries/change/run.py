@@ -7,22 +7,22 @@ from typing import Any
 
 import msgspec
 
-from queries.actions.plan import Plan, plan_versions
 from queries.change import earlier
-from queries.change.settings import RedriveSettings, cohorts
-from queries.change.state import Event, Kind, Reason, State
+from queries.change.plan import Plan, plan_versions
+from queries.change.state import Event, Kind, Reason, RedriveSettings, State, cohorts
+from queries.change.undo import run_doubts
 from queries.contract.spec import Action
 from queries.db.errors import NO_CONNECTION, DatabaseError, MissingError
+from queries.log import audit_log, run_log
+from queries.log.run_log import OpenRun
 from queries.read.reader import Reader
 from queries.records import stored
-from queries.records.action import Answer, Outcome, Outcomes, Result
+from queries.records.action import Answer, Change, Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
 from queries.records.run import BULK, REDRIVE, Member, RunCommands, Runs, RunSummary, WatchedMember, commands_of
 from queries.text import duration
 from queries.workspace import Workspace
-from queries.write import audit_log, run_log, undo_rights
-from queries.write.run_log import OpenRun
 
 Key = tuple[str | None, frozenset[str]]
 UNREADABLE = "unreadable"  # state of a run whose first or last entry no console has written
@@ -188,14 +188,14 @@ async def check_author(workspace: Workspace, run: Run, action: Action) -> None:
     """
     reader = workspace.named(run.plan.label)
     async with workspace.database.reading() as transaction:
-        why = await undo_rights.run_doubts(transaction, reader, run.begun.role, action.privileges)
+        why = await run_doubts(transaction, reader, run.begun.role, action.privileges)
     if why:
         raise DatabaseError(f"The run {run.log.id} is not continued: {why}.", "Nothing was changed.")
 
 
-def key(outcomes: Outcomes) -> Key:
+def key(change: Change) -> Key:
     """Return the transaction and its changed nodes: a failover may use an xid again."""
-    return outcomes.xid, frozenset(r.id for r in outcomes.results if r.outcome is Outcome.CHANGED)
+    return change.xid, change.nodes
 
 
 def fold(
@@ -203,11 +203,11 @@ def fold(
     label: str,
     state: State,
     entries: Iterable[AuditLogEntry],
-    known: Mapping[Key, Outcomes] = {},
+    known: Mapping[Key, Change] = {},
 ) -> None:
     """Add the entries of a run in the engine ``label`` to its state.
 
-    ``known``: outcomes with rows. Raises DatabaseError for an entry that no console has written.
+    ``known``: changes with rows. Raises DatabaseError for an entry that no console has written.
     """
     reader, place = workspace.named(label), workspace.audit_log.place
     for entry in entries:
@@ -215,24 +215,24 @@ def fold(
         try:
             if not entry.unreadable:
                 event = msgspec.convert({"event": Kind.CHANGED, **entry.event}, Event)
-                outcomes = None
+                change = None
                 if event.event in (Kind.CHANGED, Kind.SKIPPED):
-                    outcomes = _outcomes(reader, entry, event, place, state.held)
-                    outcomes = known.get(key(outcomes), outcomes) if outcomes.xid else outcomes
-                state.add(entry.at, event, outcomes)
+                    change = _recorded(reader, entry, event, place, state.held)
+                    change = known.get(key(change), change) if change.xid else change
+                state.add(entry.at, event, change)
                 continue
         except (TypeError, ValueError, KeyError):  # ValidationError is a ValueError
             why = ""
         raise DatabaseError(f"The entry {entry.id} of the run cannot be read{why}.", "Nothing was changed.")
 
 
-def _outcomes(reader: Reader, entry: AuditLogEntry, event: Event, place: str, held: Mapping[str, str]) -> Outcomes:
-    """Return the outcomes of an entry, without those of nodes that were not free."""
+def _recorded(reader: Reader, entry: AuditLogEntry, event: Event, place: str, held: Mapping[str, str]) -> Change:
+    """Return the change of an entry, without those of nodes that were not free."""
     renamed = (msgspec.structs.replace(r, id=reader.ids.present(r.id)) for r in entry.results)
     results = tuple(r for r in renamed if r.outcome is Outcome.CHANGED or r.id not in held)
     if event.event is Kind.SKIPPED:
-        return Outcomes(results=results)
-    return Outcomes(results=results, xid=entry.xid, entries=(entry.id,), audit_log=place)
+        return Change(results=results)
+    return Change(results=results, xid=entry.xid, entries=(entry.id,), audit_log=place)
 
 
 async def listed(workspace: Workspace, most: int, kind: str | None = None, *, open_only: bool = False) -> Runs:

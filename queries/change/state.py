@@ -1,4 +1,4 @@
-"""State of a change of many nodes, and its next step.
+"""State of a change of many nodes, and its next step; settings of a redrive.
 
 It is a fold of the entries and has no I/O. A plain change has parts, then nodes that an executor held: a task whose
 poll fails repeatedly is idle only for seconds, so the confirmed action is tried again at short intervals. A redrive has
@@ -8,32 +8,112 @@ a redrive.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from queries.change.settings import RedriveSettings
+import msgspec
+
 from queries.db.errors import DatabaseError
-from queries.records.action import (
-    Answer,
-    Durability,
-    Outcome,
-    Outcomes,
-    Result,
-    RowChange,
-    least_certain,
-    titled,
-    titles_of,
-)
+from queries.records.action import Answer, Change, Durability, Outcome, Result, merged, titled, titles_of
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
+from queries.text import duration
 
 PAUSE_SECONDS = 0.1  # between two attempts on held nodes; one takes about 5 ms
 LONGEST_WAIT_SECONDS = 3600.0
 STILL_HELD = "it was not free within {wait:.0f} s: {why}"
 PASSED = frozenset({Answer.FINISHED, Answer.MOVED_ON, Answer.SAME_DEATH, Answer.OTHER_DEATH})
 FINAL = frozenset({Answer.FINISHED, Answer.SAME_DEATH, Answer.OTHER_DEATH})
+COHORTS = (1, 5, 25)
+COHORT_NODES = 500  # nodes of a cohort: one transaction, so that each has one audit log entry
+UNITS = {"s": 1.0, "min": 60.0, "h": 3600.0}  # of a pace
+
+
+class Budget(Record):
+    """Deaths that a redrive may cause: a number, or a percentage of the revived nodes."""
+
+    count: int | None = None
+    percent: float | None = None
+
+    def allows(self, deaths: int, revived: int) -> bool:
+        """Return True if that many of the revived nodes may have died."""
+        if self.count is not None:
+            return deaths <= self.count
+        return deaths * 100 <= (self.percent or 0.0) * revived
+
+
+class Pace(Record):
+    """At most ``nodes`` are revived in any ``seconds``."""
+
+    nodes: int
+    seconds: float
+
+
+class RedriveSettings(Record):
+    """Settings of a redrive.
+
+    ``cohorts``: sizes of the first cohorts; later ones double, up to `COHORT_NODES`. ``wait``: seconds to
+    wait for the answers of a cohort.
+    """
+
+    budget: Budget
+    cohorts: tuple[int, ...] = COHORTS
+    pace: Pace | None = None
+    wait: float = 30.0
+
+
+class SettingError(ValueError):
+    """A setting cannot be read. ``name``: of the setting."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"{name}{why}")
+        self.name = name
+
+
+def parse_settings(cohorts: str, pace: str, budget: str, wait: str) -> RedriveSettings:
+    """Return the settings as an operator types them.
+
+    Raises SettingError.
+    """
+    sizes_given = tuple(map(int, cohorts.split(","))) if re.fullmatch(r"(?a)\d{1,3}(,\d{1,3})*", cohorts) else (0,)
+    if not 0 < min(sizes_given) <= max(sizes_given) <= COHORT_NODES:
+        raise SettingError("cohorts", f" {cohorts!r}: write sizes from 1 to {COHORT_NODES}, such as 1,5,25.")
+    paced = re.fullmatch(r"(?a)([1-9]\d{0,6})/(s|min|h)", pace)
+    if pace and paced is None:
+        raise SettingError("pace", f" {pace!r}: write a number per s, min or h, such as 60/min.")
+    limit = re.fullmatch(r"(?a)(\d{1,6})|(\d{1,2}(?:\.\d{1,3})?|100)%", budget)
+    if limit is None:
+        raise SettingError("budget", f" {budget!r}: write a number or a percentage, such as 3 or 10%.")
+    try:
+        seconds = duration.parse(wait)
+    except ValueError as error:
+        raise SettingError("wait", f": {error}.") from None
+    return RedriveSettings(
+        budget=Budget(count=int(limit[1])) if limit[1] else Budget(percent=float(limit[2])),
+        cohorts=sizes_given,
+        pace=None if paced is None else Pace(nodes=int(paced[1]), seconds=UNITS[paced[2]]),
+        wait=seconds,
+    )
+
+
+def sizes(total: int, first: Sequence[int]) -> list[int]:
+    """Return the sizes of the cohorts of ``total`` nodes."""
+    cohorts: list[int] = []
+    while (rest := total - sum(cohorts)) > 0:
+        size = first[len(cohorts)] if len(cohorts) < len(first) else cohorts[-1] * 2
+        cohorts.append(min(size, COHORT_NODES, rest))
+    return cohorts
+
+
+def cohorts(ids: Sequence[str], settings: RedriveSettings) -> Iterator[tuple[str, ...]]:
+    """Yield the nodes of each cohort."""
+    start = 0
+    for size in sizes(len(ids), settings.cohorts):
+        yield tuple(ids[start : start + size])
+        start += size
 
 
 class AskReason(StrEnum):
@@ -123,7 +203,7 @@ class State:
         *,
         held: Mapping[str, str] = {},
         wait: float = 0.0,
-        before: Outcomes | None = None,
+        before: Change | None = None,
     ) -> None:
         self.parts = [tuple(part) for part in parts]
         self.settings = settings
@@ -132,14 +212,9 @@ class State:
         self.ended: Event | None = None
         self.results: dict[str, Result] = {}
         self.answers: dict[str, Answer] = {}  # of the revived nodes
-        self.changes: list[RowChange] = []  # not decoded: there may be many, and few are shown
-        self.xids: list[str] = []
-        self.for_now: list[str] = []
-        self.entries: list[str] = []
-        self.logged = 0
+        self.done: list[Change] = []  # not decoded: there may be many rows, and few are shown
         self.durable: Counter[Durability] = Counter()  # changed nodes
-        self.durability: Durability | None = None
-        self.audit_log: str | None = None
+        self._total, self._summed = Change(), 0  # of the first parts that were done
         self._wait_seconds = min(wait, LONGEST_WAIT_SECONDS)
         self._attempted = 0.0  # when the last attempt on held nodes began
         self._first = 0  # of the parts that have nodes without an outcome
@@ -151,11 +226,11 @@ class State:
         if before is not None:
             self._sum(before)
 
-    def add(self, at: float, event: Event, outcomes: Outcomes | None = None) -> None:
+    def add(self, at: float, event: Event, change: Change | None = None) -> None:
         """Add an entry. Raises DatabaseError for a cohort that does not exist."""
         number = event.cohort
-        if outcomes is not None:
-            changed = self._sum(outcomes)
+        if change is not None:
+            changed = self._sum(change)
             if changed and self.settings is not None:
                 self._revived.append((at, changed))
                 self._since[number] = max(at, self._since.get(number, at))
@@ -174,10 +249,10 @@ class State:
         elif event.event is Kind.END:
             self.ended = event
 
-    def _sum(self, outcomes: Outcomes) -> int:
-        """Add outcomes, and return the number of changed nodes."""
+    def _sum(self, change: Change) -> int:
+        """Add a change, and return the number of changed nodes."""
         changed = 0
-        for result in outcomes.results:
+        for result in change.results:
             if result.outcome is Outcome.CHANGED:
                 changed += 1
                 if self.settings is not None:
@@ -185,35 +260,28 @@ class State:
             elif (known := self.results.get(result.id)) and known.outcome is Outcome.CHANGED:
                 continue
             self.results[result.id] = result
-        self.changes += outcomes.changes
-        self.xids += [outcomes.xid] if outcomes.xid else []
-        self.for_now += outcomes.for_now
-        self.entries += outcomes.entries
-        self.logged += outcomes.logged
-        if outcomes.durability is not None:
-            self.durability = least_certain([self.durability, outcomes.durability])
-            self.durable[outcomes.durability] += changed
-        self.audit_log = outcomes.audit_log or self.audit_log
+        self.done.append(change)
+        if change.durability is not None:
+            self.durable[change.durability] += changed
         return changed
 
     def lose(self, entry: AuditLogEntry) -> None:
         """Take the results of an entry of this change that a failover has lost."""
-        if entry.id in self.entries:
+        if any(entry.id in change.entries for change in self.done):
             for result in titled(entry.results, titles_of(self.results.values())):
                 self.results[result.id] = result
 
-    def outcomes(self) -> Outcomes:
-        """Return the sum, with decoded rows."""
-        return Outcomes(
-            results=tuple(self.results.values()),
-            changes=tuple(change.read() for change in self.changes),
-            xid=" ".join(self.xids) or None,
-            audit_log=self.audit_log,
-            for_now=tuple(self.for_now),
-            entries=tuple(self.entries),
-            logged=self.logged,
-            durability=self.durability,
-        )
+    @property
+    def total(self) -> Change:
+        """The sum so far, with the results and the rows of each part as they were added."""
+        if self._summed != len(self.done):
+            self._total, self._summed = merged(self.done), len(self.done)
+        return self._total
+
+    def change(self) -> Change:
+        """Return the sum, with the last result of each node and decoded rows."""
+        rows = tuple(row.read() for row in self.total.changes)
+        return msgspec.structs.replace(self.total, results=tuple(self.results.values()), changes=rows)
 
     def ids(self, *outcomes: Outcome) -> set[str]:
         """Return the nodes with these outcomes."""

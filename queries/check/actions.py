@@ -10,8 +10,11 @@ from typing import Any
 
 import msgspec
 
-from queries.actions import edit, perform
-from queries.actions.plan import Plan
+from queries.change import edit, gate, perform
+from queries.change.admit import lock
+from queries.change.plan import Plan
+from queries.change.script import Nodes, Request
+from queries.change.transaction import ActionScript, Made, make
 from queries.check.locking import check_locking
 from queries.check.report import Notebook, first
 from queries.check.scripts import script
@@ -20,20 +23,15 @@ from queries.contract.spec import Action
 from queries.db.errors import DatabaseError, attempted, attempting
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
+from queries.log import audit_log
 from queries.read import documents
 from queries.read.question import NOW
 from queries.read.reader import Reader
-from queries.records.action import DryRun, Outcome, Result, RowChange
+from queries.records.action import Change, Outcome, Result, RowChange
 from queries.records.finding import OPEN
 from queries.records.node import Node, Phase
 from queries.text.psql_text import array
 from queries.workspace import Workspace
-from queries.write import audit_log, gate
-from queries.write.admit import lock
-from queries.write.change import Effect, change
-from queries.write.nodes import AskRows, Nodes, ask
-from queries.write.request import Request
-from queries.write.script import ActionScript
 
 REASON = "unstick engine check"
 ACTION_NODES = 5  # nodes of an action that is committed, or tried as another role
@@ -73,8 +71,8 @@ class Tried(msgspec.Struct):
 class Trial:
     """An action on nodes, step by step, in a transaction that is rolled back."""
 
-    def __init__(self, request: Request, ask: AskRows = ask) -> None:
-        self.nodes = Nodes(request, ask)
+    def __init__(self, request: Request) -> None:
+        self.nodes = Nodes(request)
         self.script = ActionScript(request, self.nodes)
         self._request = request
 
@@ -85,17 +83,17 @@ class Trial:
     async def places(self, transaction: Transaction) -> dict[tuple[str, str], str]:
         """Lock the nodes. Return the ctid of each row that is shown, by table and key."""
         await self.lock(transaction)
-        await self.script.images.learning().answer(transaction)
-        read = await self.script.rows(transaction, await self.script.question().answer(transaction))
+        await self.script.images.learn(transaction)
+        read = await self.script.rows(transaction, await transaction.batch(self.script.row_queries()))
         return {place: row.place for place, row in read.rows.items()}
 
-    async def run(self, transaction: Transaction) -> Effect:
+    async def run(self, transaction: Transaction) -> Made:
         """Run all steps before the rollback."""
         detected = self.nodes.reader.detected
-        written = await gate.written(detected.schema, detected.relations).answer(transaction)
-        await self.script.images.learning().answer(transaction)
+        (rows,) = await transaction.batch([gate.written(detected.schema, detected.relations)])
+        await self.script.images.learn(transaction)
         at = await NOW.answer(transaction)
-        return await change(transaction, self._request, self.script, written, at)
+        return await make(transaction, self._request, self.script, gate.written_rows(rows), at)
 
 
 class ActionCheck:
@@ -204,7 +202,7 @@ class ActionCheck:
                     for node in await self.reader.nodes.existing(running.nodes.remaining).answer(transaction)
                 }
                 if running.nodes.remaining:
-                    changed, _ = await running.script.change(transaction)
+                    changed = await running.script.change(transaction)
         same = (
             each for each in sorted(changed) if now.get(each) == self.nodes[each].phase
         )  # a phase may end with time
@@ -215,7 +213,7 @@ class ActionCheck:
             at = self._at(tried.action, "change")
             self.notes.fault(at, f"{tried.action.name}: {message} {self.nodes[node_id].phase}")
 
-    def _none_changed(self, action: Action, dry_run: DryRun) -> None:
+    def _none_changed(self, action: Action, dry_run: Change) -> None:
         """Note nodes that an action changes although it is not for their phase."""
         for result in dry_run.results:
             if result.outcome is Outcome.CHANGED:
@@ -299,7 +297,7 @@ class ActionCheck:
 
     async def _dry_run(
         self, workspace: Workspace, action: Action, versions: Mapping[str, str], arguments: Mapping[str, Any]
-    ) -> DryRun:
+    ) -> Change:
         reader = workspace.engines[self.reader.label]
         plan = Plan(
             label=reader.label,
@@ -327,13 +325,13 @@ class ActionCheck:
         """
         more: dict[str, int] = {}
         async with self._open(tried) as (transaction, running):
-            effect = await running.run(transaction)
+            made = await running.run(transaction)
             after = await self.reader.nodes.existing(running.nodes.remaining).answer(transaction)
             self._check_status(tried.action, after)
-            self._check_left(tried.action, after, (change.read() for change in effect.changes))
-        images = gate.imaged(effect.pairs, self.reader.detected.schema)
+            self._check_left(tried.action, after, (change.read() for change in made.change.changes))
+        images = gate.imaged(made.pairs, self.reader.detected.schema)
         at, name = self._located, tried.action.name
-        for other in effect.others:
+        for other in made.change.others:
             where, _, table = other.table.rpartition(".")
             if where != self.reader.detected.schema:
                 continue
@@ -428,7 +426,7 @@ class ActionCheck:
             parts = [(f"`:{name}`", part) for name in ("lock", "refused") for part in sections.get(name, ())]
             located = self._located
             for name, part in [*parts, *([("it", located)] if located is not None else [])]:
-                rows = await running.nodes.rows(transaction, part)
+                rows = await running.nodes.rows(transaction, [part])
                 for other in sorted({row["id"] for row in rows} - {reader.ids.local(node_id)})[:1]:
                     message = f"asked about {reader.ids.local(node_id)}, {name} returns {other}"
                     self.notes.fault(part, f"{tried.action.name}: {message}")
@@ -451,10 +449,10 @@ class ActionCheck:
         """Run the change with versions that no row has: it must change nothing."""
         async with self._open(tried) as (transaction, running):
             await running.lock(transaction)
-            running.nodes.expect({i: _other(version) for i, version in tried.changed.items()})
+            running.nodes.versions |= {i: _other(version) for i, version in tried.changed.items()}
             changed = await attempted(running.script.change(transaction))
         # After an error, such as of a version that is not a number, nothing was changed either.
-        if not isinstance(changed, DatabaseError) and changed[0]:
+        if not isinstance(changed, DatabaseError) and changed:
             message = "it changes a node of another version than the one that was seen: the guard is missing"
             self.notes.fault(self._at(tried.action, "change"), f"{tried.action.name}: {message}")
 

@@ -13,8 +13,8 @@ from queries.check.scripts import script
 from queries.contract.engine import Engine
 from queries.contract.outside import OutsideEngines
 from queries.db.database import execute
+from queries.log import audit_log
 from queries.workspace import Workspace
-from queries.write import audit_log
 
 TIMEOUT_FACTOR = 20.0  # of the time limits of statements: a slow machine is no fault of an engine
 

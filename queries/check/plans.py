@@ -5,7 +5,7 @@ The rows of the fixture are multiplied. With the indexes that the needs propose,
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -19,13 +19,12 @@ from queries.contract.detect import DetectedEngine
 from queries.contract.engine import Engine
 from queries.contract.needs import OF_EXPRESSION
 from queries.db.errors import DatabaseError
-from queries.db.query import Query, Rows
+from queries.db.query import Query
+from queries.db.transaction import RowsOrError, Transaction
 from queries.files.statement import Statement
 from queries.read.nodes import PAGE_NODES
-from queries.read.question import Question
 from queries.read.reader import Reader
 from queries.text.psql_text import array
-from queries.write.nodes import Lists, ask
 
 TABLE_ROWS = 1_000_000  # of each table
 READ_PART = 10  # a statement that reads more than this part of the rows is not bounded
@@ -37,20 +36,23 @@ EXACT = "exact"
 class ReadCount:
     """Rows that the statements of an action read without an index."""
 
-    def __init__(self) -> None:
+    def __init__(self, transaction: Transaction) -> None:
         self.read: list[tuple[Statement, int]] = []
+        self._each = transaction.each
+        setattr(transaction, "each", self.each)  # noqa: B010
 
-    def ask(self, part: Statement, values: Mapping[str, Any], lists: Lists) -> Question[Rows]:
-        """Ask a statement with its parameters, and count."""
-        question = ask(part, values, lists)
+    async def each(self, queries: Sequence[Query], take: Callable[[RowsOrError], None] | None = None) -> Sequence[Any]:
+        """Run statements one by one, and count what each of them reads."""
+        answers: list[RowsOrError] = []
         count = Query(query("rows_read"))
-
-        def read(answers: Sequence[Rows]) -> Rows:
-            before, *rows, after = answers
-            self.read.append((part, after[0]["n"] - before[0]["n"]))
-            return question.read(rows)
-
-        return Question([count, *question.queries, count], read)
+        for each in queries:
+            before, *answer = await self._each([count, each, *([] if each.apart else [count])])
+            answers += answer[:1]
+            if len(answer) == 2 and not isinstance(before, DatabaseError) and not isinstance(answer[1], DatabaseError):
+                self.read.append((each.statement, answer[1][0]["n"] - before[0]["n"]))
+            if isinstance(answers[-1], DatabaseError):
+                break
+        return answers
 
 
 async def check_plans(subject: Subject, notes: Notebook) -> None:
@@ -162,8 +164,8 @@ async def _check_action(reader: Reader, tried: Tried, rows: int, notes: Notebook
         async with reader.database.writing(reader.detected.action_schema) as transaction:
             # Copies may all be of one parent, and the server then reads the table whole although an index is there.
             await transaction.control("SET LOCAL enable_seqscan = off; SET LOCAL max_parallel_workers_per_gather = 0")
-            count = ReadCount()
-            await Trial(request, count.ask).run(transaction)
+            count = ReadCount(transaction)
+            await Trial(request).run(transaction)
         notes.number += 1
         for part, read in count.read:
             if read > rows // READ_PART:

@@ -8,18 +8,18 @@ from collections.abc import Mapping
 
 import msgspec
 
-from queries.actions import perform
-from queries.actions.plan import plan_versions
+from queries.change import perform
+from queries.change.plan import plan_versions
 from queries.check.actions import ACTION_NODES, REASON
 from queries.check.nodes import known_nodes
 from queries.check.report import Notebook, first
 from queries.check.scripts import script
 from queries.check.subject import Subject
 from queries.db.errors import DatabaseError, RefusedError
+from queries.read.grants import grants
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.records.node import Node
-from queries.write.grants import grants
 
 NODES_COMPARED = 100  # nodes that both roles read
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import msgspec
 
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.actions.undo import plan_entry
+from queries.change import perform
 from queries.change.loop import commit
+from queries.change.plan import plan_entry, plan_versions
 from queries.check.actions import ACTION_NODES, REASON, Tried, edit_plan
 from queries.check.report import Notebook, first
 from queries.check.scripts import filled
@@ -18,10 +17,10 @@ from queries.check.subject import Subject
 from queries.contract.engine import Engine
 from queries.files.statement import Statement
 from queries.files.strict_toml import TomlFile
+from queries.log import audit_log
 from queries.read.reader import Reader
-from queries.records.action import DryRun, Outcome, Outcomes, Undo
+from queries.records.action import Change, Outcome, Undo
 from queries.workspace import Workspace
-from queries.write import audit_log
 
 RowsByTable = Mapping[str, dict[str, dict[str, Any]]]  # by table and key
 
@@ -98,7 +97,7 @@ def _difference(tried: Tried, at: Statement | None, text: str, notes: Notebook) 
     return bool(tried.action.undo_note)
 
 
-async def _commit(workspace: Workspace, reader: Reader, tried: Tried, ids: Sequence[str]) -> tuple[Outcomes, DryRun]:
+async def _commit(workspace: Workspace, reader: Reader, tried: Tried, ids: Sequence[str]) -> tuple[Change, Change]:
     now = (await reader.nodes.read(ids)).nodes
     plan = plan_versions(workspace, reader.label, tried.action.name, {node.id: node.version for node in now})
     if tried.action.document is not None and now:
@@ -107,7 +106,7 @@ async def _commit(workspace: Workspace, reader: Reader, tried: Tried, ids: Seque
     return await commit(workspace, dry_run, audit_log.operator()), dry_run
 
 
-def _changed(outcomes: Outcomes) -> bool:
+def _changed(outcomes: Change) -> bool:
     return any(result.outcome is Outcome.CHANGED for result in outcomes.results)
 
 

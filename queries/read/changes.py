@@ -14,7 +14,7 @@ from queries.db.errors import readable
 from queries.read.question import reading, rows_of, scan_required
 from queries.read.reader import Reader
 from queries.records.audit import AuditLogEntry
-from queries.records.change import NOT_READ, Change, ChangeSource
+from queries.records.change import NOT_READ, ChangeSource, NodeChange
 from queries.records.node import Node
 from queries.records.record import Record
 
@@ -31,7 +31,7 @@ class Position(Record):
 class Placed(Record):
     """A change, and its place in the part of its source that records it."""
 
-    change: Change
+    change: NodeChange
     part: str
     place: str
 
@@ -80,7 +80,7 @@ async def read(
 def _placed(label: str, node_id: str, row: Mapping[str, Any], nodes: Mapping[str, Node]) -> Placed:
     """Return a row of ``changed.sql`` as a change of a node, which may be gone."""
     node = nodes.get(node_id)
-    change = Change(
+    change = NodeChange(
         at=float(row["at"]),
         engine=label,
         id=node_id,
@@ -96,7 +96,7 @@ def _placed(label: str, node_id: str, row: Mapping[str, Any], nodes: Mapping[str
 def acted(entry: AuditLogEntry) -> Placed:
     """Return an entry of the audit log as a change."""
     target = entry.target
-    change = Change(
+    change = NodeChange(
         at=entry.at,
         engine=entry.engine,
         id=target.id if target else "",
@@ -109,7 +109,7 @@ def acted(entry: AuditLogEntry) -> Placed:
 
 def page(
     sources: Mapping[str, Sequence[Placed]], before: Position, size: int
-) -> tuple[tuple[Change, ...], Position | None]:
+) -> tuple[tuple[NodeChange, ...], Position | None]:
     """Merge the changes of all sources. Return a page, and its end if there are more.
 
     A part may record times that are not quite in its own order. It keeps its order, so that no change is lost between

@@ -1,4 +1,4 @@
-"""Dry runs and outcomes of actions, and what they change."""
+"""What actions change: outcomes of nodes, rows before and after."""
 
 from __future__ import annotations
 
@@ -309,62 +309,6 @@ class OtherRows(Record):
         return ", ".join(f"{word} {counted(n, 'row')}" for word, n in named if n) or "written no row"
 
 
-class DryRun(Record):
-    """Result of an action's real SQL, run and rolled back.
-
-    ``versions`` and ``row_digests`` guard the commit.
-    ``for_now``: refused nodes that an executor is working on; :mod:`queries.change` can wait for them.
-    ``steady``: for each node, the state that must not change during the wait.
-    ``titles``: of the nodes, for the audit log.
-    ``blast_radius``: None if it was not asked for, or nothing will change.
-    """
-
-    engine: str
-    action: str
-    reason: str
-    arguments: dict[str, Any]
-    results: tuple[Result, ...]  # `changed` means that the commit will change it
-    changes: tuple[RowChange, ...]
-    versions: dict[str, str]
-    row_digests: dict[str, str]
-    at: float
-    audit_log: str  # destination of the entry: "table" or a file's path
-    for_now: tuple[str, ...] = ()
-    steady: dict[str, str | None] = {}
-    titles: dict[str, str] = {}
-    blast_radius: BlastRadius | None = None
-    wait: float = 0.0  # seconds that the operator agreed to wait for such nodes
-    irreversible: dict[str, str] = {}  # nodes whose change cannot be undone, with the reason
-    # The wait is running: nodes are changed in their current version if ``steady`` is unchanged.
-    waited: bool = False
-    edit: Edit | None = None  # of an action with an edited text
-    undoes: str = ""  # of an undo: the action that it undoes and the roles that did it
-    others: tuple[OtherRows, ...] = ()  # rows beyond ``changes``: by foreign keys, triggers, rules
-    uncounted: bool = False  # the server does not count rows, so there may be others
-    operator: str = ""  # whose dry run it is; actions write the name into rows
-    held: float = 0.0  # seconds that the longest transaction held row locks, without measuring the blast radius
-
-    @property
-    def nodes(self) -> frozenset[str]:
-        """Nodes that it changed."""
-        return frozenset(result.id for result in self.results if result.outcome is Outcome.CHANGED)
-
-    @property
-    def verdicts(self) -> dict[str, Verdict]:
-        """Verdicts about the owners of the nodes, as far as there are witnesses."""
-        return {result.id: result.owner.verdict for result in self.results if isinstance(result.owner, Owner)}
-
-    @property
-    def awaited(self) -> Mapping[str, str | None] | None:
-        """State of the nodes that must be unchanged, if the operator waits for them."""
-        return self.steady if self.waited else None
-
-    @property
-    def removed(self) -> tuple[OtherRows, ...]:
-        """Tables of which rows are deleted that are not shown, and that do not come back."""
-        return tuple(other for other in self.others if other.deleted)
-
-
 class Durability(StrEnum):
     """Risk that a failover loses a committed change.
 
@@ -387,21 +331,95 @@ def least_certain(durabilities: Iterable[Durability | None]) -> Durability | Non
     return max(filter(None, durabilities), key=order.index, default=None)
 
 
-class Outcomes(Record):
-    """Outcomes of a commit.
+class Change(Record):
+    """What a change of nodes does: a dry run shows it, a commit does it, an undo gives it back.
 
-    ``xid`` is the transaction's id as text; None if nothing was written. ``logged``: number of changed nodes whose rows
-    are in the audit log, but not in ``changes``. ``durability``: of the least certain transaction, None if nothing was
-    committed. ``error``: why nothing was tried, and that nothing was changed.
+    ``versions`` and ``row_digests`` of a dry run guard its commit. ``for_now``: refused nodes that an executor is
+    working on; :mod:`queries.change.loop` can wait for them. ``steady``: for each node, the state that must not change
+    during the wait. ``blast_radius``: None if it was not asked for, or nothing will change. ``others``: rows beyond
+    ``changes``, by foreign keys, triggers, rules. ``xid``: ids of its transactions as text; None if nothing was
+    written. ``logged``: number of changed nodes whose rows are in the audit log, but not in ``changes``.
+    ``durability``: of the least certain transaction. ``lost``: why the server was lost before nodes changed, which can
+    be tried again; or "". ``error``: why nothing was tried, and that nothing was changed.
     """
 
-    results: tuple[Result, ...]
+    results: tuple[Result, ...] = ()  # of a dry run, `changed` means that the commit will change it
     changes: tuple[RowChange, ...] = ()
+    engine: str = ""
+    action: str = ""
+    reason: str = ""
+    arguments: dict[str, Any] = {}
+    operator: str = ""  # who acts; actions write the name into rows
+    versions: dict[str, str] = {}
+    row_digests: dict[str, str] = {}
+    at: float = 0.0
+    audit_log: str | None = None  # destination of the entry: "table", a file's path, or None (nothing to write)
+    for_now: tuple[str, ...] = ()
+    steady: dict[str, str | None] = {}
+    titles: dict[str, str] = {}
+    blast_radius: BlastRadius | None = None
+    wait: float = 0.0  # seconds that the operator agreed to wait for such nodes
+    irreversible: dict[str, str] = {}  # nodes whose change cannot be undone, with the reason
+    # The wait is running: nodes are changed in their current version if ``steady`` is unchanged.
+    waited: bool = False
+    edit: Edit | None = None  # of an action with an edited text
+    undoes: str = ""  # of an undo: the action that it undoes and the roles that did it
+    others: tuple[OtherRows, ...] = ()
+    uncounted: bool = False  # the server does not count rows, so there may be others
+    held: float = 0.0  # seconds that the longest transaction held row locks, without measuring the blast radius
     xid: str | None = None
-    audit_log: str | None = None  # destination of the entry: "table", a file's path, or None (nothing changed)
-    for_now: tuple[str, ...] = ()  # refused nodes that an executor is working on
     entries: tuple[str, ...] = ()  # ids of the audit log entries, as far as the server returned them
     run: str = ""  # id of the run, which its entries have
     logged: int = 0
     durability: Durability | None = None
+    lost: str = ""
     error: str | msgspec.UnsetType = msgspec.UNSET
+
+    @property
+    def nodes(self) -> frozenset[str]:
+        """Nodes that it changed."""
+        return frozenset(result.id for result in self.results if result.outcome is Outcome.CHANGED)
+
+    @property
+    def verdicts(self) -> dict[str, Verdict]:
+        """Verdicts about the owners of the nodes, as far as there are witnesses."""
+        return {result.id: result.owner.verdict for result in self.results if isinstance(result.owner, Owner)}
+
+    @property
+    def awaited(self) -> Mapping[str, str | None] | None:
+        """State of the nodes that must be unchanged, if the operator waits for them."""
+        return self.steady if self.waited else None
+
+    @property
+    def removed(self) -> tuple[OtherRows, ...]:
+        """Tables of which rows are deleted that are not shown, and that do not come back."""
+        return tuple(other for other in self.others if other.deleted)
+
+
+def merged(changes: Iterable[Change]) -> Change:
+    """Return one change of those of several transactions, without what was asked. Its results are ordered by id."""
+    every = tuple(changes)
+    others: dict[str, OtherRows] = {}
+    for other in (other for each in every for other in each.others):
+        was = others.get(other.table, OtherRows(table=other.table))
+        sums = (now + before for now, before in zip(other.counts, was.counts, strict=True))
+        numbers = dict(zip(("inserted", "updated", "deleted"), sums, strict=True))
+        others[other.table] = msgspec.structs.replace(other, **numbers)
+    return Change(
+        results=tuple(sorted((r for each in every for r in each.results), key=lambda r: r.id)),
+        changes=tuple(row for each in every for row in each.changes),
+        row_digests={i: digest for each in every for i, digest in each.row_digests.items()},
+        at=max((each.at for each in every), default=0.0),
+        audit_log=next((each.audit_log for each in every if each.audit_log), None),
+        for_now=tuple(i for each in every for i in each.for_now),
+        steady={i: text for each in every for i, text in each.steady.items()},
+        irreversible={i: why for each in every for i, why in each.irreversible.items()},
+        others=tuple(others[table] for table in sorted(others)),
+        uncounted=any(each.uncounted for each in every),
+        held=max((each.held for each in every), default=0.0),
+        xid=" ".join(each.xid for each in every if each.xid) or None,
+        entries=tuple(entry for each in every for entry in each.entries),
+        logged=sum(each.logged for each in every),
+        durability=least_certain(each.durability for each in every),
+        lost=next((each.lost for each in every if each.lost), ""),
+    )

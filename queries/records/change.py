@@ -9,8 +9,8 @@ from queries.records.record import Record
 NOT_READ = "not searched: unstick does not read the changes of this engine"  # scope of an engine without the statement
 
 
-class Change(Record):
-    """Change of a node, or an action of an operator.
+class NodeChange(Record):
+    """NodeChange of a node, or an action of an operator.
 
     ``id`` is the node, or the first target of the action. ``old`` and ``new`` are native statuses; ``new`` is the
     present one if the engine does not record it with the change. An action has its ``entry``, without the rows.
@@ -49,7 +49,7 @@ class Changes(Record):
     ``capped``: there are more, and ``cursor`` continues.
     """
 
-    changes: tuple[Change, ...]
+    changes: tuple[NodeChange, ...]
     at: float
     since: float
     sources: tuple[ChangeSource, ...]

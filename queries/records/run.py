@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from queries.records.action import Answer, DryRun, Durability, Result
+from queries.records.action import Answer, Change, Durability, Result
 from queries.records.record import Record
 
 BULK, REDRIVE = "bulk", "redrive"  # kinds of runs, and actions of the entries of their events
@@ -150,4 +150,4 @@ class RedrivePreview(Record):
     budget: str
     pace: str
     wait: float
-    dry_run: DryRun
+    dry_run: Change

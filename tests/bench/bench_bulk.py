@@ -21,15 +21,14 @@ from typing import Any, NamedTuple
 import asyncpg
 import psutil
 
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change.plan import plan_versions
 from queries.contract.builtin import builtin
 from queries.db.query import Query
 from queries.db.transaction import RowsOrError, Transaction
+from queries.log import audit_log
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.bench.bench_load import backends, spent
 from tests.bench.figure import Figure
 from tests.queries import plans

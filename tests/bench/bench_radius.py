@@ -29,11 +29,10 @@ from uuid import UUID
 import asyncpg
 
 from console.demo.engine import Connection
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change.plan import plan_versions
 from queries.db.errors import DatabaseError
-from queries.records.action import BlastRadius, DryRun, Outcome
+from queries.records.action import BlastRadius, Change, Outcome
 from queries.records.finding import OPEN
 from queries.records.node import Node, Phase, Precision, split_id
 from queries.workspace import Workspace
@@ -386,7 +385,7 @@ async def _nodes(workspace: Workspace, engine: str) -> dict[str, Node]:
     return {node.id: node for node in (await workspace.engines[engine].nodes.read(ids)).nodes}
 
 
-async def _dry_run(workspace: Workspace, engine: str, nodes: Mapping[str, Node], choice: Choice) -> DryRun:
+async def _dry_run(workspace: Workspace, engine: str, nodes: Mapping[str, Node], choice: Choice) -> Change:
     reader = workspace.engines[engine]
     node = nodes[choice.node] if choice.node in nodes else (await reader.nodes.read([choice.node])).nodes[0]
     plan = plan_versions(workspace, engine, choice.action, {node.id: node.version})
@@ -395,7 +394,7 @@ async def _dry_run(workspace: Workspace, engine: str, nodes: Mapping[str, Node],
     return await perform.dry_run(workspace, plan, "bench", {**choice.arguments, **plan.arguments}, measures=True)
 
 
-async def _random(workspace: Workspace, engine: str, nodes: Mapping[str, Node], rng: Random) -> tuple[DryRun, Choice]:
+async def _random(workspace: Workspace, engine: str, nodes: Mapping[str, Node], rng: Random) -> tuple[Change, Choice]:
     """Return the dry run of a random action that changes its node."""
     reader = workspace.engines[engine]
     dead = [each.node for each in (await reader.pages.dead()).dead_letters]

@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from queries import workspace
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
 

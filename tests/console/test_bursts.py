@@ -37,8 +37,8 @@ from console.tui.screens.prompt import PromptDialog
 from console.tui.screens.refused import RefusedDialog
 from console.tui.screens.result import ResultDialog
 from console.tui.screens.tree import TreeScreen
+from queries.log import audit_log
 from queries.records.node import ScanRequired
-from queries.write import audit_log
 from tests.console.test_redrive_keys import begin
 from tests.console.test_redrive_kills import CASES, executing, fill_tasker
 from tests.console.test_undo_keys import confirmed

@@ -13,7 +13,7 @@ from console.tui.screens.changed import ChangedScreen
 from console.tui.screens.confirm_scan import ConfirmScanDialog
 from console.tui.screens.detail import DetailScreen
 from queries.contract import detect
-from queries.records.change import Change
+from queries.records.change import NodeChange
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, opened
@@ -116,8 +116,8 @@ async def test_a_scan_is_offered_with_its_cost_and_runs_only_if_confirmed(
 
 
 def test_a_refresh_leaves_no_gap() -> None:
-    def page(*times: int) -> list[Change]:
-        return [Change(at=float(at), engine="e", id=f"e/task:{at}", what="polled") for at in times]
+    def page(*times: int) -> list[NodeChange]:
+        return [NodeChange(at=float(at), engine="e", id=f"e/task:{at}", what="polled") for at in times]
 
     log = Newest(key)
     log.refresh(page(20, 19), "after 19")

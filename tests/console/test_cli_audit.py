@@ -18,12 +18,12 @@ import pytest
 from console.cli.audit import Entries
 from console.cli.output import Output
 from console.model import export
+from queries.log import audit_log
+from queries.log.audit_log import Criteria
+from queries.log.log_file import LogFile
 from queries.records.action import Outcome, Result, RowChange
 from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
-from queries.write import audit_log
-from queries.write.audit_log import Criteria
-from queries.write.log_file import LogFile
 from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import proof

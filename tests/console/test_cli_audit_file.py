@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import Answer, unstick
 from tests.servers import PostgresServer
 

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from console.text.views.changes import counts
-from queries.records.change import Change, Changes
+from queries.records.change import Changes, NodeChange
 from tests.command import unstick
 from tests.servers import PostgresServer
 
@@ -105,5 +105,8 @@ def test_nothing_changed(eternaltwin: str) -> None:
 
 def test_changes_are_counted_by_the_status_that_they_lead_to() -> None:
     of = {"at": 0.0, "engine": "tasker", "id": "tasker/step:1", "what": "transition"}
-    read = [Change(**of, new="pending"), *(Change(**of, old="in_progress", new=new) for new in ("error", "error"))]
+    read = [
+        NodeChange(**of, new="pending"),
+        *(NodeChange(**of, old="in_progress", new=new) for new in ("error", "error")),
+    ]
     assert [line[1][0] for line in counts(read, capped=True)] == ["at least 2 → error, 1 transition"]

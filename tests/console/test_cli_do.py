@@ -21,9 +21,9 @@ import pexpect
 import pytest
 
 from console.cli import carry_out as command
-from queries.records.action import DryRun, Outcome, Outcomes, Result
+from queries.log import audit_log
+from queries.records.action import Change, Outcome, Result
 from queries.records.audit import AuditLogEntry
-from queries.write import audit_log
 from tests.command import ROOT, Answer, environment, fetch, started, unstick
 from tests.servers import PostgresServer
 
@@ -73,7 +73,7 @@ def do(dsn: str | None, action: str, *words: str, **more: Any) -> Answer:
     return unstick("do", action, "--reason", "it was stuck", *words, dsn=dsn, **more)
 
 
-# Outcomes and exit codes
+# Change and exit codes
 
 
 @pytest.fixture
@@ -112,7 +112,7 @@ def test_a_wake(eternaltwin: str, add: Add) -> None:
 def test_as_json_it_is_the_outcomes(eternaltwin: str, add: Add) -> None:
     node = add()
     answer = do(eternaltwin, "wake", node, "--yes", "--json")
-    outcomes = msgspec.json.decode(answer.out, type=Outcomes)
+    outcomes = msgspec.json.decode(answer.out, type=Change)
     (result,) = outcomes.results
     assert result == Result(id=node, outcome=Outcome.CHANGED, title=result.title)
     assert {change.table for change in outcomes.changes} == {"task", "task_timer"}
@@ -128,7 +128,7 @@ def test_a_dry_run_changes_nothing(eternaltwin: str, add: Add) -> None:
     changes, skipped = answer.out.split("Skipped")
     assert changes.index("Will change 1 task") < changes.index("Rows before and after") < changes.index(node)
     assert skipped.index("1 refused") < skipped.index(other)
-    exact = msgspec.json.decode(do(eternaltwin, "wake", node, "--dry-run", "--json").out, type=DryRun)
+    exact = msgspec.json.decode(do(eternaltwin, "wake", node, "--dry-run", "--json").out, type=Change)
     assert [r.outcome for r in exact.results] == [Outcome.CHANGED]
     assert exact.blast_radius is not None
     assert exact.blast_radius.beyond == "not known"

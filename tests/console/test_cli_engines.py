@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from queries.actions import perform
-from queries.actions.plan import plan_versions
+from queries.change import perform
+from queries.change.plan import plan_versions
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.records.node import Node

@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from queries.db import database
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.servers import PostgresServer

@@ -453,7 +453,7 @@ def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: P
     assert not loaded & {
         "console.model.fields.field",
         "console.model.filter",
-        "queries.actions.perform",
+        "queries.change.perform",
         "queries.files.strict_toml",
     }
 

@@ -15,7 +15,7 @@ import pytest
 
 from queries.change import loop
 from queries.db.errors import LostError
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import Answer, fetch, started, unstick
 from tests.console.test_cli_schema import problems
 from tests.console.test_printed_commands import printed, run

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import ROOT, environment, fetch, started, unstick
 from tests.proof import most_in_proof
 from tests.servers import PostgresServer

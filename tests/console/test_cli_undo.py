@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import fetch, unstick
 from tests.servers import PostgresServer
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from queries.write import audit_log
-from queries.write.audit_chain import heads_in
+from queries.log import audit_log
+from queries.log.chain import heads_in
 from tests.command import Answer, environment, unstick
 from tests.console.test_cli_audit_file import act
 from tests.proof import most_in_proof

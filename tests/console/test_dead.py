@@ -203,7 +203,7 @@ async def test_of_two_operators_one_has_changed_it_and_the_other_is_informed(
 async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
     tasker_db: TaskerDb, proxy: Proxy, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("queries.actions.parts.PART_NODES", 5)
+    monkeypatch.setattr("queries.change.plan.PART_NODES", 5)
     data = Data(1)
     dead(data, 500)
     other = data.dead_letter(data.task("newsletter", state="error"), reason="manual_dlq")

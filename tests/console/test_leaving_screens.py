@@ -23,7 +23,7 @@ from console.tui.screens.find import FindScreen
 from console.tui.screens.prompt import PromptDialog
 from console.tui.screens.refused import RefusedDialog
 from console.tui.screens.tree import TreeScreen
-from queries.actions.plan import ActionInput, Plan, plan_selection
+from queries.change.plan import ActionInput, Plan, plan_selection
 from queries.records.node import Node
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb

@@ -8,8 +8,8 @@ import pytest
 from textual.widgets import Input
 
 from console.tui.widgets.list_table import ListTable
-from queries.actions import parts
-from queries.write import audit_log
+from queries.change import plan as parts
+from queries.log import audit_log
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.servers import PostgresServer

@@ -11,7 +11,7 @@ from textual.widgets import Input
 
 from console import editor
 from console.tui.app import UnstickApp
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import fetch
 from tests.console.test_redrive_kills import fill_tasker
 from tests.console.tui_driver import TuiDriver, run_tui

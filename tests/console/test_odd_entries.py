@@ -14,9 +14,9 @@ import pytest
 
 from console.tui.screens.audit import AuditLogScreen
 from console.tui.screens.audit_entry import AuditEntryScreen
+from queries.log import audit_log
+from queries.log.log_file import LogFile
 from queries.records.audit import Origin
-from queries.write import audit_log
-from queries.write.log_file import LogFile
 from tests.command import Answer, unstick
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb

@@ -21,8 +21,8 @@ import pytest
 from console.cli.exit_codes import SKIPPED
 from queries.contract.builtin import builtin
 from queries.db.errors import UnknownIdError
+from queries.log import audit_log
 from queries.text.shell import typed_id
-from queries.write import audit_log
 from tests.command import ROOT, Answer, environment, unstick
 from tests.outside import HOMEMADE, change, copied
 from tests.queries.builders import opened

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.console.tui_driver import run_tui
 from tests.db.estuary import EstuaryDb
 from tests.servers import PostgresServer

@@ -19,9 +19,9 @@ from console.tui.widgets.footer import REFUSED, Hint, footer_lines
 from console.tui.widgets.header import Header, header_line, is_late, old
 from console.tui.widgets.tabs import tabs_line
 from console.tui.widgets.text_bar import aligned, spread, squeeze, widths
-from queries.actions import signals
+from queries.change import signals
 from queries.db import database
-from queries.records.action import DryRun, Outcome, Proof, Result, RowChange
+from queries.records.action import Change, Outcome, Proof, Result, RowChange
 from queries.records.audit import AuditLogEntry
 from queries.records.detail import Detail, Payload, Section
 from queries.records.finding import Finding
@@ -249,7 +249,7 @@ def test_a_narrow_header_keeps_what_changes_an_action(width: int, production: st
 
 @pytest.mark.parametrize(("share", "said"), [(0.4, False), (0.6, True)])
 def test_a_dry_run_that_needs_half_of_the_limit_says_so(share: float, said: bool) -> None:
-    dry_run = DryRun(
+    dry_run = Change(
         engine="e",
         action="a",
         reason="r",

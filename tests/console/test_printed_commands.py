@@ -19,8 +19,8 @@ from console.target import Target
 from queries.change import run as runs
 from queries.change.run import Beginning, RunPlan
 from queries.contract.builtin import builtin
+from queries.log import audit_log
 from queries.records.run import BULK, Member
-from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.proof import most_in_proof
 from tests.queries.builders import dry_run_of, opened, reader

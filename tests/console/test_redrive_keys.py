@@ -12,7 +12,7 @@ from textual.widgets import Input
 
 from console.tui.screens.ask import AskDialog
 from console.tui.screens.result import ResultDialog
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import fetch
 from tests.console.test_redrive_kills import CASES, executing, fill_tasker
 from tests.console.tui_driver import TuiDriver, run_tui

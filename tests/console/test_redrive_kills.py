@@ -22,7 +22,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import ROOT, environment, fetch, unstick
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.estuary import EstuaryDb

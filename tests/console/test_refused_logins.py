@@ -15,16 +15,16 @@ import pytest
 from console.cli import repeat as repeating
 from console.cli.output import Output
 from console.model.session import Session
-from queries.actions import parts
+from queries.change import plan as parts
 from queries.change import redrive
 from queries.change import run as runs
 from queries.change.loop import Loop
-from queries.change.settings import Budget, RedriveSettings
+from queries.change.state import Budget, RedriveSettings
 from queries.changed import read_changes
 from queries.db import connecting, database
 from queries.db.errors import DatabaseError, RefusedError
+from queries.log import audit_log
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import dry_run_of, opened, seen

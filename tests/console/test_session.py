@@ -16,8 +16,8 @@ from console.model.node_list import NodeList
 from console.model.node_pages import ListKind
 from console.model.run_work import RunWork
 from console.model.session import ConnectionState, Session
-from queries.actions import perform
-from queries.actions.plan import plan_versions
+from queries.change import perform
+from queries.change.plan import plan_versions
 from queries.db.errors import DatabaseError, SlowError, connection_error
 from queries.records.action import Outcome
 from queries.records.node import Page

@@ -11,8 +11,8 @@ import pytest
 
 from console.text.spans import Spans
 from console.text.views.action import result_lines
+from queries.log import audit_log
 from queries.records.action import Outcome, Result, RowChange
-from queries.write import audit_log
 from tests.command import fetch, unstick
 from tests.console.test_cli_resume import FILL, PACE, killed, unfinished
 from tests.console.tui_driver import run_tui

@@ -15,7 +15,7 @@ from uuid import UUID
 import asyncpg
 
 from queries.read.reader import Reader
-from queries.records.action import DryRun, Outcomes
+from queries.records.action import Change
 from queries.records.finding import Findings
 from queries.workspace import Workspace
 from tests.queries.builders import do, dry_run_of, opened
@@ -70,12 +70,12 @@ class TaskerDb:
 
     # The console
 
-    async def do(self, action: str, *ids: str | Mapping[str, str], **arguments: Any) -> Outcomes:
+    async def do(self, action: str, *ids: str | Mapping[str, str], **arguments: Any) -> Change:
         """Read, dry-run and commit. A mapping gives versions that were read before."""
         seen: Iterable[str] | Mapping[str, str] = ids[0] if isinstance(ids[0], Mapping) else [str(i) for i in ids]
         return await do(self.workspace, action, seen, arguments, LABEL)
 
-    async def dry_run(self, action: str, *ids: str, **arguments: Any) -> DryRun:
+    async def dry_run(self, action: str, *ids: str, **arguments: Any) -> Change:
         return await dry_run_of(self.workspace, action, ids, arguments, LABEL)
 
     async def findings(self, *ids: str) -> Findings:

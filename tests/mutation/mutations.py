@@ -14,8 +14,7 @@ from pathlib import Path
 WRITE_PATH = "audit_* copies_* deleted end_session image* redrive_* run_* signal_* undo_* witness_* xact_*"
 ENGINES = "agent_jobs estuary eternaltwin tasker uni2work"
 AREAS = {
-    "write": (15, ["queries/write/*.py"]),
-    "actions": (15, ["queries/actions/*.py", "queries/change/*.py"]),
+    "change": (30, ["queries/change/*.py", "queries/log/*.py"]),
     "incidents": (
         6,
         [

@@ -7,19 +7,18 @@ from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from queries.actions import edit, perform
-from queries.actions.plan import Plan, plan_versions
-from queries.actions.undo import plan_entry
+from queries.change import edit, perform
 from queries.change.loop import Loop, commit
+from queries.change.plan import Plan, plan_entry, plan_versions
 from queries.change.run import Run
 from queries.change.state import Do, Step
 from queries.db.errors import DatabaseError
+from queries.log import audit_log
 from queries.read import documents
 from queries.read.reader import Reader
-from queries.records.action import DryRun, Outcome, Outcomes, Result
+from queries.records.action import Change, Outcome, Result
 from queries.records.node import Node
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.eternaltwin import LABEL
 
 OPERATOR = audit_log.Operator(os_user="anna", host="laptop")
@@ -45,7 +44,7 @@ async def dry_run_of(
     ids: Iterable[str] | Mapping[str, str],
     arguments: Mapping[str, Any] | None = None,
     label: str = LABEL,
-) -> DryRun:
+) -> Change:
     """Return the dry run of the dialog, for current versions or the ``seen`` ones."""
     versions = dict(ids) if isinstance(ids, Mapping) else await seen(workspace, ids, label)
     return await perform.dry_run(
@@ -59,24 +58,24 @@ async def do(
     ids: Iterable[str] | Mapping[str, str],
     arguments: Mapping[str, Any] | None = None,
     label: str = LABEL,
-) -> Outcomes:
+) -> Change:
     """Read the versions, dry-run the action and commit it."""
     dry_run = await dry_run_of(workspace, action, ids, arguments, label)
     return await commit(workspace, dry_run, OPERATOR)
 
 
-def outcomes_of(results: Outcomes | DryRun | Iterable[Result]) -> dict[str, Outcome]:
+def outcomes_of(results: Change | Change | Iterable[Result]) -> dict[str, Outcome]:
     """Return the outcomes by node id."""
-    given = results.results if isinstance(results, Outcomes | DryRun) else results
+    given = results.results if isinstance(results, Change | Change) else results
     return {r.id: r.outcome for r in given}
 
 
-def why(results: Outcomes | DryRun, node_id: str) -> str:
+def why(results: Change | Change, node_id: str) -> str:
     return next(r.why for r in results.results if r.id == node_id)
 
 
-def detail(results: Outcomes | Iterable[Result], node_id: str) -> str:
-    given = results.results if isinstance(results, Outcomes) else results
+def detail(results: Change | Iterable[Result], node_id: str) -> str:
+    given = results.results if isinstance(results, Change) else results
     found = next(r.detail for r in given if r.id == node_id)
     assert isinstance(found, str)
     return found
@@ -96,7 +95,7 @@ async def planned_edit(
 
 async def dry_run_edit(
     workspace: Workspace, node_id: str, change: Callable[[str], str], label: str = LABEL, **arguments: Any
-) -> DryRun:
+) -> Change:
     """Return the dry run of an edit."""
     plan = await planned_edit(workspace, node_id, change, label)
     return await perform.dry_run(workspace, plan, "wrong input", {**plan.arguments, **arguments})
@@ -112,18 +111,18 @@ def instead(old: str, new: str) -> Callable[[str], str]:
     return change
 
 
-async def committed(workspace: Workspace, dry_run: DryRun) -> Outcomes:
+async def committed(workspace: Workspace, dry_run: Change) -> Change:
     """Commit what was dry-run."""
     return await commit(workspace, dry_run, OPERATOR)
 
 
-async def undone(workspace: Workspace, done: Outcomes) -> Outcomes:
+async def undone(workspace: Workspace, done: Change) -> Change:
     """Undo the entry of these outcomes."""
     plan = await plan_entry(workspace, done.entries[0])
     return await committed(workspace, await perform.dry_run(workspace, plan, "wrong", {"entry": done.entries[0]}))
 
 
-def marks(dry_run: DryRun) -> list[tuple[str, str, bool]]:
+def marks(dry_run: Change) -> list[tuple[str, str, bool]]:
     """Return path and code of each mark, and whether the edit causes it."""
     assert dry_run.edit is not None
     return [(mark.path, mark.code, mark.new) for mark in dry_run.edit.marks]
@@ -161,7 +160,7 @@ class Progress(NamedTuple):
         return self.loop.run
 
 
-async def steps(workspace: Workspace, dry_run: DryRun, run: Run | None = None) -> AsyncIterator[Progress]:
+async def steps(workspace: Workspace, dry_run: Change, run: Run | None = None) -> AsyncIterator[Progress]:
     """Commit a dry run, or continue a run with it. Yield after each step."""
     change = await Loop(workspace, dry_run, OPERATOR, run=run).begin()
     known: set[str] = set()

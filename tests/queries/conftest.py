@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from queries.log import audit_log
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.uni2work import Uni2workDb
 from tests.poolers import PgBouncer

@@ -20,7 +20,7 @@ from typing import Any
 
 import asyncpg
 
-from queries.records.action import Outcomes, RowChange
+from queries.records.action import Change, RowChange
 
 Row = Mapping[str, Any]
 Key = Callable[[str, Row], str]
@@ -88,7 +88,7 @@ class RowAudit:
             net[place] = (first, new)
         return {place: (old, new) for place, (old, new) in net.items() if old != new}
 
-    async def check(self, outcomes: Outcomes) -> Claim:
+    async def check(self, outcomes: Change) -> Claim:
         """Assert that an entry claims what was done. Return what was done."""
         made, claimed = await self.made(), _claims(outcomes.changes)
         assert {p: _kind(*c) for p, c in claimed.items()} == {p: _kind(*c) for p, c in made.items()}

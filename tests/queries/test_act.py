@@ -12,13 +12,13 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.actions import narrow, perform
-from queries.actions.plan import plan_versions
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change import perform as narrow
+from queries.change.plan import plan_versions
 from queries.db.errors import DatabaseError
-from queries.records.action import DryRun, Outcome
+from queries.log import audit_log
+from queries.records.action import Change, Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.proof import repeated
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, steps, why
@@ -53,7 +53,7 @@ def begun(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> list[None]:
     return found
 
 
-async def commit(workspace: Workspace, dry_run: DryRun) -> dict[str, Outcome]:
+async def commit(workspace: Workspace, dry_run: Change) -> dict[str, Outcome]:
     return outcomes_of(await loop.commit(workspace, dry_run, OPERATOR))
 
 

@@ -15,15 +15,14 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.actions import parts
 from queries.change import loop
+from queries.change import plan as parts
 from queries.db import database, transaction
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
-from queries.read.question import Question
+from queries.log import audit_log, settle
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status, transaction_mark
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof, proof, repeated
 from tests.queries.builders import OPERATOR, committed, do, dry_run_of, opened, outcomes_of, reader, seen, why
@@ -121,19 +120,19 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
 
     Until then the server waits for the rest of the transaction, and its status is "in progress".
     """
-    send = commit_status.send_commit
+    send = settle.send_commit
 
     async def sent(transaction: database.Transaction) -> str | None:
         await transaction.control("SET LOCAL idle_in_transaction_session_timeout = '300ms'")
         return await send(transaction)
 
-    monkeypatch.setattr(commit_status, "send_commit", sent)
+    monkeypatch.setattr(settle, "send_commit", sent)
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     task = await eternaltwin_db.task()
     proxy.fail = "silent"
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
-    assert why(outcomes, eternaltwin_db.id(task)) == commit_status.ROLLED_BACK
+    assert why(outcomes, eternaltwin_db.id(task)) == settle.ROLLED_BACK
     assert (outcomes.xid, outcomes.changes, outcomes.audit_log) == (None, (), None)
     assert (await eternaltwin_db.row(task))["status"] == "Available"
     await workspace.close()
@@ -142,14 +141,14 @@ async def test_a_commit_that_the_server_never_sees_is_settled_when_the_server_gi
 async def test_unknown_only_where_no_server_answers(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commit_status, "STATUS_SECONDS", 0.2)
+    monkeypatch.setattr(settle, "STATUS_SECONDS", 0.2)
     workspace = await opened(proxy.through(eternaltwin), tmp_path)
     task = await eternaltwin_db.task()
     proxy.fail, proxy.meanwhile = "after", proxy.unplug
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNKNOWN}
     xid = (await eternaltwin_db.row(task))["xmin"]
-    assert why(outcomes, eternaltwin_db.id(task)) == commit_status.UNSETTLED.format(xid=xid)
+    assert why(outcomes, eternaltwin_db.id(task)) == settle.UNSETTLED.format(xid=xid)
     entries, _ = await workspace.audit_log.page()
     assert [outcomes_of(e.results) for e in entries] == [{eternaltwin_db.id(task): UNKNOWN}]
     await proxy.plug()
@@ -264,7 +263,7 @@ async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, 
             proxy.fail, proxy.meanwhile = "before", partial(crash, others=others)
             outcomes = await loop.commit(workspace, dry_run, OPERATOR)
             assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
-            assert why(outcomes, eternaltwin_db.id(task)) == commit_status.ROLLED_BACK
+            assert why(outcomes, eternaltwin_db.id(task)) == settle.ROLLED_BACK
 
         dry_run = await dry_run_of(workspace, "wake", [eternaltwin_db.id(kept)])
         proxy.fail, proxy.meanwhile = "after", crash
@@ -322,13 +321,16 @@ async def test_an_id_that_was_given_twice_settles_nothing(
     theirs = await eternaltwin_db.value(
         "INSERT INTO users VALUES (gen_random_uuid(), now()) RETURNING pg_current_xact_id()::text"
     )
-    stale = transaction_mark.TransactionMark(xid=str(theirs), life="before the crash", history="", at=0)
+    stale = settle.TransactionMark(xid=str(theirs), life="before the crash", history="", at=0)
 
     async def lost(transaction: database.Transaction) -> None:
         await transaction.control("ROLLBACK")
 
-    monkeypatch.setattr(transaction_mark, "MARK", Question(transaction_mark.MARK.queries, lambda _: stale))
-    monkeypatch.setattr(commit_status, "send_commit", lost)
+    async def mark_of(_: database.Transaction) -> settle.TransactionMark:
+        return stale
+
+    monkeypatch.setattr(settle, "mark_of", mark_of)
+    monkeypatch.setattr(settle, "send_commit", lost)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
     entries, _ = await audit_log.page(workspace.audit_log.file, None, 1)
     assert entries[0].xid == theirs

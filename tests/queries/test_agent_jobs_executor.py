@@ -10,12 +10,11 @@ from random import Random
 import asyncpg
 
 from console.demo.run import Demo
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change.plan import plan_versions
+from queries.log import audit_log
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.agent_jobs import ANNA, BERT, LABEL, AgentJobsDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, opened, outcomes_of

@@ -13,9 +13,10 @@ from typing import Any
 import asyncpg
 import pytest
 
+from queries.log import audit_log
+from queries.log import chain as audit_chain
+from queries.log.chain import Verification
 from queries.workspace import Workspace
-from queries.write import audit_chain, audit_log
-from queries.write.audit_chain import Verification
 from tests.queries.builders import opened
 from tests.servers import PostgresServer, both_versions
 

@@ -14,10 +14,10 @@ import pytest
 
 from queries.change import loop
 from queries.db.errors import UnknownIdError
+from queries.log import audit_log
 from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, why

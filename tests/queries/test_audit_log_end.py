@@ -10,12 +10,13 @@ import msgspec
 import pytest
 
 from queries.db.errors import DatabaseError
+from queries.log import audit_log, log_file
+from queries.log import chain as audit_chain
+from queries.log.chain import Verification
+from queries.log.log_file import LogFile
 from queries.records.action import Outcome, Result, RowChange
 from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
-from queries.write import audit_chain, audit_log, log_file
-from queries.write.audit_chain import Verification
-from queries.write.log_file import LogFile
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries import test_audit_chain
 from tests.queries.builders import do, opened, outcomes_of, why

@@ -13,9 +13,9 @@ import pytest
 
 from console.text.spans import text
 from console.text.views.blast_radius import blast_radius as page
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.change import loop
+from queries.change import blast_radius, loop, perform
+from queries.change.blast_radius import Measurement
+from queries.change.plan import plan_versions
 from queries.contract.spec import FindingSpec
 from queries.db.errors import LostError
 from queries.db.query import Query
@@ -24,12 +24,10 @@ from queries.files.statement import Statement
 from queries.read.findings import FindingReader
 from queries.read.nodes import NodeReader
 from queries.read.question import Question
-from queries.records.action import BlastRadius, DryRun, Outcome, Reach
+from queries.records.action import BlastRadius, Change, Outcome, Reach
 from queries.records.finding import Finding
 from queries.records.node import Precision
 from queries.workspace import Workspace
-from queries.write import blast_radius
-from queries.write.blast_radius import Measurement
 from tests.command import fetch
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.estuary import EstuaryDb
@@ -47,17 +45,17 @@ async def workspace(eternaltwin: str, tmp_path: Path) -> AsyncIterator[Workspace
 
 async def measured(
     workspace: Workspace, action: str, ids: Iterable[str], arguments: dict[str, Any] | None = None, label: str = LABEL
-) -> DryRun:
+) -> Change:
     plan = plan_versions(workspace, label, action, await seen(workspace, ids, label))
     return await perform.dry_run(workspace, plan, "it was stuck", arguments or {}, measures=True)
 
 
-def reached(dry_run: DryRun) -> dict[tuple[str, str], Reach]:
+def reached(dry_run: Change) -> dict[tuple[str, str], Reach]:
     assert dry_run.blast_radius is not None, dry_run.results
     return {(reach.code, reach.what): reach for reach in dry_run.blast_radius.reached}
 
 
-def numbers(dry_run: DryRun) -> dict[tuple[str, str], tuple[int | None, Precision]]:
+def numbers(dry_run: Change) -> dict[tuple[str, str], tuple[int | None, Precision]]:
     return {key: (reach.number, reach.precision) for key, reach in reached(dry_run).items()}
 
 

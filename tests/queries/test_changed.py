@@ -14,10 +14,10 @@ from queries.changed import read_changes
 from queries.contract import detect
 from queries.contract.builtin import builtin
 from queries.db.errors import DatabaseError, UnknownIdError
+from queries.log import audit_log
 from queries.read import changes
 from queries.records.change import NOT_READ, Changes, ChangeSource
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries.builders import do, opened

@@ -13,8 +13,8 @@ from queries.contract.outside import OutsideEngines, outside_engines
 from queries.contract.rows import SHAPES, columns, required
 from queries.db.errors import DatabaseError, UnreadableError
 from queries.read import search
+from queries.read.grants import grants
 from queries.read.reader import Reader
-from queries.write.grants import grants
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb

@@ -15,13 +15,13 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.actions import perform
-from queries.actions.plan import Plan, plan_selection, plan_versions
+from queries.change import perform
+from queries.change.plan import Plan, plan_selection, plan_versions
 from queries.db.errors import DatabaseError
+from queries.log import audit_log
+from queries.log.choice import NO_IMAGES
 from queries.records.action import NOT_KEPT, SET, Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log
-from queries.write.audit_choice import NO_IMAGES
 from tests.db import uni2work
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb

@@ -12,8 +12,8 @@ from queries.check import prove
 from queries.check.lab import Lab
 from queries.check.prove import Loaded
 from queries.contract.builtin import builtin, builtin_folder
+from queries.log import audit_log
 from queries.records.action import Outcome
-from queries.write import audit_log
 from tests.command import ROOT
 from tests.proof import most_in_proof
 from tests.queries.builders import do, opened, outcomes_of, undone

@@ -19,8 +19,8 @@ from queries.contract.folder import is_script
 from queries.contract.references import names_in_sql
 from queries.db import shared_sql
 from queries.files.statement import NAME, PARAMETERS, sql_text
+from queries.log import audit_log
 from queries.text.psql_text import bound
-from queries.write import audit_log
 from tests.servers import PostgresServer, both_versions
 
 HOME = Path(loader.__file__).parents[1]

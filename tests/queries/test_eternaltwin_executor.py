@@ -14,12 +14,11 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.change import loop
-from queries.records.action import Outcome, Outcomes
+from queries.change import loop, perform
+from queries.change.plan import plan_versions
+from queries.log import audit_log
+from queries.records.action import Change, Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, opened, outcomes_of, reader
@@ -129,7 +128,7 @@ class RandomOperator:
 
     def __init__(self, workspace: Workspace, seed: int) -> None:
         self.workspace, self.rng = workspace, Random(seed)
-        self.done: list[Outcomes] = []
+        self.done: list[Change] = []
 
     async def act(self, steps: int) -> None:
         for _ in range(steps):
@@ -223,7 +222,7 @@ def check_polls(audit: list[Any], polls: list[Polled]) -> None:
     assert len(polls) > 100
 
 
-def check_audit_log(audit: list[Any], entries: list[Any], outcomes: list[Outcomes]) -> None:
+def check_audit_log(audit: list[Any], entries: list[Any], outcomes: list[Change]) -> None:
     """Audit log and outcomes match exactly the rows that were in the table."""
     happened = {(r["xid"], str(r["task_id"])): r for r in audit if r["who"] == "unstick"}
     said = {}

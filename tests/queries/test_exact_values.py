@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
+from queries.change.images import ImageReader, RowsRead
 from queries.db.database import SPELLING
+from queries.log import audit_log
 from queries.records.action import Outcome
-from queries.write import audit_log
-from queries.write.image_reader import ImageReader, RowsRead
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, opened, outcomes_of, undone
 from tests.servers import PostgresServer, both_versions

@@ -10,14 +10,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries.actions import attempt, parts
 from queries.change import loop
+from queries.change import plan as parts
+from queries.change import transaction as attempt
 from queries.change.loop import Loop
 from queries.db import database
 from queries.db.transaction import Transaction
+from queries.log import audit_log, settle
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, steps, why
@@ -203,7 +204,7 @@ async def test_a_lost_answer_is_settled_by_the_next_session(
     dsn = own_server.fresh("eternaltwin")
     (one,) = await filled(dsn, table=place == "table", nodes=1)
     workspace = await opened(dsn, tmp_path)
-    send = commit_status.send_commit
+    send = settle.send_commit
 
     async def lost(transaction: Transaction) -> None:
         if arrived:
@@ -211,12 +212,12 @@ async def test_a_lost_answer_is_settled_by_the_next_session(
         else:
             await transaction.control("ROLLBACK")
 
-    async def unknown(*_: object, **more: object) -> commit_status.CommitStatus:
-        return commit_status.CommitStatus(status=commit_status.UNKNOWN)
+    async def unknown(*_: object, **more: object) -> settle.CommitStatus:
+        return settle.CommitStatus(status=settle.UNKNOWN)
 
     with monkeypatch.context() as patch:
-        patch.setattr(commit_status, "send_commit", lost)
-        patch.setattr(commit_status, "wait_for_status", unknown)
+        patch.setattr(settle, "send_commit", lost)
+        patch.setattr(settle, "wait_for_status", unknown)
         assert outcomes_of(await do(workspace, "wake", [one])) == {one: UNKNOWN}
     await workspace.close()
     again = await opened(dsn, tmp_path)

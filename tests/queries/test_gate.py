@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from queries.log import audit_log
 from queries.records.action import Outcome
-from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, why
 from tests.servers import PostgresServer

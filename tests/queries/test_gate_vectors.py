@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from queries.log import audit_log
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof

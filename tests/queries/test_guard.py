@@ -19,11 +19,11 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.actions import parts
 from queries.change import loop
+from queries.change import plan as parts
 from queries.db.redaction import without_passwords
 from queries.read import guard_token
-from queries.records.action import DryRun, Outcome, Outcomes
+from queries.records.action import Change, Outcome
 from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.command import ROOT, environment, unstick
@@ -100,7 +100,7 @@ async def watched(workspace: Workspace, spinner: Spinner, code: str) -> dict[str
     return {f.node_id: f for f in reader(workspace).findings.sampled() if f.code == code}
 
 
-async def commit(workspace: Workspace, dry_run: DryRun) -> Outcomes:
+async def commit(workspace: Workspace, dry_run: Change) -> Change:
     return await loop.commit(workspace, dry_run, OPERATOR)
 
 

@@ -16,15 +16,15 @@ import asyncpg
 import msgspec
 import pytest
 
+from queries.change import gate
+from queries.change.admit import lock
+from queries.change.script import Nodes, Request
 from queries.files.statement import Statement
+from queries.log import audit_log
 from queries.read.question import Question
 from queries.records.action import Outcome
 from queries.records.node import split_id
 from queries.workspace import Workspace
-from queries.write import audit_log, gate
-from queries.write.admit import lock
-from queries.write.nodes import Nodes
-from queries.write.request import Request
 from tests.db import uni2work
 from tests.db.uni2work import DEAD, LIVE, OTHER, Uni2workDb
 from tests.proof import proof

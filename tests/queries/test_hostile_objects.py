@@ -17,19 +17,18 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change.plan import plan_versions
 from queries.check.nodes import known_nodes
 from queries.contract import loader
 from queries.contract.builtin import builtin
 from queries.db import transaction_settings
 from queries.db.errors import DatabaseError
 from queries.read import details, search
+from queries.read.grants import grants
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write.grants import grants
 from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, opened
 from tests.servers import PostgresServer, fill, install

@@ -7,12 +7,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from queries.change import script as nodes
+from queries.change.images import ROW_IMAGE_BYTES
 from queries.contract.builtin import builtin
 from queries.files.statement import Statement, with_parts
+from queries.log import audit_log
 from queries.records.action import NOT_KEPT, SET, Outcome
-from queries.write import audit_log, nodes
-from queries.write.image_reader import ROW_IMAGE_BYTES
-from queries.write.images import Images, RowImage, StoredImages, TableImages
+from queries.records.images import Images, RowImage, StoredImages, TableImages
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, opened, outcomes_of, undone
 from tests.servers import PostgresServer

@@ -9,7 +9,7 @@ import pytest
 
 from console.text.spans import text
 from console.text.views.blast_radius import blast_radius as page
-from queries.actions.plan import count_nodes
+from queries.change.plan import count_nodes
 from queries.read.nodes import NO_RELATED, RELATIONS
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Precision

@@ -10,8 +10,8 @@ import pytest
 
 from console.config import load
 from queries.db.errors import UnknownIdError
+from queries.log import audit_log
 from queries.records.node import split_id
-from queries.write import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.queries.builders import do, opened, outcomes_of, seen
 from tests.servers import PostgresServer

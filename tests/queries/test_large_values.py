@@ -7,9 +7,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from queries.change import images as image_reader
+from queries.log import audit_log
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log, image_reader
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import committed, dry_run_of, opened, outcomes_of, seen, undone

@@ -14,16 +14,15 @@ import pytest
 from console.model import export
 from console.text import spans
 from console.text.views.audit_entry import entry_lines, summary
-from queries.actions import perform
-from queries.actions.undo import plan_entry
-from queries.change import loop
+from queries.change import loop, perform
 from queries.change import run as runs
+from queries.change.plan import plan_entry
 from queries.change.state import State
 from queries.db.errors import DatabaseError
+from queries.log import audit_log
+from queries.log.audit_log import Criteria
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log
-from queries.write.audit_log import Criteria
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries import odd
 from tests.queries.builders import do, opened

@@ -9,14 +9,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries.actions import attempt, parts
 from queries.change import loop
+from queries.change import plan as parts
 from queries.change import run as runs
+from queries.change import transaction as attempt
 from queries.db.errors import NO_CONNECTION
 from queries.db.transaction import Transaction
+from queries.log import audit_log, settle
 from queries.records.action import Outcome, Result
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, seen, steps
@@ -104,20 +105,20 @@ def lose_the_fifth(
 
     ``back``: and start it. Return the list of commits.
     """
-    sent, commits = commit_status.send_commit, list[int]()
+    sent, commits = settle.send_commit, list[int]()
 
     async def lost(transaction: Transaction) -> str | None:
         commits.append(1)
         if len(commits) != 5:
             return await sent(transaction)
         if arrived:
-            assert await sent(transaction) == commit_status.COMMITTED
+            assert await sent(transaction) == settle.COMMITTED
         await asyncio.to_thread(own_server.halt, "immediate")
         if back:
             await asyncio.to_thread(own_server.start)
         return None
 
-    monkeypatch.setattr(commit_status, "send_commit", lost)
+    monkeypatch.setattr(settle, "send_commit", lost)
     return commits
 
 
@@ -129,7 +130,7 @@ async def test_a_commit_without_an_answer_is_asked_about_when_the_server_is_back
 
     No outcome is unknown, and no node is changed twice.
     """
-    monkeypatch.setattr(commit_status, "OUTAGE_AFTER_SECONDS", 0.1)
+    monkeypatch.setattr(settle, "OUTAGE_AFTER_SECONDS", 0.1)
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db, ids = await filled(dsn)
     await eternaltwin_db.connection.close()
@@ -267,7 +268,7 @@ async def test_without_the_table_a_bulk_ends_at_the_first_part_that_is_lost(
     workspace = await opened(dsn, tmp_path)
     dry_run = await dry_run_of(workspace, "wake", await seen(workspace, ids))
     lose_the_fifth(monkeypatch, own_server, arrived, back=arrived is not None)
-    monkeypatch.setattr(commit_status, "STATUS_SECONDS", 60.0 if arrived is not None else 0.5)
+    monkeypatch.setattr(settle, "STATUS_SECONDS", 60.0 if arrived is not None else 0.5)
     async for progress in steps(workspace, dry_run):
         assert progress.run is None
     done = outcomes_of(progress.loop.state.results.values())

@@ -17,19 +17,18 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change.plan import plan_versions
 from queries.check.actions import edit_plan
 from queries.check.lab import TIMEOUT_FACTOR
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.contract.spec import Action
+from queries.log import audit_log
 from queries.read.reader import Reader
-from queries.records.action import Outcome, Outcomes, Undo
+from queries.records.action import Change, Outcome, Undo
 from queries.records.node import Node
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.proof import most_in_proof, repeated
 from tests.queries.builders import OPERATOR, opened, undone
 from tests.queries.test_undo_rounds import ARGUMENTS
@@ -134,7 +133,7 @@ def arguments_of(name: str, action: Action, node: Node) -> dict[str, Any]:
 STAYS = re.compile("^irreversible|which undo does not restore")
 
 
-async def act(workspace: Workspace, engine: Reader, action: Action, node: Node) -> Outcomes | None:
+async def act(workspace: Workspace, engine: Reader, action: Action, node: Node) -> Change | None:
     """Do an action on a node; return None if it is refused."""
     plan = plan_versions(workspace, engine.label, action.name, {node.id: node.version})
     arguments = arguments_of(engine.engine.name, action, node)

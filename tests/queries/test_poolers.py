@@ -11,14 +11,15 @@ import pytest
 
 from console.text.formatting import BALANCED as ROWS
 from console.text.formatting import behind
-from queries.actions import parts, perform
-from queries.actions.plan import plan_versions
+from queries.change import perform
+from queries.change import plan as parts
+from queries.change.plan import plan_versions
 from queries.db import database, transaction
 from queries.db.database import Database
 from queries.db.errors import BALANCED, STANDBY, DatabaseError, LostError
 from queries.files.statement import Statement
+from queries.log import audit_log
 from queries.records.action import Outcome
-from queries.write import audit_log
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.poolers import PgBouncer, PgPool
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader, seen, steps, why

@@ -16,15 +16,14 @@ from queries.change import redrive
 from queries.change import run as runs
 from queries.change.loop import Loop
 from queries.change.run import Run
-from queries.change.settings import Budget, RedriveSettings
-from queries.change.state import Do, Event, Kind, Reason
+from queries.change.state import Budget, Do, Event, Kind, Reason, RedriveSettings
 from queries.contract.builtin import builtin
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
+from queries.log import audit_log, run_log
 from queries.read.reader import Reader
 from queries.records.action import Answer, Result
 from queries.records.dead_letter import DeadLetter
 from queries.workspace import Workspace
-from queries.write import audit_log, run_log
 from tests.db.agent_jobs import AgentJobsDb
 from tests.db.estuary import EstuaryDb
 from tests.db.tasker import TaskerDb

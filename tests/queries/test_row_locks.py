@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from queries.actions import narrow
 from queries.change import loop
+from queries.change import perform as narrow
 from queries.db import database
 from queries.db.database import Database
 from queries.db.transaction import Transaction

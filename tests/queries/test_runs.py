@@ -12,20 +12,20 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.actions import narrow, parts
 from queries.change import loop
+from queries.change import perform as narrow
+from queries.change import plan as parts
 from queries.change import run as runs
 from queries.change.loop import Loop
 from queries.change.run import Beginning, Run, RunPlan
-from queries.change.settings import Budget, RedriveSettings
-from queries.change.state import Do
+from queries.change.state import Budget, Do, RedriveSettings
 from queries.db import database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.transaction import Transaction
-from queries.records.action import DryRun, Outcome
+from queries.log import audit_log, run_log, settle
+from queries.records.action import Change, Outcome
 from queries.records.run import BULK, REDRIVE, Member, WatchedMember
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status, run_log
 from tests.command import ROOT
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, seen, steps
@@ -39,7 +39,7 @@ CHANGED = Outcome.CHANGED
 @pytest.fixture
 async def tasks(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[tuple[Workspace, Workspace, DryRun]]:
+) -> AsyncIterator[tuple[Workspace, Workspace, Change]]:
     """Two operators, and the dry run of one of them."""
     monkeypatch.setattr(parts, "PART_NODES", PART)
     await eternaltwin_db.sql(audit_log.ddl())
@@ -50,7 +50,7 @@ async def tasks(
     await bert.close()
 
 
-async def left(workspace: Workspace, run: Run) -> DryRun:
+async def left(workspace: Workspace, run: Run) -> Change:
     """Return the dry run of what is left of a run."""
     versions = {member.id: member.version for member in run.plan.members}
     pending = (await loop.look(workspace, run, settled=True)).pending
@@ -58,7 +58,7 @@ async def left(workspace: Workspace, run: Run) -> DryRun:
 
 
 async def test_a_colleague_continues_a_bulk_that_is_running(
-    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin_db: EternaltwinDb
+    tasks: tuple[Workspace, Workspace, Change], eternaltwin_db: EternaltwinDb
 ) -> None:
     """The first console changes nothing more, and each node is changed once."""
     anna, bert, dry_run = tasks
@@ -82,7 +82,7 @@ async def test_a_colleague_continues_a_bulk_that_is_running(
 
 
 async def test_a_colleague_ends_a_bulk(
-    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin_db: EternaltwinDb
+    tasks: tuple[Workspace, Workspace, Change], eternaltwin_db: EternaltwinDb
 ) -> None:
     anna, bert, dry_run = tasks
     mine = steps(anna, dry_run)
@@ -115,13 +115,13 @@ async def test_a_colleague_ends_a_bulk_that_never_rests(
     dry_run = await dry_run_of(anna, "wake", await seen(anna, map(eternaltwin_db.id, made)))
     stale = [node.partition(":")[2] for n, node in enumerate(dry_run.versions) if n // PART % 4 == 3]
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1 WHERE task_id::text = ANY ($1)", stale)
-    sent = commit_status.send_commit
+    sent = settle.send_commit
 
     async def slow(transaction: Transaction) -> str | None:
         await asyncio.sleep(0.1)
         return await sent(transaction)
 
-    monkeypatch.setattr(commit_status, "send_commit", slow)
+    monkeypatch.setattr(settle, "send_commit", slow)
     woken = "SELECT count(*) FROM task WHERE status = 'Available'"
 
     async def stop(name: str) -> int:
@@ -152,7 +152,7 @@ WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 
 
 @pytest.mark.parametrize(("transaction", "nodes"), [(1, 1), (3, PART - 1)])
 async def test_what_a_part_has_committed_before_it_was_overtaken_is_reported(
-    tasks: tuple[Workspace, Workspace, DryRun],
+    tasks: tuple[Workspace, Workspace, Change],
     eternaltwin_db: EternaltwinDb,
     monkeypatch: pytest.MonkeyPatch,
     transaction: int,
@@ -172,7 +172,7 @@ async def test_what_a_part_has_committed_before_it_was_overtaken_is_reported(
     change = await Loop(anna, dry_run, OPERATOR).begin()
     run = change.run
     assert run is not None
-    sent, number, stopping = commit_status.send_commit, count(1), list[asyncio.Task[Any]]()
+    sent, number, stopping = settle.send_commit, count(1), list[asyncio.Task[Any]]()
 
     async def overtaken(under_way: Transaction) -> str | None:
         if next(number) == transaction:
@@ -181,7 +181,7 @@ async def test_what_a_part_has_committed_before_it_was_overtaken_is_reported(
                 await asyncio.sleep(0.01)
         return await sent(under_way)
 
-    monkeypatch.setattr(commit_status, "send_commit", overtaken)
+    monkeypatch.setattr(settle, "send_commit", overtaken)
     with pytest.raises(OvertakenError):
         await change.finish()
     await stopping[0]
@@ -193,7 +193,7 @@ async def test_what_a_part_has_committed_before_it_was_overtaken_is_reported(
 
 
 async def test_a_look_stops_no_part(
-    tasks: tuple[Workspace, Workspace, DryRun], monkeypatch: pytest.MonkeyPatch
+    tasks: tuple[Workspace, Workspace, Change], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It needs no lock; a look before the run is continued waits for the part."""
     anna, bert, dry_run = tasks
@@ -201,7 +201,7 @@ async def test_a_look_stops_no_part(
     run = change.run
     assert run is not None
     theirs = await runs.load(bert, run.log.id)
-    sent, looked, waited = commit_status.send_commit, list[int](), list[asyncio.Task[Any]]()
+    sent, looked, waited = settle.send_commit, list[int](), list[asyncio.Task[Any]]()
 
     async def slow(transaction: Transaction) -> str | None:
         looked.append(len((await loop.look(bert, theirs)).pending))
@@ -211,7 +211,7 @@ async def test_a_look_stops_no_part(
             assert not done
         return await sent(transaction)
 
-    monkeypatch.setattr(commit_status, "send_commit", slow)
+    monkeypatch.setattr(settle, "send_commit", slow)
     await change.finish()
     assert outcomes_of(change.state.results.values()) == dict.fromkeys(dry_run.versions, CHANGED)
     assert len(looked) == NODES // PART
@@ -223,14 +223,14 @@ LOCK = "SELECT pg_advisory_xact_lock(hashtextextended('unstick run ' || $1::text
 
 @pytest.mark.parametrize("killed", [True, False])
 async def test_a_console_that_looks_at_a_bulk_does_not_end_it(
-    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin: str, monkeypatch: pytest.MonkeyPatch, killed: bool
+    tasks: tuple[Workspace, Workspace, Change], eternaltwin: str, monkeypatch: pytest.MonkeyPatch, killed: bool
 ) -> None:
     """It is killed while it waits, or keeps the lock for long."""
     anna, _, dry_run = tasks
     monkeypatch.setattr(run_log, "GUARD_SECONDS", 0.1)
     other = await asyncpg.connect(eternaltwin)
     asked: asyncio.Task[None] | None = None
-    sent = commit_status.send_commit
+    sent = settle.send_commit
 
     async def slow(transaction: Transaction) -> str | None:
         await asyncio.sleep(0.1)
@@ -241,7 +241,7 @@ async def test_a_console_that_looks_at_a_bulk_does_not_end_it(
             await other.execute(LOCK, name)
             await asyncio.sleep(1)
 
-    monkeypatch.setattr(commit_status, "send_commit", slow)
+    monkeypatch.setattr(settle, "send_commit", slow)
     async for progress in steps(anna, dry_run):
         assert progress.run is not None
         if asked is None and progress.done >= PART:
@@ -260,7 +260,7 @@ async def test_a_console_that_looks_at_a_bulk_does_not_end_it(
 
 
 async def test_a_wait_for_the_lock_of_a_run_takes_no_time_of_a_part(
-    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin: str, monkeypatch: pytest.MonkeyPatch
+    tasks: tuple[Workspace, Workspace, Change], eternaltwin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It may be longer than the part, whose nodes would be skipped then."""
     anna, _, dry_run = tasks
@@ -286,7 +286,7 @@ async def test_a_wait_for_the_lock_of_a_run_takes_no_time_of_a_part(
 
 
 async def test_a_console_that_leaves_does_not_wait_for_the_lock_of_the_run(
-    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin: str, monkeypatch: pytest.MonkeyPatch
+    tasks: tuple[Workspace, Workspace, Change], eternaltwin: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Nothing was sent, so nothing must be read."""
     anna, _, dry_run = tasks
@@ -307,7 +307,7 @@ async def test_a_console_that_leaves_does_not_wait_for_the_lock_of_the_run(
 
 
 async def test_a_locked_table_is_an_outcome_of_its_nodes(
-    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin: str
+    tasks: tuple[Workspace, Workspace, Change], eternaltwin: str
 ) -> None:
     """It is not taken for the lock of the run."""
     anna, _, dry_run = tasks
@@ -322,7 +322,7 @@ async def test_a_locked_table_is_an_outcome_of_its_nodes(
 
 
 async def test_what_another_operator_changed_meanwhile_is_said_by_both(
-    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin_db: EternaltwinDb
+    tasks: tuple[Workspace, Workspace, Change], eternaltwin_db: EternaltwinDb
 ) -> None:
     """The outcomes of skipped nodes are in the log, too."""
     anna, bert, dry_run = tasks
@@ -348,7 +348,7 @@ async def test_what_another_operator_changed_meanwhile_is_said_by_both(
     ],
 )
 async def test_a_beginning_that_no_runner_has_written_is_said_and_stops_nothing(
-    tasks: tuple[Workspace, Workspace, DryRun], eternaltwin_db: EternaltwinDb, described: str
+    tasks: tuple[Workspace, Workspace, Change], eternaltwin_db: EternaltwinDb, described: str
 ) -> None:
     """A role with INSERT alone writes what it likes, also an end with odd numbers."""
     anna, bert, dry_run = tasks
@@ -373,7 +373,7 @@ async def test_a_beginning_that_no_runner_has_written_is_said_and_stops_nothing(
 
 
 async def test_a_bulk_of_a_role_that_could_not_make_it_is_not_continued(
-    tasks: tuple[Workspace, Workspace, DryRun], server: PostgresServer
+    tasks: tuple[Workspace, Workspace, Change], server: PostgresServer
 ) -> None:
     anna, bert, dry_run = tasks
     async for progress in steps(anna, dry_run):
@@ -393,7 +393,7 @@ async def test_a_bulk_of_a_role_that_could_not_make_it_is_not_continued(
 
 
 async def test_redrives_are_listed_however_many_bulks_came_after(
-    tasks: tuple[Workspace, Workspace, DryRun],
+    tasks: tuple[Workspace, Workspace, Change],
 ) -> None:
     """A redrive that has not ended excludes another one of its dead letters, too."""
     anna, bert, dry_run = tasks

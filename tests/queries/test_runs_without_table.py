@@ -10,9 +10,9 @@ import pytest
 from queries.change import earlier
 from queries.change import run as runs
 from queries.db.errors import DatabaseError
+from queries.log.choice import NO_RUNS
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
-from queries.write.audit_choice import NO_RUNS
 from tests.queries.builders import opened
 
 NODES = [f"eternaltwin/task:{n}" for n in range(4)]

@@ -21,11 +21,11 @@ from queries.db.database import SPELLING, Database
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
 from queries.files.statement import Statement
+from queries.log import audit_log
 from queries.read import changes, details, search
-from queries.records.action import DryRun, Outcome
+from queries.records.action import Change, Outcome
 from queries.records.node import Node
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, undone
@@ -122,7 +122,7 @@ async def state(dsn: str) -> dict[str, list[str]]:
     return rows
 
 
-async def first_change(workspace: Workspace) -> DryRun | None:
+async def first_change(workspace: Workspace) -> Change | None:
     """Return the dry run of the first action that changes a node and can be undone."""
     for label, reader in workspace.engines.items():
         nodes = [*first_of_each([*(await reader.pages.live()).nodes, *(await reader.pages.roots()).nodes])]

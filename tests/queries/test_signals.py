@@ -11,16 +11,15 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.actions import perform, signals
-from queries.change import loop
+from queries.change import loop, perform, signals
 from queries.db.errors import DatabaseError, DeniedError, LostError, SlowError
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
-from queries.records.action import DryRun, Outcome, Outcomes
+from queries.log.audit_log import Table
+from queries.records.action import Change, Outcome
 from queries.records.audit import AuditLogEntry
 from queries.workspace import Workspace
-from queries.write.audit_log import Table
 from tests.command import unstick
 from tests.queries.builders import OPERATOR, opened
 from tests.servers import PostgresServer, both_versions
@@ -41,11 +40,11 @@ def id_of(connection: Connection) -> str:
     return f"server/backend:{connection.get_server_pid()}"
 
 
-async def dry_run(workspace: Workspace, name: str, *ids: str) -> DryRun:
+async def dry_run(workspace: Workspace, name: str, *ids: str) -> Change:
     return await perform.dry_run(workspace, signals.plan(name, ids), "it hangs", {})
 
 
-async def act(workspace: Workspace, name: str, *ids: str) -> Outcomes:
+async def act(workspace: Workspace, name: str, *ids: str) -> Change:
     return await loop.commit(workspace, await dry_run(workspace, name, *ids), OPERATOR)
 
 
@@ -182,7 +181,7 @@ async def test_another_session_with_the_same_pid_is_not_ended(audited: Workspace
     assert [(r.outcome, r.why) for r in planned.results] == [(Outcome.STALE, signals.STALE)]
     # The guard is in the statement, too: as if the pid was reused after the dry run.
     right = await dry_run(audited, "end_session", id_of(idle))
-    forged = DryRun(**{f: getattr(right, f) for f in right.__struct_fields__} | {"versions": {id_of(idle): other}})
+    forged = Change(**{f: getattr(right, f) for f in right.__struct_fields__} | {"versions": {id_of(idle): other}})
     done = await loop.commit(audited, forged, OPERATOR)
     assert [r.outcome for r in done.results] == [Outcome.STALE]
     assert await alive(audited, idle)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from queries.change import loop
-from queries.records.action import Outcome, Outcomes, RowChange
+from queries.records.action import Change, Outcome, RowChange
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import OPERATOR, outcomes_of, why
 from tests.servers import both_versions
@@ -30,16 +30,16 @@ from tests.simulators.tasker.step_history import (
 CHANGED, STALE, REFUSED = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED
 
 
-def of(outcomes: Outcomes, table: str) -> list[RowChange]:
+def of(outcomes: Change, table: str) -> list[RowChange]:
     return [c for c in outcomes.changes if c.table == table]
 
 
-def entered(outcomes: Outcomes, table: str = "workflow_step_transitions") -> list[tuple[Any, Any]]:
+def entered(outcomes: Change, table: str = "workflow_step_transitions") -> list[tuple[Any, Any]]:
     """Return the old and new state of each inserted transition."""
     return [(c.after["from_state"], c.after["to_state"]) for c in of(outcomes, table) if c.before is None and c.after]
 
 
-def refusal(outcomes: Outcomes, node: str) -> str:
+def refusal(outcomes: Change, node: str) -> str:
     """Return the reason for which the node was refused."""
     assert outcomes_of(outcomes)[node] == REFUSED
     return why(outcomes, node)

@@ -14,10 +14,10 @@ import asyncpg
 import pytest
 
 from queries.change import loop
+from queries.change.script import ActionScript
+from queries.log import settle
 from queries.read.question import Questions, answered
 from queries.records.action import Outcome
-from queries.write import commit_status
-from queries.write.script import ActionScript
 from tests.db.tasker import TaskerDb
 from tests.proof import one_in, repeated
 from tests.queries.builders import OPERATOR, outcomes_of, steps
@@ -198,13 +198,13 @@ def held(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[], Awaitable[No
     """Run a callback after the last statement of an action and before its COMMIT."""
 
     def hold(during: Callable[[], Awaitable[None]]) -> None:
-        send = commit_status.send_commit
+        send = settle.send_commit
 
         async def slow(transaction: Any) -> Any:
             await during()
             return await send(transaction)
 
-        monkeypatch.setattr(commit_status, "send_commit", slow)
+        monkeypatch.setattr(settle, "send_commit", slow)
 
     return hold
 

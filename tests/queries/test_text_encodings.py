@@ -8,15 +8,15 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from queries.actions import perform
-from queries.actions.plan import plan_versions
+from queries.change import perform
+from queries.change.plan import plan_versions
 from queries.db.database import Database
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
 from queries.files.statement import Statement
+from queries.log import audit_log
 from queries.read import search
 from queries.records.action import Outcome
-from queries.write import audit_log
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb

@@ -11,15 +11,15 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from queries.actions import attempt, perform, signals
-from queries.actions.undo import plan_entry
-from queries.change import loop, run
+from queries.change import loop, perform, run, signals
+from queries.change import transaction as attempt
 from queries.change.loop import Loop
+from queries.change.plan import plan_entry
 from queries.db.errors import DatabaseError
+from queries.log import audit_log
+from queries.read.grants import grants
 from queries.records.action import Outcome, Result
 from queries.workspace import Workspace
-from queries.write import audit_log
-from queries.write.grants import grants
 from tests.command import unstick
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, steps, why
@@ -238,8 +238,8 @@ async def test_each_part_of_a_bulk_asks_if_strangers_may_create_triggers(
     grants_trigger: bool,
 ) -> None:
     """Without them, the answer is kept, and the gate stops what the trigger does."""
-    monkeypatch.setattr("queries.write.untrusted_code.TRUST_KEPT_SECONDS", 600.0)
-    monkeypatch.setattr("queries.actions.parts.PART_NODES", 2)
+    monkeypatch.setattr("queries.change.trust.TRUST_KEPT_SECONDS", 600.0)
+    monkeypatch.setattr("queries.change.plan.PART_NODES", 2)
     await eternaltwin_db.sql(audit_log.ddl())
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(20)]
     if grants_trigger:
@@ -399,7 +399,7 @@ async def audited(
 
     A stranger may create triggers on the audit log.
     """
-    monkeypatch.setattr("queries.actions.parts.PART_NODES", 2)
+    monkeypatch.setattr("queries.change.plan.PART_NODES", 2)
     server.sql(audit_log.ddl(), eternaltwin)
     _, dsn = await with_operator(eternaltwin, server, tmp_path)
     await eternaltwin_db.sql(

@@ -14,8 +14,8 @@ import asyncpg
 import pytest
 
 from queries.change import loop
+from queries.log import audit_log
 from queries.records.action import Outcome
-from queries.write import audit_log
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, reader, why

@@ -12,17 +12,17 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from queries.actions import parts, perform
-from queries.actions.undo import plan_entry
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change import plan as parts
+from queries.change.plan import plan_entry
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
 from queries.db.transaction import Transaction
-from queries.records.action import NOT_KEPT, SET, DryRun, Outcome, Outcomes, Result
+from queries.log import audit_log
+from queries.log.choice import NO_IMAGES, NO_TABLE
+from queries.read.grants import grants
+from queries.records.action import NOT_KEPT, SET, Change, Outcome, Result
 from queries.workspace import Workspace
-from queries.write import audit_log
-from queries.write.audit_choice import NO_IMAGES, NO_TABLE
-from queries.write.grants import grants
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import (
@@ -52,12 +52,12 @@ CHANGED, STALE, GONE, REFUSED, LOCKED = (
 )
 
 
-async def undo_run(workspace: Workspace, entry: str, ids: Collection[str] = ()) -> DryRun:
+async def undo_run(workspace: Workspace, entry: str, ids: Collection[str] = ()) -> Change:
     """Dry-run the undo of an entry."""
     return await perform.dry_run(workspace, await plan_entry(workspace, entry, ids), "wrong", {"entry": entry})
 
 
-async def undo(workspace: Workspace, entry: str, ids: Collection[str] = ()) -> Outcomes:
+async def undo(workspace: Workspace, entry: str, ids: Collection[str] = ()) -> Change:
     """Undo an entry."""
     return await loop.commit(workspace, await undo_run(workspace, entry, ids), OPERATOR)
 

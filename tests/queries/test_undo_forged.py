@@ -11,13 +11,12 @@ from urllib.parse import urlsplit
 import asyncpg
 import pytest
 
-from queries.actions import perform
-from queries.actions.undo import plan_entry
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change.plan import plan_entry
 from queries.db.errors import DatabaseError
-from queries.records.action import DryRun, Outcome
+from queries.log import audit_log
+from queries.records.action import Change, Outcome
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import OPERATOR, do, opened, outcomes_of, why
 from tests.servers import PostgresServer
@@ -72,7 +71,7 @@ async def mallory(server: PostgresServer, eternaltwin: str) -> AsyncIterator[Wri
     await connection.close()
 
 
-async def undo_run(workspace: Workspace, entry: str) -> DryRun:
+async def undo_run(workspace: Workspace, entry: str) -> Change:
     plan = await plan_entry(workspace, entry)
     return await perform.dry_run(workspace, plan, "wrong", plan.arguments)
 

@@ -24,19 +24,18 @@ import pytest
 from msgspec.structs import replace
 
 from console.demo.engine import Worker
-from queries.actions import parts, perform
-from queries.actions.plan import plan_versions
-from queries.actions.undo import plan_entry
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change import plan as parts
+from queries.change.plan import plan_entry, plan_versions
 from queries.contract.spec import Action
 from queries.db.errors import LostError, SlowError
 from queries.db.query import Query
 from queries.db.transaction import Transaction
+from queries.log import audit_log
 from queries.read.reader import Reader
-from queries.records.action import DryRun, Outcome, Outcomes, Result, Undo
+from queries.records.action import Change, Outcome, Result, Undo
 from queries.records.node import Node
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.proof import most_in_proof, one_in, repeated
 from tests.queries.builders import OPERATOR, edits
 from tests.servers import PostgresServer
@@ -155,7 +154,7 @@ class Rounds:
             found |= {(name, key_text): self._read[version] for key_text, version in versions}
         return found
 
-    async def act(self, rng: Random) -> tuple[DryRun, Outcomes] | None:
+    async def act(self, rng: Random) -> tuple[Change, Change] | None:
         """Do a random action on random nodes that can take it; None if there are none."""
         actions = [a for a in self.reader.engine.actions_here if a.writes]
         action = rng.choice(actions)
@@ -198,13 +197,13 @@ class Rounds:
         able = [n for n in found if self.reader.availability(action, n).ok]
         return able[: rng.choice(self.sizes)]
 
-    async def name_of(self, done: Outcomes) -> str:
+    async def name_of(self, done: Change) -> str:
         """Return the id of the entry or the bulk, or "" if several entries are no bulk."""
         if len(done.entries) == 1:
             return done.entries[0]
         return (await self.workspace.audit_log.page(None, 1))[0][0].run
 
-    async def undo(self, name: str) -> Outcomes:
+    async def undo(self, name: str) -> Change:
         """Undo an entry or a bulk."""
         plan = await plan_entry(self.workspace, name)
         dry_run = await perform.dry_run(self.workspace, plan, "a round", plan.arguments)
@@ -216,7 +215,7 @@ class Rounds:
         for _ in range(number):
             await self.worker.tick()
 
-    def check(self, done: Outcomes, before: Rows, left: Rows, after: Rows, undone: Outcomes) -> None:
+    def check(self, done: Change, before: Rows, left: Rows, after: Rows, undone: Change) -> None:
         """Compare all rows before the action, before the undo (``left``) and after it."""
         append_only = self.reader.engine.spec.undo.append_only
         whys = {r.id: r.sentence for r in undone.results if r.outcome is Outcome.CHANGED}
@@ -243,7 +242,7 @@ def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Allow a minute for each transaction: the rounds run beside other work."""
     for limit in ("READ_SECONDS", "WRITE_SECONDS", "IDLE_SECONDS"):
         monkeypatch.setattr(f"queries.db.database.{limit}", 60.0)
-    monkeypatch.setattr("queries.actions.narrow.PART_SECONDS", 120.0)
+    monkeypatch.setattr("queries.change.perform.PART_SECONDS", 120.0)
 
 
 @repeated(few=5, many=40)
@@ -298,19 +297,19 @@ def reason(result: Result) -> str:
     return f"{outcome}: {re.sub('of [a-z_]+ for.*', 'of a shared row', why)[:60]}"
 
 
-def reversible(rounds: Rounds, dry_run: DryRun, done: Outcomes) -> bool:
+def reversible(rounds: Rounds, dry_run: Change, done: Change) -> bool:
     """Return True if the entry has images."""
     actions = [a for a in rounds.reader.engine.actions_here if a.name == dry_run.action and a.writes]
     return all(a.undo is not Undo.NONE for a in actions) and bool(done.entries)
 
 
-def left_before(made: Rows, undone: Outcomes, left: Rows) -> Rows:
+def left_before(made: Rows, undone: Change, left: Rows) -> Rows:
     """Return the rows as the action left them, and the others as they are."""
     changed = {(c.table, c.key) for c in undone.changes}
     return {**{p: r for p, r in left.items() if p not in changed}, **{p: r for p, r in made.items() if p in changed}}
 
 
-def assert_undone(dry_run: DryRun, done: Outcomes, undone: Outcomes) -> None:
+def assert_undone(dry_run: Change, done: Change, undone: Change) -> None:
     """Assert that all nodes were undone except those that the dry run named."""
     changed = {r.id for r in done.results if r.outcome is Outcome.CHANGED}
     skipped = {r.id: r.why for r in undone.results if r.outcome is not Outcome.CHANGED}
@@ -404,7 +403,7 @@ async def test_a_writer_before_and_during_an_undo(
                 assert [c for c, text in now.items() if text != row[c] and json.loads(text) != row[c]] == []
 
 
-async def one_undo(rounds: Rounds, rng: Random) -> tuple[DryRun, str, str]:
+async def one_undo(rounds: Rounds, rng: Random) -> tuple[Change, str, str]:
     """Act until an undo would change a row back.
 
     Return its dry run, the node, and an UPDATE of the row that changes no value.

@@ -11,7 +11,7 @@ import pytest
 
 from queries.change import loop
 from queries.read import details
-from queries.records.action import DryRun, Outcome, Outcomes, texts_of
+from queries.records.action import Change, Outcome, texts_of
 from queries.workspace import Workspace
 from tests.db.uni2work import CONSOLE, DEAD, LABEL, LIVE, MAIL, OTHER, Uni2workDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
@@ -22,7 +22,7 @@ GONE = {"gone": True}
 PRUNE = {"job": "prune-invitations"}
 
 
-async def commit(workspace: Workspace, action: str, dry_run: DryRun) -> Outcomes:
+async def commit(workspace: Workspace, action: str, dry_run: Change) -> Change:
     return await loop.commit(workspace, dry_run, OPERATOR)
 
 

@@ -13,13 +13,12 @@ import asyncpg
 import pytest
 
 from console.demo.run import Demo
-from queries.actions import perform
-from queries.actions.plan import plan_versions
-from queries.change import loop
+from queries.change import loop, perform
+from queries.change.plan import plan_versions
+from queries.log import audit_log
 from queries.records.action import Outcome
 from queries.records.node import Node
 from queries.workspace import Workspace
-from queries.write import audit_log
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of

@@ -15,13 +15,14 @@ import pytest
 from console.text.spans import UNLIMITED, Spans
 from console.text.views.action import dry_run_lines
 from console.text.views.audit_entry import entry_lines
+from queries.change import admit as witnesses
 from queries.change import loop
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
-from queries.records.action import DryRun, Outcome, Outcomes, Owner, Verdict
+from queries.log import audit_log
+from queries.records.action import Change, Outcome, Owner, Verdict
 from queries.records.node import Phase
 from queries.workspace import Workspace
-from queries.write import audit_log, witnesses
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
 from tests.db.agent_jobs import AgentJobsDb
@@ -39,7 +40,7 @@ ALIVE, DEAD, UNKNOWN = Verdict.ALIVE, Verdict.DEAD, Verdict.UNKNOWN
 CHANGED, STALE, REFUSED, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED, Outcome.LOCKED
 
 
-def owner_of(results: DryRun | Outcomes, node: str) -> Owner:
+def owner_of(results: Change | Change, node: str) -> Owner:
     """Return the owner of a node in a dry run or after a commit."""
     owner = next(r.owner for r in results.results if r.id == node)
     assert isinstance(owner, Owner), "the node has no witnesses"
@@ -59,7 +60,7 @@ def said(lines: list[Spans]) -> str:
     return "\n".join("".join(text for text, _ in line) for line in lines)
 
 
-def shown(dry_run: DryRun, workspace: Workspace) -> str:
+def shown(dry_run: Change, workspace: Workspace) -> str:
     """Return the text of the dry run, as in the dialog and the command."""
     reader = workspace.engines[dry_run.engine]
     kind = next(iter(dry_run.versions)).partition("/")[2].partition(":")[0]

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import environment, fetch
 from tests.console.test_dead import dead
 from tests.db.eternaltwin import EternaltwinDb

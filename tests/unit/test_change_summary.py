@@ -8,7 +8,7 @@ from console.text.spans import text, width
 from console.text.views.action import certain
 from console.text.views.change_summary import head, summary, titles
 from queries.change.state import Event, Kind, State
-from queries.records.action import Durability, Outcome, Outcomes, Result, RowChange
+from queries.records.action import Change, Durability, Outcome, Result, RowChange
 
 
 def change(node: int, table: str, before: dict[str, object] | None, after: dict[str, object] | None) -> RowChange:
@@ -79,7 +79,7 @@ def test_how_certain_the_parts_of_a_bulk_are_is_said_of_each() -> None:
     state = State()
     for durability, ids in ((Durability.SYNCHRONOUS, "abc"), (Durability.ASYNCHRONOUS, "d"), (None, "e")):
         results = tuple(Result(id=i, outcome=Outcome.CHANGED if durability else Outcome.GONE) for i in ids)
-        state.add(0.0, Event(event=Kind.CHANGED), Outcomes(results=results, durability=durability))
+        state.add(0.0, Event(event=Kind.CHANGED), Change(results=results, durability=durability))
     said = certain(state.durability, state.durable)
     assert said.startswith(
         "3 nodes: Committed, and confirmed by a synchronous standby. 1 node: Committed on this server."

@@ -23,7 +23,7 @@ from queries.records.record import Record
 TYPES: dict[str, tuple[Sequence[Field[Any]], dict[str, str], str]] = {
     "node": (node.FIELDS, {"": "Node"}, "tree"),
     "entry": (audit_entry.FIELDS, {"": "AuditLogEntry"}, "audit"),
-    "change": (change.FIELDS, {"": "Change"}, "changed"),
+    "change": (change.FIELDS, {"": "NodeChange"}, "changed"),
     "hit": (hit.FIELDS, {"": "Hit"}, "find"),
     "dead letter": (dead_letter.FIELDS, {"dead_letter": "DeadLetter"}, "dead"),
     "incident": (incident.FIELDS, {"incident": "Incident", "finding": "Finding"}, "stuck"),

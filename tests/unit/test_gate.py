@@ -8,13 +8,13 @@ from typing import Any
 import msgspec
 import pytest
 
+from queries.change import gate
+from queries.change.gate import Contract
 from queries.contract.spec import VariesSpec
-from queries.records.action import DryRun, Outcome, Result, RowChange
-from queries.write import gate
-from queries.write.compare import Contract
+from queries.records.action import Change, Outcome, Result, RowChange
 
 AT, LATER = 1_795_863_600.0, 1_795_867_200.0  # 2026-11-28T11:00:00Z, and an hour later
-DRY_RUN = DryRun(
+DRY_RUN = Change(
     engine="e",
     action="wake",
     reason="",

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from queries.actions.edit import TextError, edited, shown
+from queries.change.edit import TextError, edited, shown
 from queries.read.documents import DOCUMENT_BYTES, Document
 from queries.records.action import Edit
 from queries.text.json_text import LEVELS, NotJson, cut, decoded, parse, pretty, respelled

@@ -18,10 +18,9 @@ import pytest
 
 from queries.change.loop import Loop
 from queries.change.redrive import Sign, judge
-from queries.change.settings import Budget, Pace, RedriveSettings, cohorts
-from queries.change.state import Do, Event, Kind, Reason, State, Step
+from queries.change.state import Budget, Do, Event, Kind, Pace, Reason, RedriveSettings, State, Step, cohorts
 from queries.db.errors import LostError
-from queries.records.action import Answer, Outcome, Outcomes, Result
+from queries.records.action import Answer, Change, Outcome, Result
 from queries.records.node import Phase
 from queries.records.run import WatchedMember
 from tests.proof import repeated
@@ -78,7 +77,7 @@ class Server:
         self.rng = rng
         poison, slow = rng.choice((0.0, 1.0, rng.random(), rng.random() * 0.1)), rng.choice((0.5, 5.0, 40.0))
         self.rows = {f"e/job:{n}": Row(rng, poison, slow) for n in range(rng.choice((1, 6, 40, 120)))}
-        self.log: list[tuple[float, Event, Outcomes | None]] = []
+        self.log: list[tuple[float, Event, Change | None]] = []
         self.settings: RedriveSettings | None = None
         self.size = rng.choice((1, 5, 20))  # of a part
         self.open: list[Callable[[], None]] = []  # transactions of killed consoles
@@ -151,7 +150,7 @@ class Console(Loop):
         for entry in self.server.log:
             state.add(*entry)
 
-    async def change(self, step: Step) -> Outcomes | None:
+    async def change(self, step: Step) -> Change | None:
         server, rng, at = self.server, self.server.rng, self.server.now
         self.maybe_killed()
         self._meanwhile(step.ids)
@@ -166,7 +165,7 @@ class Console(Loop):
             if life == server.life and all(server.rows[i].version == 0 for i in done):
                 for node_id in done:
                     server.rows[node_id].change(at)
-                server.log.append((at, Event(event=Kind.CHANGED, cohort=step.part), Outcomes(results=changed)))
+                server.log.append((at, Event(event=Kind.CHANGED, cohort=step.part), Change(results=changed)))
 
         if rng.random() < self.kill:
             server.open.append(commit)
@@ -180,10 +179,10 @@ class Console(Loop):
             commit()
             self.maybe_killed()
         if skipped:
-            server.log.append((at, Event(event=Kind.SKIPPED, cohort=step.part), Outcomes(results=skipped)))
+            server.log.append((at, Event(event=Kind.SKIPPED, cohort=step.part), Change(results=skipped)))
             self.maybe_killed()
         self.now = at
-        return Outcomes(results=(*changed, *skipped))
+        return Change(results=(*changed, *skipped))
 
     def _meanwhile(self, ids: Sequence[str]) -> None:
         """Do what others do: open transactions, a standby, a failover, an operator."""
@@ -215,7 +214,7 @@ class Console(Loop):
     async def record(self, event: Event, results: tuple[Result, ...] = ()) -> None:
         self.maybe_killed()
         self.guard()
-        self.server.log.append((self.server.now, event, Outcomes(results=results) if results else None))
+        self.server.log.append((self.server.now, event, Change(results=results) if results else None))
         self.maybe_killed()
         if self.server.rng.random() < self.lost_rate and event.event is not Kind.END:
             raise LostError("the answer to COMMIT was lost")

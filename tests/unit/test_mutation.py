@@ -97,4 +97,4 @@ def test_the_same_seed_chooses_the_same_mutations_of_each_area() -> None:
         if mutation.file.endswith(".py"):
             ast.parse(mutation.applied(source))
             ast.parse(probed(source, [mutation]))
-    assert {mutation.file for mutation in choose(ROOT, 1, 5, "queries/write/undo.py")} == {"queries/write/undo.py"}
+    assert {mutation.file for mutation in choose(ROOT, 1, 5, "queries/change/undo.py")} == {"queries/change/undo.py"}

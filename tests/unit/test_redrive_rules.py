@@ -5,10 +5,24 @@ from __future__ import annotations
 import pytest
 
 from queries.change.redrive import Sign, judge
-from queries.change.settings import COHORT_NODES, Budget, Pace, RedriveSettings, cohorts, sizes
-from queries.change.state import AskReason, Do, Event, Kind, Reason, State, Step, go_on
+from queries.change.state import (
+    COHORT_NODES,
+    AskReason,
+    Budget,
+    Do,
+    Event,
+    Kind,
+    Pace,
+    Reason,
+    RedriveSettings,
+    State,
+    Step,
+    cohorts,
+    go_on,
+    sizes,
+)
 from queries.db.errors import DatabaseError
-from queries.records.action import Answer, Outcome, Outcomes, Result
+from queries.records.action import Answer, Change, Outcome, Result
 from queries.records.node import Phase
 from queries.records.run import WatchedMember
 
@@ -31,7 +45,7 @@ def revived(state: State, at: float, **outcomes: Outcome) -> Step:
     step = state.next(at)
     assert step.do is Do.CHANGE
     results = tuple(Result(id=i, outcome=outcomes.get(i.partition(":")[2], Outcome.CHANGED)) for i in step.ids)
-    state.add(at, Event(event=Kind.CHANGED, cohort=step.part), Outcomes(results=results))
+    state.add(at, Event(event=Kind.CHANGED, cohort=step.part), Change(results=results))
     return step
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
+from queries.change import admit as witnesses
 from queries.db.errors import UnreadableError
 from queries.records.action import Verdict
-from queries.write import witnesses
 
 OTHERS = {"n": 3, "starts": [50.0, 150.0, 160.0]}
 NONE: dict[str, Any] = {"n": 0, "starts": []}

@@ -37,10 +37,10 @@ import asyncpg
 from queries.check import prove
 from queries.check.lab import Lab
 from queries.check.prove import Loaded
+from queries.read.grants import grants
 from queries.records.action import Outcome
 from queries.records.finding import Finding
 from queries.workspace import Workspace
-from queries.write.grants import grants
 from tests.command import ROOT, environment
 from tests.queries.builders import do, opened, outcomes_of, reader
 from tests.servers import FOLDERS, PostgresServer

@@ -8,35 +8,35 @@ from console.model.fields import audit_entry, node
 from console.model.fields.field import Bundle, Context, Field, Form, Grouping, RecordType, by, common, moment, within
 from console.text.spans import Spans
 from console.text.views.changes import status, subject
-from queries.records.change import Change
+from queries.records.change import NodeChange
 
 CHANGES_COUNTED = 2000  # changes that are read to count them; of more, the numbers are those of the newest
 
 
-def key(change: Change) -> str:
+def key(change: NodeChange) -> str:
     """Return the id of a change."""
     return f"{change.at!r} {change.what} {change.id} {change.new} {change.entry.id if change.entry else ''}"
 
 
-def _kind(change: Change) -> str:
+def _kind(change: NodeChange) -> str:
     return change.id.partition("/")[2].partition(":")[0]
 
 
-def _who(change: Change) -> str:
+def _who(change: NodeChange) -> str:
     return audit_entry.who(change.entry) if change.entry else "the engines"
 
 
-def _when(row: Bundle[Change], context: Context) -> Spans:
+def _when(row: Bundle[NodeChange], context: Context) -> Spans:
     at = moment(max(change.at for change in row.records), context)
     return [(f"{len(row.records)} changes" if row.foldable else at, "$faint")]
 
 
-def _change(row: Bundle[Change], context: Context) -> Spans:
+def _change(row: Bundle[NodeChange], context: Context) -> Spans:
     what = common(change.what for change in row.records) or ""
     return [(what, "bold $accent" if all(change.entry for change in row.records) else "")]
 
 
-def _status(row: Bundle[Change], context: Context) -> Spans:
+def _status(row: Bundle[NodeChange], context: Context) -> Spans:
     """Return the status of a change; of several, the oldest and the newest one."""
     if row.record is not None:
         return status(row.record)
@@ -46,7 +46,7 @@ def _status(row: Bundle[Change], context: Context) -> Spans:
     return [(" → ".join(filter(None, dict.fromkeys((first.old or first.new, last.new)))), "")]
 
 
-FIELDS: Final[tuple[Field[Change], ...]] = (
+FIELDS: Final[tuple[Field[NodeChange], ...]] = (
     Field(
         "age",
         "at",
@@ -131,4 +131,4 @@ FIELDS: Final[tuple[Field[Change], ...]] = (
         "number of nodes of an action",
     ),
 )
-CHANGES: Final = RecordType[Change]("change", key, FIELDS)
+CHANGES: Final = RecordType[NodeChange]("change", key, FIELDS)

@@ -11,7 +11,7 @@ from console.text import formatting
 from console.text.severity import band, named, sign
 from console.text.spans import Spans
 from console.text.views.incidents import ITEMS_SHOWN, size
-from queries.actions.plan import count_nodes
+from queries.change.plan import count_nodes
 from queries.contract.server_spec import LABEL
 from queries.records.finding import Finding, Incident
 from queries.records.node import Node, split_id

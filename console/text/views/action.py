@@ -12,11 +12,11 @@ from console.text.views.edit import edit
 from console.text.views.lines import BLANK, heading, pairs, plain, section, stacked, wrapped
 from console.text.views.owners import owners
 from console.text.views.row_diff import ROWS_SHOWN, differences, outcomes, tally
-from queries.actions.plan import count_nodes, recorded
+from queries.change.plan import count_nodes, recorded
 from queries.contract.spec import Action
 from queries.db.database import WRITE_SECONDS
 from queries.records.action import (
-    DryRun,
+    Change,
     Durability,
     Outcome,
     Owner,
@@ -70,7 +70,7 @@ def about(action: Action, nodes: Sequence[Node], skipped: Sequence[Result], cell
 
 
 def dry_run_lines(
-    dry_run: DryRun,
+    dry_run: Change,
     actions: Sequence[Action],
     skipped: Sequence[Result],
     cells: int,
@@ -119,7 +119,7 @@ def dry_run_lines(
     )
 
 
-def _rows(dry_run: DryRun, cells: int, limit: int, key: str) -> list[Spans]:
+def _rows(dry_run: Change, cells: int, limit: int, key: str) -> list[Spans]:
     """Return the rows before and after, or how many there are and how to see them."""
     number = len(dry_run.changes)
     if number and not limit:
@@ -130,7 +130,7 @@ def _rows(dry_run: DryRun, cells: int, limit: int, key: str) -> list[Spans]:
     return [head_line, *(rows or [plain("none", "$faint")])]
 
 
-def _others(dry_run: DryRun, cells: int) -> list[Spans]:
+def _others(dry_run: Change, cells: int) -> list[Spans]:
     lines: list[Spans] = []
     for other in dry_run.others:
         cause = f" ({other.cause})" if other.cause else ""
@@ -141,7 +141,7 @@ def _others(dry_run: DryRun, cells: int) -> list[Spans]:
     return lines
 
 
-def _undo(dry_run: DryRun, actions: Sequence[Action]) -> str:
+def _undo(dry_run: Change, actions: Sequence[Action]) -> str:
     """Return which nodes can be undone, and why others cannot."""
     changed = [result.id for result in dry_run.results if result.outcome is Outcome.CHANGED]
     whys = Counter(dry_run.irreversible[i] for i in changed if i in dry_run.irreversible)
@@ -158,7 +158,7 @@ def _ink(changed: int) -> str:
     return "$success" if changed else "$warning"
 
 
-def _audit_log(dry_run: DryRun, actions: Sequence[Action], cells: int) -> list[Spans]:
+def _audit_log(dry_run: Change, actions: Sequence[Action], cells: int) -> list[Spans]:
     missing = "" if dry_run.audit_log == "table" else " (`unstick init` creates a table for it)"
     values = recorded(actions[0], dry_run.arguments) if actions else dry_run.arguments
     arguments = [(name, str(value)) for name, value in values.items()]

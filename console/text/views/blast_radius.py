@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from console.text.spans import Spans, link
 from console.text.views.change_summary import titles
 from console.text.views.lines import pairs
-from queries.actions.plan import count_nodes
+from queries.change.plan import count_nodes
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Precision, split_id
 from queries.text.safe_text import safe_text

@@ -8,16 +8,16 @@ from collections.abc import Iterable, Iterator
 from console.text.not_checked import scan_offer
 from console.text.spans import Spans
 from console.text.views.audit_entry import outcome, target
-from queries.records.change import NOT_READ, Change, Changes
+from queries.records.change import NOT_READ, Changes, NodeChange
 from queries.text.safe_text import safe_text
 
 
-def subject(change: Change) -> str:
+def subject(change: NodeChange) -> str:
     """Return the title of a node, or the targets of an action."""
     return target(change.entry) if change.entry else change.title
 
 
-def status(change: Change) -> Spans:
+def status(change: NodeChange) -> Spans:
     """Return the status before and after, or the outcomes of an action.
 
     A status that was not recorded is omitted.
@@ -29,7 +29,7 @@ def status(change: Change) -> Spans:
     return [*before, (safe_text(change.new or ""), style)]
 
 
-def counts(changes: Iterable[Change], *, capped: bool) -> Iterator[Spans]:
+def counts(changes: Iterable[NodeChange], *, capped: bool) -> Iterator[Spans]:
     """Yield the number of changes of each kind, by engine and by operators.
 
     Of changes whose log has the status before: to each status. ``capped``: there are more.

@@ -9,7 +9,7 @@ from console.text.spans import Spans
 from console.text.views.action import certain
 from console.text.views.lines import BLANK, heading, section, stacked, table, wrapped
 from console.text.views.row_diff import outcomes
-from queries.actions.plan import count_nodes
+from queries.change.plan import count_nodes
 from queries.change.state import AskReason, Reason
 from queries.records.action import Answer
 from queries.records.run import RedrivePreview, RedriveReport

@@ -16,11 +16,10 @@ from console.tui.screens.dry_run import Back, DryRunDialog
 from console.tui.screens.edited import edited_plan
 from console.tui.screens.refused import OfferDialog
 from console.tui.screens.result import Again, ResultDialog
-from queries.actions.plan import ActionInput, Plan, plan_selection
-from queries.actions.undo import plan_entry
+from queries.change.plan import ActionInput, Plan, plan_entry, plan_selection
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read.reader import Reader
-from queries.records.action import DryRun, Outcome
+from queries.records.action import Change, Outcome
 from queries.records.finding import OPEN
 from queries.records.node import Node
 
@@ -94,7 +93,7 @@ class ChangeDialogs:
         """Return what is dry-run. Raises DatabaseError, WrongFieldError."""
         return self.asked, entered
 
-    async def begin(self, dry_run: DryRun) -> RunWork:
+    async def begin(self, dry_run: Change) -> RunWork:
         """Begin what was confirmed. Raises DatabaseError."""
         return self.session.works.start(self.session.workspace, dry_run)
 

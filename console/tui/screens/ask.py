@@ -18,7 +18,7 @@ from console.tui import keymap
 from console.tui.screens.dialog import Dialog, line, text
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
-from queries.actions.plan import ActionInput, Plan
+from queries.change.plan import ActionInput, Plan
 from queries.contract.spec import Argument
 from queries.text.counted import counted
 

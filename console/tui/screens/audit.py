@@ -10,9 +10,9 @@ from console.text.views.action import audit_log_place
 from console.tui import keymap
 from console.tui.screens.audit_entry import AuditEntryScreen
 from console.tui.screens.log_screen import LogScreen
+from queries.log import audit_log
 from queries.records.audit import AuditLogEntry
 from queries.workspace import Workspace
-from queries.write import audit_log
 
 WITHOUT_ROWS = audit_log.Criteria(changes=False)
 

@@ -10,7 +10,7 @@ from console.tui.screens.copy import CopyChoice, CopyDialog
 from console.tui.screens.dialog import Dialog, text
 from console.tui.widgets.line_view import LineView
 from queries.db.errors import DatabaseError
-from queries.write import audit_log
+from queries.log import audit_log
 
 
 class AuditTableDialog(Dialog[bool]):

@@ -14,7 +14,7 @@ from console.tui import keymap
 from console.tui.keymap import Key
 from console.tui.screens.text_screen import TextScreen
 from console.tui.widgets.line_view import LineView
-from queries.actions import signals
+from queries.change import signals
 from queries.read.blockers import blockers
 from queries.records.lock import Blockers, LockSession
 from queries.records.node import Node

@@ -16,7 +16,7 @@ from console.tui.screens.log_screen import LogScreen
 from console.tui.widgets.messages import note
 from console.tui.widgets.text_bar import TextBar
 from queries.changed import read_changes
-from queries.records.change import Change, Changes
+from queries.records.change import Changes, NodeChange
 from queries.records.node import Node, ScanRequired
 from queries.workspace import Workspace
 
@@ -24,7 +24,7 @@ WINDOW_SECONDS = 600.0  # age of the oldest change that is shown
 CHANGES_LOADED = CHANGES_COUNTED // 4  # older changes that are read at once
 
 
-class ChangedScreen(LogScreen[Change]):
+class ChangedScreen(LogScreen[NodeChange]):
     """Shows the newest changes first."""
 
     MODE = "changed"
@@ -54,7 +54,7 @@ class ChangedScreen(LogScreen[Change]):
         capped = f"capped: {len(self.list.records)} loaded" if self.more() else ""
         return "  ".join(filter(None, [*self.count(), "last 10 minutes" if answer else "", capped]))
 
-    def node(self, record: Change) -> Node | None:
+    def node(self, record: NodeChange) -> Node | None:
         return record.node
 
     async def load(self) -> None:
@@ -122,7 +122,7 @@ class ChangedScreen(LogScreen[Change]):
                 self._scanned = " ".join([f"Last scan at {formatting.instant(answer.at)}{least}.", *failed])
                 self.renew()
 
-    async def older(self, workspace: Workspace, cursor: str) -> tuple[Sequence[Change], str | None]:
+    async def older(self, workspace: Workspace, cursor: str) -> tuple[Sequence[NodeChange], str | None]:
         answer = await read_changes(workspace, cursor=cursor, limit=CHANGES_LOADED, routine=self._routine)
         return answer.changes, answer.cursor
 
@@ -134,7 +134,7 @@ class ChangedScreen(LogScreen[Change]):
         self.show_body()
         self.session.run_now()
 
-    def open(self, record: Change) -> None:
+    def open(self, record: NodeChange) -> None:
         if record.entry is not None:
             self.app.push_screen(AuditEntryScreen(record.entry, self.MODE))
         elif record.node is None:

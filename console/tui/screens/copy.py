@@ -16,12 +16,12 @@ from console.tui import clipboard, keymap, multiplexer
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
-from queries.actions.plan import statements
+from queries.change.plan import statements
+from queries.log import audit_log
 from queries.records.audit import AuditLogEntry
 from queries.records.node import Node
 from queries.records.record import Record
 from queries.text.safe_text import safe_json, safe_text
-from queries.write import audit_log
 
 SHIFT_SECONDS = 8 * 3600.0
 SHIFT_ENTRIES = 1000  # of the audit log, at most, in the text about a shift

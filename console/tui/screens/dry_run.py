@@ -23,11 +23,11 @@ from console.tui import keymap
 from console.tui.screens.audit_table import AuditTableDialog
 from console.tui.screens.dialog import Dialog, line, text
 from console.tui.widgets.line_view import LineView
-from queries.actions import perform
-from queries.actions.plan import ActionInput, Plan, count_nodes
+from queries.change import perform
+from queries.change.plan import ActionInput, Plan, count_nodes
 from queries.db.errors import DatabaseError
 from queries.read import guard_token
-from queries.records.action import DryRun, Outcome, Risk
+from queries.records.action import Change, Outcome, Risk
 from queries.records.node import split_id
 from queries.text.safe_text import safe_text
 
@@ -62,7 +62,7 @@ class Back(NamedTuple):
     """Result of the dialog if the operator goes back to the input."""
 
 
-class DryRunDialog(Dialog[DryRun | Back]):
+class DryRunDialog(Dialog[Change | Back]):
     """Returns the dry run to commit; None if the operator cancels."""
 
     KEYS = keymap.CONFIRM
@@ -76,7 +76,7 @@ class DryRunDialog(Dialog[DryRun | Back]):
         self._seen = plan.nodes if plan.edit is None else ()
         findings = self.session.state.findings
         self._versions = findings.guards(plan.action.name, self._seen) if self._seen else dict(plan.versions)
-        self._dry_run: DryRun | None = None
+        self._dry_run: Change | None = None
         self._rows = False  # whether rows and ids are shown
 
     def body(self) -> ComposeResult:

@@ -9,8 +9,8 @@ from console import editor
 from console.tui import keymap
 from console.tui.screens.base import MainScreen
 from console.tui.screens.refused import RefusedDialog, TextDialog, reason
-from queries.actions.edit import TextError, checked, planned, shown
-from queries.actions.plan import Plan
+from queries.change.edit import TextError, checked, planned, shown
+from queries.change.plan import Plan
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read import documents
 

@@ -13,15 +13,14 @@ from console.tui import keymap
 from console.tui.screens.action import ChangeDialogs, show_dialogs
 from console.tui.screens.ask import WrongFieldError
 from console.tui.screens.base import MainScreen
-from queries.actions.plan import ActionInput, Plan, count_nodes
 from queries.change import redrive as redrives
 from queries.change import run as runs
-from queries.change.settings import SettingError, parse_settings, sizes
-from queries.change.state import Reason
+from queries.change.plan import ActionInput, Plan, count_nodes
+from queries.change.state import Reason, SettingError, parse_settings, sizes
 from queries.contract.spec import Action, Argument
 from queries.db.errors import DatabaseError
 from queries.read.reader import Reader
-from queries.records.action import DryRun
+from queries.records.action import Change
 from queries.records.dead_letter import DeadLetter
 from queries.records.node import Node
 from queries.workspace import Workspace
@@ -89,7 +88,7 @@ class RedriveDialogs(ChangeDialogs):
         more = f", cohort 1 of {count_nodes(len(plan.members), plan.ids)}"
         return _plan(reader, self._action, first, more), ActionInput(reason=reason, arguments=arguments)
 
-    async def begin(self, dry_run: DryRun) -> RunWork:
+    async def begin(self, dry_run: Change) -> RunWork:
         """Begin the run. Raises DatabaseError."""
         return self.session.works.start(self.session.workspace, run=await runs.begin(self._workspace, self._run))
 

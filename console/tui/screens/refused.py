@@ -14,7 +14,7 @@ from console.tui import keymap
 from console.tui.screens.copy import CopyChoice, CopyDialog, command_choices
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.line_view import LineView
-from queries.actions.plan import Plan
+from queries.change.plan import Plan
 
 
 class TextDialog(Dialog[bool]):

@@ -22,7 +22,7 @@ from console.text.views.row_diff import tally
 from console.tui import keymap
 from console.tui.screens.dialog import Dialog, text
 from console.tui.widgets.line_view import LineView
-from queries.actions.plan import Plan
+from queries.change.plan import Plan
 from queries.records.action import Outcome
 from queries.records.finding import OPEN
 from queries.text.counted import counted
@@ -190,15 +190,15 @@ class ResultDialog(Dialog[str | Again]):
         return plain(f"Committing: {done}{rate}", "", 0)
 
     def _lines(self, width: int) -> list[Spans]:
-        work, total = self._work, self._work.outcomes
+        work, total = self._work, self._work.outcomes.total
         if self._plan is None:
             lines = redrives.report_lines(work.report, width, titled=False)
             if work.ended and work.rest:
                 lines += [BLANK, *wrapped(work.rest, width, "$warning")]
             return lines
         facts = [("reason", work.dry_run.reason), ("audit log", views.audit_log_place(total.audit_log))]
-        facts += [("transaction", " ".join(total.xids[:20]))] if total.xids else []
-        if Outcome.CHANGED in work.counted() and (certain := views.certain(total.durability, total.durable)):
+        facts += [("transaction", " ".join(total.xid.split()[:20]))] if total.xid else []
+        if Outcome.CHANGED in work.counted() and (certain := views.certain(total.durability, work.outcomes.durable)):
             facts.append(("durability", certain))
         facts += [("undo", self._undo_hint())] if self._undo_hint() else []
         results = [*work.results, *self._plan.skipped]
@@ -211,7 +211,7 @@ class ResultDialog(Dialog[str | Again]):
     def _undo_hint(self) -> str:
         work = self._work
         changed = sum(result.outcome is Outcome.CHANGED for result in work.results)
-        entries = work.outcomes.entries
+        entries = work.outcomes.total.entries
         if self._plan is None or not entries or len(work.dry_run.irreversible) >= changed:
             return ""
         if len(entries) > 1 and not work.run_id:
@@ -221,7 +221,7 @@ class ResultDialog(Dialog[str | Again]):
 
     @property
     def _undone(self) -> str:
-        entries = self._work.outcomes.entries
+        entries = self._work.outcomes.total.entries
         return self._work.run_id if len(entries) > 1 else entries[0]
 
     def action_undo(self) -> None:

@@ -34,7 +34,7 @@ from console.tui.guide import FIRST
 from console.tui.screens.records_screen import RecordsScreen
 from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
-from queries.actions.plan import count_nodes
+from queries.change.plan import count_nodes
 from queries.db.errors import LOCKED
 from queries.read.incidents import by_schemas, ordered
 from queries.read.nodes import NODES_AT_ONCE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from console.model.node_pages import ListKind, NodePages
 from console.model.session import Session
 from console.text import formatting
-from queries.actions.plan import count_nodes
+from queries.change.plan import count_nodes
 from queries.contract.outside import PROPOSE
 from queries.workspace import Workspace
 

@@ -9,7 +9,7 @@ from typing import Any
 import asyncpg
 import pytest
 
-from queries.actions import perform
+from queries.change import perform
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome
 from queries.workspace import Workspace

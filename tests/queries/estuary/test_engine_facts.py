@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from queries.read import details
+from queries.read.grants import grants
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write.grants import grants
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, reader
 from tests.queries.estuary.test_actions import SHARD, apply, sent

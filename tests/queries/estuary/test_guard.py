@@ -12,7 +12,7 @@ import asyncpg
 import pytest
 
 from queries.change import loop as changes
-from queries.records.action import DryRun, Outcome
+from queries.records.action import Change, Outcome
 from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
@@ -93,7 +93,7 @@ async def watched(workspace: Workspace, loop: Loop, code: str) -> Finding:
     return finding
 
 
-async def dry_run_by(workspace: Workspace, finding: Finding, guard: str) -> DryRun:
+async def dry_run_by(workspace: Workspace, finding: Finding, guard: str) -> Change:
     arguments = {k: {"position": int, "decodable": bool}.get(k, str)(v) for k, v in finding.arguments.items()}
     return await dry_run_of(workspace, str(finding.action), {finding.node_id: guard}, arguments, LABEL)
 

@@ -16,7 +16,7 @@ from typing import Any
 import asyncpg
 
 from queries.change import loop
-from queries.records.action import DryRun, Outcome
+from queries.records.action import Change, Outcome
 from queries.records.node import Node, Phase
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
@@ -165,7 +165,7 @@ class Storm:
             await self.round(self.rng.randrange(len(self.executors)))
         await self.commit(action.name, picked, dry_run)
 
-    async def commit(self, action: str, picked: list[Node], dry_run: DryRun) -> None:
+    async def commit(self, action: str, picked: list[Node], dry_run: Change) -> None:
         held = {task for e in self.executors for task in e.held}
         outcomes = await loop.commit(self.workspace, dry_run, OPERATOR)
         changed = {r.id.partition("/task:")[2] for r in outcomes.results if r.outcome is Outcome.CHANGED}

@@ -13,7 +13,7 @@ import asyncpg
 import msgspec
 import pytest
 
-from queries.records.action import DryRun, Outcome, Result
+from queries.records.action import Change, Outcome, Result
 from queries.records.node import Phase
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb, digest
@@ -62,7 +62,7 @@ async def executor(estuary: str) -> AsyncIterator[Executor]:
 
 
 async def waited(
-    workspace: Workspace, dry_run: DryRun, seconds: float, stop: asyncio.Event | None = None
+    workspace: Workspace, dry_run: Change, seconds: float, stop: asyncio.Event | None = None
 ) -> dict[str, Result]:
     """Wait up to the given time, or until ``stop``; return the outcomes."""
     wanted = msgspec.structs.replace(dry_run, wait=seconds)
@@ -83,7 +83,7 @@ async def held(estuary_db: EstuaryDb, executor: Executor, task: str) -> None:
             await asyncio.sleep(0.05)
 
 
-async def while_held(workspace: Workspace, node: str, arguments: dict[str, Any]) -> DryRun:
+async def while_held(workspace: Workspace, node: str, arguments: dict[str, Any]) -> Change:
     """Return a dry run that was read during a poll."""
     async with asyncio.timeout(60):
         while not (dry_run := await dry_run_of(workspace, "drop", [node], arguments, LABEL)).for_now:

@@ -17,10 +17,10 @@ import pytest
 from console.demo.engine import run_worker
 from queries import snapshot
 from queries.db.errors import UnreachableError, connection_error
+from queries.read.grants import grants
 from queries.read.server_findings import ServerFindings
 from queries.records.finding import Finding
 from queries.workspace import Workspace
-from queries.write.grants import grants
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from queries.actions import perform
+from queries.change import perform
 from queries.db.errors import DatabaseError
 from queries.records.action import Outcome
 from tests.db.tasker import LABEL, TaskerDb

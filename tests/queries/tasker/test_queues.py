@@ -10,9 +10,9 @@ from urllib.parse import urlsplit, urlunsplit
 import pytest
 
 from queries.read import details
+from queries.read.grants import grants
 from queries.records.action import Outcome
 from queries.workspace import Workspace
-from queries.write.grants import grants
 from tests.db.tasker import TaskerDb
 from tests.queries.builders import opened, outcomes_of, why
 from tests.servers import PostgresServer, both_versions

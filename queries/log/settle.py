@@ -1,4 +1,4 @@
-"""Send COMMIT, and resolve a COMMIT with unknown outcome via ``pg_xact_status``.
+"""Send COMMIT, and settle one with unknown outcome via ``pg_xact_status``.
 
 A server that crashed may assign transaction ids again that it had not yet written to its WAL. So "committed" is
 accepted only from the server process that ran the transaction, without a crash since. Otherwise the audit log entry or
@@ -8,14 +8,18 @@ the rows must confirm it.
 from __future__ import annotations
 
 import asyncio
+import re
 import time
+from typing import Protocol
 
 from queries.db.database import Database
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
+from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
+from queries.files.statement import Statement
+from queries.records.action import Durability
 from queries.records.record import Record
-from queries.write.transaction_mark import Provable, TransactionMark
 
 STATUS_SECONDS = 30.0  # the server aborts a transaction without a client within its idle timeout
 OUTAGE_AFTER_SECONDS = 5.0  # without an answer after which a bulk reports the outage and queries again after it
@@ -28,6 +32,68 @@ ROLLED_BACK = "the connection broke before COMMIT, so the server rolled everythi
 
 
 ASK_AGAIN_AFTER = (*NO_CONNECTION, SlowError, LockedError)  # errors of a server that is down or has just started
+
+
+# A dry run does not reach COMMIT. A failure at COMMIT could not be traced to a node by halving, and the check would run
+# there without statement_timeout. Triggers may leave advisory locks.
+FIRED = (
+    Query(Statement(text="SET CONSTRAINTS ALL IMMEDIATE", source="")),
+    Query(statement("advisory_unlock")),
+)
+"""Fire deferred constraints now, and release the advisory locks of triggers."""
+
+
+class Provable(Protocol):
+    """Proof that a transaction was committed, or was not."""
+
+    async def was_committed(self, transaction: Transaction) -> bool | None:
+        """Return True or False if that is proven, else None. Raises DatabaseError."""
+
+
+class TransactionMark(Record):
+    """Transaction id and the identity of the server that assigned it.
+
+    ``life`` changes with a crash, a restart or another server. ``history`` changes with a failover (new timeline).
+    ``lsn``: place in the WAL, after which its COMMIT is. ``synchronous``: the setting that names the standbys which
+    COMMIT waits for, "" if it waits for none. ``standbys``: number of sessions that stream the WAL. ``slots``: number
+    of replication slots.
+    """
+
+    xid: str
+    life: str
+    history: str
+    at: float  # start of the transaction, by the server's clock
+    synchronous: str = ""
+    standbys: int = 0
+    slots: int = 0
+    lsn: str = ""
+
+    @property
+    def durability(self) -> Durability:
+        """Risk that a failover loses it after COMMIT has returned."""
+        if self.synchronous:
+            return Durability.SYNCHRONOUS
+        if self.standbys:
+            return Durability.ASYNCHRONOUS
+        return Durability.DETACHED if self.slots or timeline(self.history) != 1 else Durability.LOCAL
+
+    def later(self, history: str) -> int:
+        """Return how many timelines later a server's ``history`` is; 0 if unknown."""
+        mine, other = timeline(self.history), timeline(history)
+        same = self.history.partition("/")[0] == history.partition("/")[0]
+        return other - mine if same and mine is not None and other is not None else 0
+
+
+def timeline(history: str) -> int | None:
+    """Return the timeline of a server; None if the role may not read it."""
+    number = history.partition("/")[2]
+    return int(number) if re.fullmatch(r"[0-9]{1,10}", number) else None
+
+
+async def mark_of(transaction: Transaction) -> TransactionMark:
+    """Return the mark of a running transaction. Raises DatabaseError."""
+    (row,) = await transaction.rows(statement("xact_id"), {})
+    return TransactionMark(**row)
 
 
 async def send_commit(transaction: Transaction) -> str | None:

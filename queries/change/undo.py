@@ -3,47 +3,36 @@
 A row is restored only if it is still as the entry left it: the same transaction wrote it, and its digest is the same. A
 node is undone as a whole or not at all. In append-only tables no row is changed; the engine's own SQL adds a row that
 compensates. Afterwards ``RowChange.columns`` says which columns differ from the images, as it does of every change.
+
+An operator with few privileges may write entries, and a colleague with more may undo them. So an undo makes only
+changes that the engine's actions make, and that the writer of the entry could make with its own privileges.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from queries.contract.spec import Action
+from queries.change import images as image_reader
+from queries.change.admit import HELD
+from queries.change.images import ImageReader, Layout, RowKey, RowsRead, RowText
+from queries.change.script import GuardMissedError, Nodes, Request
 from queries.db.errors import DatabaseError, attempting, table_locks
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
-from queries.db.transaction import Transaction
+from queries.db.transaction import Reads, Transaction
 from queries.files.statement import Statement
-from queries.read.question import Question, Questions, answered, together
-from queries.records.action import Outcome, Result, Risk, RowChange, Undo
-from queries.records.finding import Support
+from queries.log import audit_log
+from queries.log.choice import AuditLog
+from queries.read.reader import Reader
+from queries.records.action import Outcome, RowChange, Undo
+from queries.records.images import Images, RowImage, StoredImages, TableImages
 from queries.records.node import Phase
 from queries.records.record import Record
-from queries.write import audit_log, image_reader, undo_rights
-from queries.write.admit import HELD
-from queries.write.image_reader import ImageReader, Layout, RowKey, RowsRead, RowText
-from queries.write.images import Images, RowImage, TableImages
-from queries.write.nodes import Nodes
-from queries.write.request import Request
-from queries.write.script import GuardMissedError, HasImages
 
-NAME = "undo"
 VALUE_CHARACTERS = 4000  # characters of a value in the detail of a result
-
-ACTION = Action(
-    name=NAME,
-    key="U",
-    title="Undo",
-    kinds=(),
-    support=Support.NATIVE,
-    effect="Rows that are still as the action left them get their earlier values. Other nodes are skipped by name.",
-    risk=Risk.MEDIUM,
-    undo=Undo.ROWS,
-)
 
 NO_IMAGES = "irreversible: no images of its rows were kept"
 INCOMPLETE = "image incomplete: {}"
@@ -52,6 +41,21 @@ KEY = "irreversible: the primary key of {} has changed since"
 NOT_BACK = "{} is not as before, because of a trigger, a rule or a row-level policy of the table"
 STAYS = "what triggers and foreign keys did stays: {}"
 HIDDEN = "policies on {} may hide rows that are not back"
+
+
+ALTERED = "the entry or its images were changed after they were written (`unstick audit --verify`)"
+ELSEWHERE = "the entry is about {engine} in the schema {schema}, not about this engine"
+FOREIGN = "no action of {engine} {does} {name}, so the entry does not come from an action"
+UNKNOWN_ROLE = "the role {author}, which wrote the entry, does not exist any more, so its privileges are unknown"
+LACKS = "{author} wrote the entry and lacks {what}: an undo makes no change that its writer could not make"
+POLICIES = (
+    "row-level policies of {what} decide which rows {author}, who wrote the entry, can change: "
+    "only {author} can undo it"
+)
+NAMES_OTHERS = (
+    "{author} can write any role into the audit log, so the entry may be from {author}, who cannot change {what}: "
+    "check who has INSERT or UPDATE on unstick.audit_log"
+)
 
 
 class Parts(Record):
@@ -92,6 +96,10 @@ class RowState(NamedTuple):
     image: RowText | None
 
 
+Sought = tuple[Sequence[KeptRow], Query]
+"""Rows, and the statement that finds them."""
+
+
 class UndoScript:
     """Gives the rows of an entry the values of their images."""
 
@@ -108,19 +116,20 @@ class UndoScript:
         self.images = ImageReader(self.reader.database, "", ())
         self._now: dict[RowKey, RowText] = {}
         self._changed = False
+        self._sought: list[Sought] = []
         self._others = ""  # rows of other tables that the action has written
         self._hidden_from_author: tuple[str, ...] = ()  # tables of which policies hide rows from the entry's writer
 
-    async def load(self, transaction: Transaction, log: HasImages) -> None:
+    async def load(self, transaction: Transaction, log: AuditLog) -> None:
         """Read the images of the entry. Raises DatabaseError."""
         entry = await log.images(transaction, self._entry)
         if entry is None:
             raise DatabaseError(
                 f"The entry {self._entry} has no images of its rows, so it cannot be undone.", "Nothing was changed."
             )
-        why = undo_rights.why_foreign(self.reader, entry)
+        why = why_foreign(self.reader, entry)
         if not why:
-            doubts = await undo_rights.author_doubts(transaction, self.reader, entry, in_table=self._in_table)
+            doubts = await author_doubts(transaction, self.reader, entry, in_table=self._in_table)
             why, self._hidden_from_author = doubts
         if why:
             self.nodes.skip_all(Outcome.REFUSED, why)
@@ -133,8 +142,8 @@ class UndoScript:
         self._images = images
         names = [t.table for t in images.tables]
         locks = [" ".join(("UPDATE", t.table)) for t in images.tables if any(row.after is not None for row in t.rows)]
-        needs = (f"{need['word']} {need['table']}" for need in undo_rights.needs(self.reader, images.tables))
-        words = tuple(dict.fromkeys((*locks, *needs)))
+        needed = (f"{need['word']} {need['table']}" for need in needs(self.reader, images.tables))
+        words = tuple(dict.fromkeys((*locks, *needed)))
         self.action = msgspec.structs.replace(self.action, privileges=words)
         detected = self.reader.detected
         rows: dict[RowKey, KeptRow] = {}
@@ -171,16 +180,14 @@ class UndoScript:
     def _counters(self) -> tuple[str, ...]:
         return self.reader.engine.spec.undo.counters
 
-    async def admit(self, transaction: Transaction, then: Questions) -> list[Any]:
+    async def admit(self, transaction: Transaction) -> None:
         """Lock the rows; skip nodes with a row that is not as the entry left it."""
         self._skip_unrestorable()
         rows = self._kept.values()
-        question = together(
-            self._finding([r for r in rows if r.image.after is not None], lock=True),
-            self._finding([r for r in rows if r.image.after is None], lock=False),
-        )
-        locked, others = await question.answer(transaction)
-        states: dict[RowKey, RowState] = {**locked, **others}
+        locked = self._finding([row for row in rows if row.image.after is not None], lock=True)
+        others = self._finding([row for row in rows if row.image.after is None], lock=False)
+        sought = [*locked, *others]
+        states = _states(sought, await transaction.batch([query for _, query in sought]))
         self._now = _images_of(states)
         changed: dict[str, tuple[Outcome, str, str | None]] = {}
         for place, row in self._kept.items():
@@ -191,7 +198,6 @@ class UndoScript:
             self.nodes.skip(node_id, outcome, why, detail)
         await self._skip_refused(transaction)
         self._skip_sharing()
-        return await answered(transaction, then())
 
     def digests(self, before: RowsRead) -> dict[str, str]:
         """Return the entry for each node: the rows were compared with its images."""
@@ -242,22 +248,15 @@ class UndoScript:
         row = self._kept.get(place) or self._added.get(place)
         return row is not None and any(i in self.nodes.remaining for i in row.ids)
 
-    def _finding(self, rows: Sequence[KeptRow], *, lock: bool) -> Question[dict[RowKey, RowState]]:
-        """Ask for rows, as they are now."""
+    def _finding(self, rows: Sequence[KeptRow], *, lock: bool) -> list[Sought]:
+        """Return the statements for rows as they are now, one for each table."""
         clause = "FOR NO KEY UPDATE OF t SKIP LOCKED" if lock else ""
         by_table = {table: [row for row in rows if row.table == table] for table in self._parts}
-        rows_of = {table: each for table, each in by_table.items() if each}
-
-        def read(answers: Sequence[Rows]) -> dict[RowKey, RowState]:
-            pairs = zip(rows_of.values(), answers, strict=True)
-            return {each[row["n"]].place: _state(row) for each, rows in pairs for row in rows}
-
-        layouts = self.images.layouts
-        finding = [
-            ImageReader.finding(layouts[table], [row.image.key for row in each], clause)
-            for table, each in rows_of.items()
+        return [
+            (each, ImageReader.finding(self.images.layouts[table], [row.image.key for row in each], clause))
+            for table, each in by_table.items()
+            if each
         ]
-        return Question([query for each in finding for query in each.queries], read)
 
     def _statement(self, name: str, table: str) -> Statement:
         parts = self._parts[table]
@@ -292,7 +291,7 @@ class UndoScript:
     def _in_table(self) -> bool:
         return audit_log.is_table_id(self._entry)
 
-    async def change(self, transaction: Transaction, then: Questions) -> tuple[set[str], list[Any]]:
+    async def change(self, transaction: Transaction) -> set[str]:
         """Delete inserted rows, insert deleted rows, update the others.
 
         Return the nodes that were undone.
@@ -313,7 +312,7 @@ class UndoScript:
         for table in children_first:
             if table in self._append_only:
                 await self._compensate(transaction, [r for r in rows if r.table == table])
-        return set(self.nodes.remaining), await answered(transaction, then())
+        return set(self.nodes.remaining)
 
     async def _run(self, transaction: Transaction, name: str, rows: Sequence[KeptRow]) -> None:
         if not rows:
@@ -350,20 +349,19 @@ class UndoScript:
         ]
         return {**self.nodes.parameters, "changes": changes}
 
-    def question(self) -> Question[RowsRead]:
-        """Ask for the rows after the change."""
-        if not self._changed:
-            return Question([], lambda _: RowsRead())
+    def row_queries(self) -> list[Query]:
+        """Return the statements for the rows after the change."""
         rows = [r for r in (*self._kept.values(), *self._added.values()) if self._concerned(r.place)]
-        question = self._finding(rows, lock=False)
-        return Question(question.queries, lambda answers: self._read(_images_of(question.read(answers))))
+        self._sought = self._finding(rows, lock=False) if self._changed else []
+        return [query for _, query in self._sought]
 
-    async def rows(self, transaction: Transaction, answer: RowsRead, before: RowsRead | None = None) -> RowsRead:
-        """Return the rows, which are compared with the images after the change."""
+    async def rows(self, transaction: Transaction, answers: Sequence[Rows], before: RowsRead | None = None) -> RowsRead:
+        """Return the rows. Those after the change are compared with the images."""
         if before is None:
             return self._read(self._now)
-        self._check_restored(answer.rows)
-        return answer
+        now = self._read(_images_of(_states(self._sought, answers)))
+        self._check_restored(now.rows)
+        return now
 
     def _check_restored(self, now: Mapping[RowKey, RowText]) -> None:
         """Note columns that differ from the images.
@@ -442,6 +440,11 @@ def _state(row: Mapping[str, Any]) -> RowState:
     return RowState(row["place"] is not None, row["present"], image)
 
 
+def _states(sought: Iterable[Sought], answers: Iterable[Rows]) -> dict[RowKey, RowState]:
+    pairs = zip(sought, answers, strict=True)
+    return {rows[row["n"]].place: _state(row) for (rows, _), found in pairs for row in found}
+
+
 def _images_of(rows: Mapping[RowKey, RowState]) -> dict[RowKey, RowText]:
     return {place: row.image for place, row in rows.items() if row.image is not None}
 
@@ -482,7 +485,104 @@ def _short(text: str | None) -> str | None:
     return f"{text[:VALUE_CHARACTERS]}... {len(text)} characters"
 
 
-def result_of(results: Iterable[Result]) -> dict[str, str]:
-    """Return the nodes of an entry that can be undone, with their titles."""
-    done = (Outcome.CHANGED, Outcome.UNKNOWN)
-    return {r.id: r.name for r in results if r.outcome in done}
+def why_foreign(reader: Reader, stored: StoredImages) -> str:
+    """Return why no action of the engine wrote these images, or ""."""
+    if not stored.intact:
+        return ALTERED
+    name = reader.engine.name
+    if not reader.is_of(stored.engine, stored.schema):
+        return ELSEWHERE.format(engine=stored.engine, schema=stored.schema)
+    spec = reader.engine.spec
+    columns: dict[str, set[str]] = {}
+    for full in (
+        *(c for action in spec.actions if action.undo is not Undo.NONE for c in action.overwrites),
+        *spec.undo.counters,
+    ):
+        owner, _, column = full.partition(".")
+        columns.setdefault(owner, set()).add(column)
+    for table in stored.images.tables:
+        own = columns.get(table.table, set())
+        if table.table not in reader.detected.relations or not (own or table.table in spec.undo.append_only):
+            return FOREIGN.format(engine=name, does="changes", name=table.table)
+        if table.table in spec.undo.append_only or "*" in own:
+            continue
+        if any(row.before is None or row.after is None for row in table.rows):
+            return FOREIGN.format(engine=name, does="inserts or deletes rows of", name=table.table)
+        others = {column for row in table.rows for column in row.before or ()} - own
+        if others:
+            return FOREIGN.format(engine=name, does="changes", name=f"{table.table}.{min(others)}")
+    return ""
+
+
+async def author_doubts(
+    transaction: Transaction, reader: Reader, stored: StoredImages, *, in_table: bool
+) -> tuple[str, tuple[str, ...]]:
+    """Return why the writer of an entry could not make the changes of its undo, or "".
+
+    Also return the tables of which policies may have hidden rows from the writer. Raises DatabaseError.
+    """
+    uses = list(needs(reader, stored.images.tables))
+    rows = await _lacking(transaction, reader, stored.role, uses, in_table=in_table)
+    hidden = tuple(dict.fromkeys(row["what"] for row in rows if row["sort"] == "policies"))
+    changed = {table.table for table in stored.images.tables}
+    forms = {"missing": UNKNOWN_ROLE, "lacks": LACKS, "policies": POLICIES}
+    for row in rows:
+        if row["sort"] != "policies" or row["what"] in changed:
+            form = forms[row["sort"]] if row["author"] == stored.role else NAMES_OTHERS
+            what = row["what"] if form is not NAMES_OTHERS else row["what"].rpartition(" ")[2]
+            return form.format(author=row["author"], what=what), hidden
+    return "", hidden
+
+
+async def run_doubts(transaction: Reads, reader: Reader, author: str, privileges: Iterable[str]) -> str:
+    """Return why the role that began a run could not run it, or "".
+
+    ``privileges``: of the action, as ``"UPDATE task"``. Raises DatabaseError.
+    """
+    parts = [privilege.partition(" ") for privilege in privileges]
+    needs = [
+        {"table": name, "word": word, "column": None} for word, _, name in parts if name in reader.detected.relations
+    ]
+    rows = await _lacking(transaction, reader, author, needs, in_table=True)
+    row = next((row for row in rows if row["sort"] != "policies"), None)
+    if row is None:
+        return ""
+    if row["sort"] == "missing":
+        return f"the role {author}, which began it, does not exist any more"
+    if row["author"] == author:
+        return f"{author} began it and lacks {row['what']}"
+    return NAMES_OTHERS.format(author=row["author"], what=row["what"].rpartition(" ")[2])
+
+
+async def _lacking(
+    transaction: Reads,
+    reader: Reader,
+    author: str,
+    needs: Sequence[Mapping[str, str | None]],
+    *,
+    in_table: bool,
+) -> Sequence[Any]:
+    values = {
+        "schema": reader.detected.schema,
+        "query": sorted(reader.detected.relations),
+        "args": {"author": author, "in_table": in_table, "needs": needs},
+    }
+    return await transaction.rows(statement("undo_author"), values)
+
+
+def needs(reader: Reader, tables: Iterable[TableImages]) -> Iterator[Mapping[str, str | None]]:
+    """Yield the privileges that restoring the rows of tables uses."""
+    undo = reader.engine.spec.undo
+    for table in tables:
+        name = table.table
+        if name in undo.append_only:
+            yield {"table": name, "word": "INSERT", "column": None}
+            continue
+        counters = {c.partition(".")[2] for c in undo.counters if c.partition(".")[0] == name}
+        updated = {c for row in table.rows if row.after is not None for c in row.before or ()}
+        if any(row.before is not None and row.after is not None for row in table.rows):
+            yield from ({"table": name, "word": "UPDATE", "column": c} for c in sorted(updated | counters))
+        if any(row.after is None for row in table.rows):
+            yield from ({"table": name, "word": "INSERT", "column": c} for c in table.columns)
+        if any(row.before is None for row in table.rows):
+            yield {"table": name, "word": "DELETE", "column": None}

@@ -4,8 +4,7 @@ A signal cannot be rolled back. So the dry run only reads the sessions, and the 
 it sends the signal. The guard, pid and start of the session, is in the statement that sends it.
 
 The transaction, its mark, the entry, the answer to COMMIT and the outcome of an error are those of every change. Its
-other steps are not: :func:`~queries.write.change.change` locks, copies and counts rows of an engine's tables, and a
-session has none. Three statements here would need the twelve methods of a script and of copies, most of them empty.
+other steps are not: a script locks, copies and counts rows of an engine's tables, and a session has none.
 """
 
 from __future__ import annotations
@@ -16,20 +15,19 @@ from typing import Any
 
 import msgspec
 
-from queries.actions.attempt import outcome_of
-from queries.actions.plan import Plan
+from queries.change.plan import Plan
+from queries.change.transaction import outcome_of
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError, DeniedError, attempted
 from queries.db.query import Rows
 from queries.db.shared_sql import statement
-from queries.read.question import together
-from queries.records.action import DryRun, Outcome, Outcomes, Result, Risk, RowChange, titled
+from queries.log import audit_log, settle
+from queries.records.action import Change, Outcome, Result, Risk, RowChange, titled
 from queries.records.audit import AuditLogEntry
 from queries.records.finding import Support
 from queries.records.node import Node, Phase
 from queries.workspace import Workspace
-from queries.write import audit_log, commit_status, transaction_mark
 
 KIND = "backend"
 SESSIONS_AT_ONCE = 5  # sessions at a time: the statement waits for each of them to end
@@ -100,7 +98,7 @@ def plan_session(name: str, session_id: str, title: str, backend_start: float) -
     return msgspec.structs.replace(planned, nodes=(node,), key=ACTIONS[name].key, titles={session_id: title})
 
 
-async def dry_run(workspace: Workspace, plan: Plan, reason: str) -> DryRun:
+async def dry_run(workspace: Workspace, plan: Plan, reason: str) -> Change:
     """Read the sessions and return what would be signalled. Raises DatabaseError."""
     rows = await targets(workspace, plan.versions)
     versions = {i: version or (rows[i]["started"] or "" if i in rows else "") for i, version in plan.versions.items()}
@@ -110,7 +108,7 @@ async def dry_run(workspace: Workspace, plan: Plan, reason: str) -> DryRun:
         for outcome, why in [_outcome(workspace, plan.name, rows.get(i), versions[i])]
     ]
     changed = [r.id for r in results if r.outcome is Outcome.CHANGED]
-    return DryRun(
+    return Change(
         engine=LABEL,
         action=plan.name,
         reason=reason,
@@ -125,7 +123,7 @@ async def dry_run(workspace: Workspace, plan: Plan, reason: str) -> DryRun:
     )
 
 
-async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Operator) -> Outcomes:
+async def commit(workspace: Workspace, dry_run: Change, operator: audit_log.Operator) -> Change:
     """Signal the sessions of the dry run that are still the same.
 
     Errors become outcomes.
@@ -138,7 +136,7 @@ async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Oper
         results, xid = [Result(id=i, outcome=outcome_of(error), why=error.line) for i in ids], None
     sent = {r.id for r in results if r.outcome is Outcome.CHANGED}
     recorded = xid is not None and any(r.outcome in (Outcome.CHANGED, Outcome.UNKNOWN) for r in results)
-    return Outcomes(
+    return Change(
         results=tuple(sorted([*skipped, *results], key=lambda r: r.id)),
         changes=tuple(c for c in dry_run.changes if c.id in sent),
         xid=xid,
@@ -147,7 +145,7 @@ async def commit(workspace: Workspace, dry_run: DryRun, operator: audit_log.Oper
 
 
 async def _send(
-    workspace: Workspace, dry_run: DryRun, ids: Sequence[str], operator: audit_log.Operator
+    workspace: Workspace, dry_run: Change, ids: Sequence[str], operator: audit_log.Operator
 ) -> tuple[list[Result], str | None]:
     """Record the intent, send the signals, record the outcome.
 
@@ -158,7 +156,7 @@ async def _send(
     results: list[Result] = []
     try:
         async with workspace.database.writing() as transaction:
-            mark, trust = await together(transaction_mark.MARK, log.trust()).answer(transaction)
+            mark, trust = await settle.mark_of(transaction), await log.trust(transaction)
             entry = AuditLogEntry(
                 id=audit_log.entry_id(),
                 at=mark.at,
@@ -184,13 +182,13 @@ async def _send(
             # A file keeps the intent.
             if isinstance(log, audit_log.Table) and any(r.outcome is not Outcome.STALE for r in results):
                 await log.write(transaction, entry, trust)
-            status = await commit_status.send_commit(transaction)
+            status = await settle.send_commit(transaction)
     except DatabaseError:
         if not results:
             raise
-        status = commit_status.UNKNOWN  # no rollback takes a signal back
+        status = settle.UNKNOWN  # no rollback takes a signal back
     log.settle(msgspec.structs.replace(entry, results=titled(results, dry_run.titles)))
-    if status != commit_status.COMMITTED:
+    if status != settle.COMMITTED:
         results = [msgspec.structs.replace(r, why=UNRECORDED) if r.outcome is Outcome.CHANGED else r for r in results]
     return results, mark.xid
 

@@ -20,14 +20,13 @@ import msgspec
 from queries.contract.trust import Trust
 from queries.db.database import WRITE_SECONDS, Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
-from queries.db.query import Query, Rows
+from queries.db.query import Query
 from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
-from queries.read.question import NOW, Question, answered, value_of
+from queries.log import audit_log
 from queries.records import stored
 from queries.records.audit import RUN, AuditLogEntry
 from queries.records.run import Member, commands_of
-from queries.write import audit_log
 
 ALONE, SHARED = "run_lock", "run_lock_shared"  # statements that take a lock
 BEGIN, RESUME = "begin", "resume"  # events of the first entry, and of a take-over
@@ -48,6 +47,7 @@ class OpenRun:
         self.id, self.begun, self.members = begun.id, begun, members
         self.process = process or uuid4().hex  # that continues it
         self.ended = False
+        self.cleared: tuple[Any, float, Any] | None = None  # action, monotonic time and answer of its last clearance
         self._table = table
 
     async def guard(self, transaction: Transaction) -> None:
@@ -55,9 +55,8 @@ class OpenRun:
 
         Raises OvertakenError if another process continues it.
         """
-        newest = Question([Query(statement("run_last"), {"id": self.id})], lambda answers: answers[0])
-        (rows,) = await _lock(transaction, self.id, SHARED, GUARD_SECONDS * self._table.database.patience, newest)
-        self._check(_last(self.id, rows))
+        await _lock(transaction, self.id, SHARED, GUARD_SECONDS * self._table.database.patience)
+        self._check(await _last(transaction, self.id))
 
     def named(self, **more: Any) -> dict[str, Any]:
         """Return the argument of an audit log entry."""
@@ -69,7 +68,7 @@ class OpenRun:
         Raises DatabaseError.
         """
         async with _writing(self._table, self.id) as (transaction, trust):
-            last = await _read_last(transaction, self.id)
+            last = await _last(transaction, self.id)
             if last["ended"]:
                 return False
             if last["process"] != self.process:
@@ -87,7 +86,7 @@ class OpenRun:
         async with database.writing(waits=LOCK_SECONDS) as transaction:
             await _lock(transaction, self.id, ALONE, LOCK_SECONDS * database.patience)
             if guarded:
-                self._check(await _read_last(transaction, self.id))
+                self._check(await _last(transaction, self.id))
             return await self._entries(transaction)
 
     async def entries_so_far(self) -> list[AuditLogEntry]:
@@ -110,7 +109,7 @@ class OpenRun:
     async def record(self, entry: AuditLogEntry, event: Mapping[str, Any]) -> None:
         """Write the entry of an event. Raises DatabaseError, OvertakenError."""
         async with _writing(self._table, self.id, SHARED) as (transaction, trust):
-            self._check(await _read_last(transaction, self.id))
+            self._check(await _last(transaction, self.id))
             await self._table.write(transaction, naming(entry, self.named(**event)), trust)
             await transaction.control("COMMIT")
 
@@ -142,7 +141,7 @@ async def begin(
                     f"Nothing was changed. {commands_of(table.database.command, kind, other.id).sentence}",
                 )
         run = await table.write(transaction, entry, trust, nodes)
-        at = await NOW.answer(transaction)
+        at = float((await transaction.rows(statement("now"), {}))[0]["now"])
         await transaction.control("COMMIT")
     return OpenRun(table, msgspec.structs.replace(entry, id=run, at=at), nodes, process)
 
@@ -193,12 +192,9 @@ def naming(entry: AuditLogEntry, run: Mapping[str, Any]) -> AuditLogEntry:
     return msgspec.structs.replace(entry, arguments={**entry.arguments, RUN: dict(run)})
 
 
-async def _read_last(transaction: Transaction, run: str) -> Mapping[str, Any]:
-    return _last(run, await transaction.rows(statement("run_last"), {"id": run}))
-
-
-def _last(run: str, rows: Rows) -> Mapping[str, Any]:
-    """Return the newest entry of a run. Raises DatabaseError without one."""
+async def _last(transaction: Transaction, run: str) -> Mapping[str, Any]:
+    """Return the newest entry of a run. Raises DatabaseError, also without one."""
+    rows = await transaction.rows(statement("run_last"), {"id": run})
     if not rows:
         raise DatabaseError(
             f"The audit log has no run {run}.", "If the server was replaced, it was lost with all of its changes."
@@ -216,21 +212,20 @@ async def _writing(
     """
     database = table.database
     async with database.writing(waits=LOCK_SECONDS) as transaction:
-        (trust,) = await _lock(transaction, name, how, LOCK_SECONDS * database.patience, table.trust(images=images))
+        await _lock(transaction, name, how, LOCK_SECONDS * database.patience)
+        trust = await table.trust(transaction, images=images)
         audit_log.refuse_doubt(trust)  # before the table is read
         yield transaction, trust
 
 
-async def _lock(transaction: Transaction, name: str, how: str, seconds: float, *questions: Question[Any]) -> list[Any]:
-    """Wait for a lock, and ask once it is held. Raises DatabaseError, OvertakenError.
+async def _lock(transaction: Transaction, name: str, how: str, seconds: float) -> None:
+    """Wait for a lock. Raises DatabaseError, OvertakenError.
 
     The time of the transaction begins when it has the lock.
     """
     values = {"query": name, "args": {"timeout": round(seconds * 1000)}}
-    lock = Question([Query(statement(how), values, seconds=seconds + 1)], lambda _: None)
-    locked, *answers = await answered(transaction, [lock, *questions])
-    if isinstance(locked, LockedError):
-        raise OvertakenError(f"Another console is working on the run {name}.", "Nothing was changed.") from locked
-    value_of(locked)
+    try:
+        await transaction.batch([Query(statement(how), values, seconds=seconds + 1)])
+    except LockedError as error:
+        raise OvertakenError(f"Another console is working on the run {name}.", "Nothing was changed.") from error
     transaction.limit_time()
-    return [value_of(answer) for answer in answers]

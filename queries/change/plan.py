@@ -1,26 +1,42 @@
-"""Plan of an action: the nodes it applies to, and the nodes it cannot apply to."""
+"""Plan of an action, or of an undo: the nodes it applies to, and those it cannot apply to."""
 
 from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
 from typing import Any
 
 import msgspec
 
 from queries.contract.engine import Engine
 from queries.contract.spec import TITLE_END, Action, Argument
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, UnencodableError, UnknownIdError
 from queries.db.shared_sql import statement
+from queries.log.audit_log import Operator
 from queries.read.reader import Reader
-from queries.records.action import Edit, Outcome, Result
+from queries.records.action import Change, Edit, Outcome, Result, Risk, Undo
+from queries.records.audit import OTHERS, RUN, AuditLogEntry
+from queries.records.finding import Support
 from queries.records.node import Availability, Node, a_kind, split_id
 from queries.records.record import Record
 from queries.text.counted import noun_of, plural
 from queries.text.safe_text import safe_text
 from queries.workspace import Workspace
-from queries.write import undo
+
+PART_NODES = 500  # nodes of one transaction
+
+UNDO = Action(
+    name="undo",
+    key="U",
+    title="Undo",
+    kinds=(),
+    support=Support.NATIVE,
+    effect="Rows that are still as the action left them get their earlier values. Other nodes are skipped by name.",
+    risk=Risk.MEDIUM,
+    undo=Undo.ROWS,
+)
 
 
 def count_nodes(number: int, ids: Iterable[str]) -> str:
@@ -80,21 +96,21 @@ class Plan(Record):
 
         The nodes of an undo are grouped by the entry that is undone, which is their version.
         """
-        if len(self.actions) == 1 and not self.refused and self.name != undo.NAME:  # as in most bulks
+        if len(self.actions) == 1 and not self.refused and self.name != UNDO.name:  # as in most bulks
             versions = {node_id: self.versions[node_id] for node_id in ids}
             return [(self.action, versions)] if versions else []
         groups: dict[tuple[str, str], tuple[Action, dict[str, str]]] = {}
         for node_id in ids:
             if node_id not in self.refused:
                 action, version = self.actions[node_id.partition("/")[2].partition(":")[0]], self.versions[node_id]
-                key = action.script, version if self.name == undo.NAME else ""
+                key = action.script, version if self.name == UNDO.name else ""
                 groups.setdefault(key, (action, {}))[1][node_id] = version
         return list(groups.values())
 
 
 def statements(engine: Engine, action: Action) -> str:
     """Return the action's SQL in execution order, to show or copy."""
-    if action.name == undo.NAME:
+    if action.name == UNDO.name:
         names = ("images_find", "undo_delete", "undo_insert", "undo_update")
         return "\n\n".join(f"-- {name}\n{statement(name).text};" for name in names)
     parts = [f"-- {name}\n{part.text};" for name, run in engine.actions[action.script].items() for part in run]
@@ -135,7 +151,7 @@ def plan_versions(
     actions: dict[str, Action] = {}
     refused: dict[str, Result] = {}
     for kind, ids in kinds.items():
-        action = undo.ACTION if name == undo.NAME else reader.engine.action(name, kind)
+        action = UNDO if name == UNDO.name else reader.engine.action(name, kind)
         if action is None:
             why = f"{name} is not an action for {a_kind(kind)}"
             refused |= {i: Result(id=i, outcome=Outcome.REFUSED, why=why) for i in ids}
@@ -239,3 +255,112 @@ def current_reader(workspace: Workspace, label: str) -> Reader:
     if reader.label != label:
         raise DatabaseError(f"{label} is called {reader.label} now. Read the nodes again.", "Nothing was changed.")
     return reader
+
+
+async def plan_entry(workspace: Workspace, name: str, ids: Collection[str] = ()) -> Plan:
+    """Plan the undo of an entry or a run, or of ``ids`` of its nodes only.
+
+    ``name``: id of the entry, or of the run. Raises DatabaseError, UnknownIdError.
+    """
+    return plan_undo(workspace, await workspace.audit_log.find(name), ids)
+
+
+def plan_undo(workspace: Workspace, entries: Sequence[AuditLogEntry], ids: Collection[str] = ()) -> Plan:
+    """Plan the undo of ``entries``: one, or those of a run, newest first.
+
+    Raises DatabaseError, UnknownIdError.
+    """
+    entries = [entry for entry in entries if undoable(entry.results)] or entries[:1]  # without events of a run
+    reader = workspace.recorded(entries[0].engine, entries[0].schema)
+    if reader is None:
+        raise DatabaseError(f"The entry {entries[0].id} is about {entries[0].engine}, which cannot be changed here.")
+    changes: dict[str, tuple[str, str]] = {}  # by node: its entry and title
+    for entry in entries:
+        for node_id, title in undoable(entry.results).items():
+            if reader.ids.owns(node_id):
+                changes.setdefault(reader.ids.present(node_id), (entry.id, title))
+    what = f"entry {entries[0].id}" if len(entries) == 1 else f"run {entries[0].run}"
+    targets = [reader.ids.present(i) for i in ids] or list(changes)
+    unknown = [i for i in targets if i not in changes]
+    if unknown:
+        raise UnknownIdError(f"The {what} did not change {unknown[0]}.")
+    if not targets and entries[0].unreadable:
+        raise DatabaseError(f"The {what} cannot be read: {entries[0].unreadable}.", "Nothing was changed.")
+    if not targets:
+        raise DatabaseError(f"The {what} changed no node of {reader.label}, so there is nothing to undo.")
+    versions, titles = {i: changes[i][0] for i in targets}, {i: changes[i][1] for i in targets if changes[i][1]}
+    plan = plan_versions(workspace, reader.label, UNDO.name, versions, titles)
+    named = {"entry": entries[0].id} if len(entries) == 1 else {RUN: entries[0].run}
+    roles = sorted({f"{entry.role} ({entry.os_user}@{entry.host})" for entry in entries})
+    undoes = f"{entries[0].action} of the {what}, by the role {', '.join(roles)}"
+    stays = dict.fromkeys(str(entry.arguments[OTHERS]) for entry in entries if OTHERS in entry.arguments)
+    if stays:
+        undoes += f". Rows of other tables do not come back: it has {'; '.join(stays)}"
+    return msgspec.structs.replace(plan, key=UNDO.key, arguments=named, undoes=undoes)
+
+
+def undoable(results: Iterable[Result]) -> dict[str, str]:
+    """Return the nodes of an entry that can be undone, with their titles."""
+    return {r.id: r.name for r in results if r.outcome in (Outcome.CHANGED, Outcome.UNKNOWN)}
+
+
+def split(dry_run: Change) -> Iterator[tuple[str, ...]]:
+    """Yield the nodes of each transaction: at most 500, in an undo of one entry."""
+    versions = dry_run.versions
+    entry = versions.get if dry_run.action == UNDO.name else lambda _: ""
+    for _, group in groupby(versions, key=entry):
+        ids, start = list(group), 0
+        while start < len(ids):
+            yield tuple(ids[start : start + PART_NODES])
+            start += PART_NODES
+
+
+def check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
+    """Raise DatabaseError if the audit log cannot store reason and arguments."""
+    if not reason.strip():
+        raise DatabaseError("A reason is required. It is written to the audit log.", "Nothing was changed.")
+    if not all(_storable(value) for value in (reason, *arguments.values())):
+        raise DatabaseError("The reason or an argument is not valid text, or contains NUL.", "Nothing was changed.")
+
+
+async def check_encoding(workspace: Workspace, reason: str, arguments: Mapping[str, Any], operator: Operator) -> None:
+    """Refuse texts that the encoding of the database lacks.
+
+    These are the reason and the arguments. Raises DatabaseError.
+    """
+    texts = {"reason": reason, **{f"argument {name}": str(value) for name, value in arguments.items()}}
+    texts |= {"name of the operator": operator.name}
+    odd = {what: text for what, text in texts.items() if not text.isascii()}
+    if not odd:
+        return
+    async with workspace.database.reading() as transaction:
+        encoding = (await transaction.rows(statement("encoding"), {}))[0]["encoding"]
+    for what, text in odd.items() if encoding not in ("UTF8", "SQL_ASCII") else ():
+        if not await _can_hold(workspace, text):
+            lacking = [c for c in dict.fromkeys(text) if not c.isascii() and not await _can_hold(workspace, c)]
+            raise DatabaseError(
+                f"The {what} has {', '.join(map(repr, lacking))}, which the encoding of this database ({encoding})"
+                " does not have.",
+                "Nothing was changed. Write it with other characters.",
+            )
+
+
+async def _can_hold(workspace: Workspace, text: str) -> bool:
+    """Return True if the encoding of the database has the characters of ``text``."""
+    try:
+        async with workspace.database.reading() as transaction:
+            await transaction.rows(statement("storable"), {"query": text})
+    except UnencodableError:
+        return False
+    return True
+
+
+def _storable(value: object) -> bool:
+    """Return True if the audit log can store the value.
+
+    Arguments may contain any bytes, and jsonb cannot contain NUL.
+    """
+    try:
+        return b"\0" not in str(value).encode()
+    except UnicodeEncodeError:
+        return False

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from queries.actions.plan import Plan, plan_versions
+from queries.change.plan import Plan, plan_versions
 from queries.db.errors import UNCHANGED, DatabaseError
 from queries.read import documents, guard_token
 from queries.read.documents import Document

@@ -21,11 +21,7 @@ from queries.db.errors import DatabaseError, UnknownIdError
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
 from queries.files.state_file import open_private, write_all
-from queries.read.question import Question
-from queries.records import stored
-from queries.records.action import Outcome, Result, titled
-from queries.records.audit import OTHERS, AuditLogEntry, Origin
-from queries.write.audit_log import (
+from queries.log.audit_log import (
     ALL,
     ENTRIES_AT_ONCE,
     NO_CURSOR,
@@ -37,8 +33,11 @@ from queries.write.audit_log import (
     parts_of,
     plain,
 )
-from queries.write.images import StoredImages
-from queries.write.transaction_mark import TransactionMark
+from queries.log.settle import TransactionMark
+from queries.records import stored
+from queries.records.action import Outcome, Result, titled
+from queries.records.audit import OTHERS, AuditLogEntry, Origin
+from queries.records.images import StoredImages
 
 BLOCK_BYTES = 1 << 20  # bytes of the file that are read at a time
 NO_OUTCOME = "no outcome was recorded: the console or its disk failed during COMMIT"
@@ -131,9 +130,9 @@ class LogFile:
         with contextlib.suppress(DatabaseError):
             self.append(outcome, intended=False)
 
-    def trust(self, *, images: bool = False) -> Question[Trust]:
+    async def trust(self, transaction: Transaction, *, images: bool = False) -> Trust:
         """Ask nothing: a line runs no code."""
-        return Question([], lambda _: Trust())
+        return Trust()
 
     async def entries(
         self,

@@ -5,23 +5,23 @@ Also the reasons against the table, and the entries as the console shows them.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError, MissingError, UnknownIdError, attempted
 from queries.db.transaction import Transaction
-from queries.read.question import Question
+from queries.log import audit_log
+from queries.log.audit_log import ALL, Criteria, Subject
+from queries.log.chain import Verification
+from queries.log.log_file import Log, LogFile
+from queries.log.receipts import Receipt, Receipts
+from queries.log.settle import Provable, TransactionMark
 from queries.read.reader import Reader
 from queries.records.audit import AuditLogEntry, Origin
-from queries.write import audit_log
-from queries.write.audit_chain import Verification
-from queries.write.audit_log import ALL, Criteria, Subject
-from queries.write.failover import Receipt, Receipts
-from queries.write.images import StoredImages
-from queries.write.log_file import Log, LogFile
-from queries.write.transaction_mark import Provable, TransactionMark
+from queries.records.images import StoredImages
 
 NO_IMAGES = "the settings of this context forbid images of rows (images = false)"
 NO_TABLE = "the database has no table for images: `unstick init` creates it"
@@ -82,14 +82,16 @@ class AuditLog:
         self._asked = ""  # life of the server that was asked for what it lacks
         self._said: set[object] = set()
         self._database, self._server, self._reader = database, server, reader
-        self._context, self._trusted, self._local_log = context, tuple(trusted), local_log
+        self.trusted = tuple(trusted)
+        self._context, self._local_log = context, local_log
 
-    def choose(self, state: audit_log.TableState, trust: Trust) -> None:
-        """Choose where entries are written and read."""
+    def choose(self, there: Mapping[str, Any], trust: Trust) -> None:
+        """Choose where entries are written and read. ``there``: the fields of the table's state."""
+        state = audit_log.TableState(**there)
         self.exists, self.may_create = state.exists, state.creatable and not state.exists
         doubt = audit_log.doubt(trust) if state.exists else ""
         role, readable = self._server().role, state.readable and not state.policies and not doubt
-        table = audit_log.Table(self._database, state, self._trusted, readable=readable)
+        table = audit_log.Table(self._database, state, self.trusted, readable=readable)
         self.destination = table if state.writable and not doubt else self.file
         self.source = table if readable else self.destination
         self.no_entries = ""
@@ -117,7 +119,7 @@ class AuditLog:
         for name in await audit_log.publications(self._database):
             why = f"The publication {name} is FOR ALL TABLES, so a subscriber without the table would stop."
             raise DatabaseError(why, "`unstick init` says what to do first.")
-        await audit_log.create(self._database, (), self._trusted)
+        await audit_log.create(self._database, (), self.trusted)
 
     def doubt(self, trust: Trust) -> str:
         """Return why writing an entry could run code of an untrusted role, or ""."""
@@ -128,13 +130,13 @@ class AuditLog:
         tables = [f"INSERT {table}" for table in audit_log.TABLES]
         return trust.trigger_makers("unstick", tables) if self.in_table else ()
 
-    def trust_of_entry(self, trust: Trust, *, images: bool) -> Question[Trust]:
+    async def trust_of_entry(self, transaction: Transaction, trust: Trust, *, images: bool) -> Trust:
         """Ask again whose code an entry would run, if that may have changed.
 
         It may if an untrusted role can create triggers on the tables of entries, which are locked then. ``trust``: as
-        the change has read it. ``images``: the entry has images.
+        the change has read it. ``images``: the entry has images. Raises DatabaseError.
         """
-        return self.destination.trust(images=images) if self.trigger_makers(trust) else Question([], lambda _: trust)
+        return await self.destination.trust(transaction, images=images) if self.trigger_makers(trust) else trust
 
     @property
     def in_table(self) -> bool:

@@ -17,19 +17,18 @@ from weakref import WeakKeyDictionary
 
 import msgspec
 
+from queries.change.script import Nodes
 from queries.db.database import Database
 from queries.db.errors import DatabaseError
 from queries.db.query import Query, Row, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
-from queries.read.question import Question, together
 from queries.records.action import RowChange
+from queries.records.images import Images, RowImage, TableImages
 from queries.records.record import Record
 from queries.text.json_text import paired
 from queries.text.psql_text import items
-from queries.write.images import Images, RowImage, TableImages
-from queries.write.nodes import Nodes
 
 ROW_IMAGE_BYTES = 1 << 20  # of text in the image of one row
 ENTRY_IMAGE_BYTES = 16 << 20  # ... in the images of one audit log entry
@@ -184,14 +183,14 @@ class ImageReader:
         self._ignored = _others.setdefault(database, {}).setdefault(names, set())  # oids of tables that are not read
         self.layouts: dict[str, Layout] = {}
 
-    def question(self, nodes: Nodes, part: Statement) -> Question[RowsRead]:
-        """Ask for the rows of nodes. ``part`` returns their places."""
+    def queries(self, nodes: Nodes, part: Statement) -> list[Query]:
+        """Return the statement for the rows of nodes. ``part`` returns their places."""
         layouts = list(self.layouts.values())
         text = with_parts(statement("images").text, {"images": rows_of(layouts), "located": part.text})
-        question = nodes.question(msgspec.structs.replace(part, text=text))
-        return Question(question.queries, lambda answers: self._read(nodes, question.read(answers)))
+        return nodes.queries(msgspec.structs.replace(part, text=text))
 
-    def _read(self, nodes: Nodes, answer: Rows) -> RowsRead:
+    def read(self, nodes: Nodes, answer: Rows) -> RowsRead:
+        """Return the rows of an answer, as far as their tables are known."""
         rows, by_oid = RowsRead(), {oid: layout for layout in self.layouts.values() for oid in layout.oids}
         prefix = nodes.full("")
         for row in answer:
@@ -233,34 +232,34 @@ class ImageReader:
             name: str = row["name"]
             if "." in name:  # it is in another schema
                 self._columns[name] = ["*"]
-                self._learn({name}, [[row]])
+                self._learn({name}, [row])
             elif name in self._columns:
                 self.layouts.pop(name, None)
                 await self.learn(transaction, [name], again=True)
             return self.layouts.get(name)
         return None
 
-    async def learn(self, transaction: Transaction, tables: Iterable[str], *, again: bool = False) -> None:
-        """Read the columns of tables, unless they are known. Raises DatabaseError."""
-        await self.learning(tables, again=again).answer(transaction)
-
-    def learning(self, tables: Iterable[str] | None = None, *, again: bool = False) -> Question[None]:
-        """Ask for the columns of tables, or of all, unless they are known."""
-        tables_read = []
+    async def learn(
+        self, transaction: Transaction, tables: Iterable[str] | None = None, *, again: bool = False
+    ) -> None:
+        """Read the columns of tables, or of all, unless they are known. Raises DatabaseError."""
+        asked = []
         names = self._columns.keys() & set(self._columns if tables is None else tables)
         for table in sorted(names - self.layouts.keys() - self._absent):
             layout = self._known.get((self._schema, table, tuple(self._columns[table])))
             if layout is not None and not again:
                 self.layouts[table] = layout
             else:
-                tables_read.append({"name": table, "columns": self._columns[table], "bytes": ROW_IMAGE_BYTES})
-        values = {"schema": self._schema, "args": tables_read}
-        queries = [Query(statement("image_columns"), values)] if tables_read else []
-        return Question(queries, lambda answers: self._learn({str(each["name"]) for each in tables_read}, answers))
+                asked.append({"name": table, "columns": self._columns[table], "bytes": ROW_IMAGE_BYTES})
+        if asked:
+            values = {"schema": self._schema, "args": asked}
+            self._learn(
+                {str(each["name"]) for each in asked}, await transaction.rows(statement("image_columns"), values)
+            )
 
-    def _learn(self, names: set[str], answers: Sequence[Rows]) -> None:
+    def _learn(self, names: set[str], rows: Rows) -> None:
         self._absent |= names
-        for row in chain.from_iterable(answers):
+        for row in rows:
             layout = msgspec.convert(dict(row), Layout, strict=False)  # the driver knows no array of bool
             key_at = tuple(map(layout.columns.index, layout.key))
             forms, varying = layout.forms + layout.other_forms, layout.varying + layout.other_varying
@@ -278,21 +277,21 @@ class ImageReader:
         missing: dict[str, list[RowKey]] = {}
         for place in before.rows.keys() - after.rows.keys():
             missing.setdefault(place[0], []).append(place)
-        asked = [(self.layouts[table], sorted(places)) for table, places in sorted(missing.items())]
-        finding = [self.finding(layout, [layout.key_of(before.rows[p]) for p in places]) for layout, places in asked]
-        for (layout, places), found in zip(asked, await together(*finding).answer(transaction), strict=True):
-            for row in found:
-                if row["rest"] is not None:
-                    for node in before.ids[places[row["n"]]]:
-                        after.add(node, layout, row_text(row))
+        for table, places in sorted(missing.items()):
+            layout = self.layouts[table]
+            places.sort()
+            sought = self.finding(layout, [layout.key_of(before.rows[place]) for place in places])
+            for row in (await transaction.batch([sought]))[0]:
+                for node in before.ids[places[row["n"]]] if row["rest"] is not None else ():
+                    after.add(node, layout, row_text(row))
         return after
 
     @staticmethod
-    def finding(layout: Layout, keys: Sequence[Sequence[str | None]], lock: str = "") -> Question[Rows]:
-        """Ask for rows by their primary keys."""
+    def finding(layout: Layout, keys: Sequence[Sequence[str | None]], lock: str = "") -> Query:
+        """Return the statement for rows by their primary keys."""
         own = {"match": layout.match or "false", "sort": layout.sort or "1", "lock": lock}
         sent = filled("images_find", layout, images=rows_of([layout]), **own)
-        return Question([Query(sent, {"changes": keys})] if keys else [], lambda answers: answers[0] if answers else [])
+        return Query(sent, {"changes": keys})
 
     async def pairs(
         self, transaction: Transaction, before: RowsRead, after: RowsRead, updated: Callable[[str], int | None]

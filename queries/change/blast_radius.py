@@ -17,7 +17,6 @@ from typing import Any, TypeVar
 import msgspec
 
 from queries.db.errors import DatabaseError, attempting
-from queries.db.query import Rows
 from queries.db.transaction import Reads, Transaction
 from queries.read.nodes import RELATIONS
 from queries.read.question import Question, answered
@@ -88,40 +87,27 @@ class Measured(Record):
 
 
 class Measurement:
-    """Reads before and after the change of one transaction."""
+    """Reads before and after the change of one transaction. A failure costs one of them."""
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader
-        self._acted: Sequence[str] = ()
+        self._acted: tuple[str, ...] = ()
         self._related: dict[str, dict[str, str]] = {}
         self._unknown: dict[str, str] = {}
         self._ids_before: tuple[str, ...] = ()
         self._before = NodeStates()
         self._seconds = 0.0
 
-    def related(self, acted: Sequence[str]) -> Question[Rows]:
-        """Ask for the nodes that are related to these."""
-        return _apart(self._reader.nodes.related_of(acted[:NODES_MEASURED], RELATED_NODES_MEASURED + 1))
-
-    async def before(self, transaction: Transaction, acted: Sequence[str], related: Rows | DatabaseError) -> None:
+    async def before(self, transaction: Transaction, acted: Sequence[str]) -> None:
         """Read the locked nodes that will change, and those related to them."""
         self._acted = tuple(acted)
-        self._before, self._ids_before = await self._read(transaction, related)
+        self._before, self._ids_before = await self._read(transaction)
 
-    def again(self) -> list[Question[Any]]:
-        """Ask for the same nodes again, as much as is asked at once."""
-        return [each for _, each in _questions(self._reader, self._ids_before)[:ASKED_AT_ONCE]]
-
-    async def after(
-        self, transaction: Transaction, spent: float, related: Rows | DatabaseError, *again: Any
-    ) -> Measured:
-        """Read them after the change, and nodes that are related since.
-
-        ``spent``: seconds that the answers to `related` and `again` took.
-        """
-        after, ids = await self._read(transaction, related, again, spent)
+    async def after(self, transaction: Transaction) -> Measured:
+        """Read them after the change, and nodes that are related since."""
+        after, ids = await self._read(transaction)
         return Measured(
-            acted=tuple(self._acted),
+            acted=self._acted,
             ids=ids,
             late=frozenset(ids) - frozenset(self._ids_before),
             before=self._before,
@@ -131,25 +117,20 @@ class Measurement:
             seconds=self._seconds,
         )
 
-    async def _read(
-        self,
-        transaction: Transaction,
-        related: Rows | DatabaseError,
-        again: Sequence[Any] = (),
-        spent: float = 0.0,
-    ) -> tuple[NodeStates, tuple[str, ...]]:
-        began = time.monotonic() - spent
-        if isinstance(related, DatabaseError):
-            self._unknown |= dict.fromkeys(RELATIONS, related.line)
-        for row in [] if isinstance(related, DatabaseError) else related:
+    async def _read(self, transaction: Transaction) -> tuple[NodeStates, tuple[str, ...]]:
+        began = time.monotonic()
+        measured = self._acted[:NODES_MEASURED]
+        related = self._reader.nodes.related_of(measured, RELATED_NODES_MEASURED + 1)
+        (answer,) = await answered(transaction, [_apart(related)])
+        if isinstance(answer, DatabaseError):
+            self._unknown |= dict.fromkeys(RELATIONS, answer.line)
+        for row in [] if isinstance(answer, DatabaseError) else answer:
             if row["id"] is None:
                 self._unknown[row["relation"]] = row["note"]
             else:
                 self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
-        related_ids = (i for nodes in self._related.values() for i in nodes)
-        ids = tuple(dict.fromkeys([*self._acted[:NODES_MEASURED], *related_ids]))
-        answers = again if ids == self._ids_before else ()
-        state = await _state(transaction, self._reader, ids, began + MEASURE_SECONDS, answers)
+        ids = tuple(dict.fromkeys([*measured, *(i for nodes in self._related.values() for i in nodes)]))
+        state = await _state(transaction, self._reader, ids, began + MEASURE_SECONDS)
         self._seconds += time.monotonic() - began
         return state, ids
 
@@ -161,26 +142,15 @@ def _apart(question: Question[R]) -> Question[R]:
     )
 
 
-def _questions(reader: Reader, ids: Sequence[str]) -> list[tuple[str, Question[Any]]]:
-    """Return the questions for phases and for findings, by code; "" is for the phases."""
-    specs = [spec for spec in reader.engine.spec.findings if not spec.sample]
-    findings = ((spec.code, _apart(reader.findings.nodes_of(spec, ids))) for spec in specs)
-    return [("", _apart(reader.nodes.existing(ids))), *findings]
-
-
-async def _state(
-    transaction: Reads, reader: Reader, ids: Sequence[str], until: float, answers: Sequence[Any] = ()
-) -> NodeStates:
-    """Read phases and findings. A failure costs one of them.
-
-    ``answers``: those to the first questions, if they were asked before.
-    """
+async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> NodeStates:
+    """Read phases and findings, some together, until it is too late."""
     state = NodeStates()
-    questions = _questions(reader, ids)
+    specs = [spec for spec in reader.engine.spec.findings if not spec.sample]
+    findings = [(spec.code, _apart(reader.findings.nodes_of(spec, ids))) for spec in specs]
+    questions: list[tuple[str, Question[Any]]] = [("", _apart(reader.nodes.existing(ids))), *findings]
     begun = False
     while questions and not (begun and time.monotonic() > until):
-        if begun or not answers:
-            answers = await answered(transaction, [each for _, each in questions[:ASKED_AT_ONCE]])
+        answers = await answered(transaction, [each for _, each in questions[:ASKED_AT_ONCE]])
         begun, some, questions = True, questions, questions[len(answers) :]
         for (code, _), answer in zip(some, answers, strict=False):
             if isinstance(answer, DatabaseError):

@@ -16,14 +16,13 @@ import msgspec
 from queries.db.database import Database, Server
 from queries.db.shared_sql import statement
 from queries.files.json_lines import JsonLines
+from queries.log import settle
+from queries.log.audit_log import EntryProof, Subject, is_table_id
+from queries.log.log_file import LogFile
+from queries.log.settle import ABORTED, COMMITTED, UNKNOWN, Provable, TransactionMark, timeline
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
-from queries.write import commit_status
-from queries.write.audit_log import EntryProof, Subject, is_table_id
-from queries.write.commit_status import ABORTED, COMMITTED, UNKNOWN
-from queries.write.log_file import LogFile
-from queries.write.transaction_mark import Provable, TransactionMark, timeline
 
 RECEIPTS = "commits.jsonl"
 RECEIPT_SECONDS = 86400.0  # for which a commit is asked for, by the clock of this machine
@@ -32,7 +31,7 @@ LAST_SECOND = 253_402_300_799  # of the year 9999; a file may hold any number
 ELSEWHERE, MISSING = "elsewhere", "missing"  # fates, beside lost and unknown
 COMMIT_LOST = "lost in a failover: it was committed, but the present server does not have it"
 LOST = f"{COMMIT_LOST}. The change is gone"
-OUTCOMES = {COMMITTED: (Outcome.CHANGED, ""), ABORTED: (Outcome.UNSENT, commit_status.ROLLED_BACK)}
+OUTCOMES = {COMMITTED: (Outcome.CHANGED, ""), ABORTED: (Outcome.UNSENT, settle.ROLLED_BACK)}
 SENTENCES = {
     Outcome.LOST: "Lost in a failover: {what} was committed, but this server does not have it. The change is gone.",
     ELSEWHERE: "Another server was promoted (timeline {timeline}): {what} was committed there, and is not here.",
@@ -120,7 +119,7 @@ class Receipts:
         The oldest is the first. Those without an answer are settled before. Without the table nothing proves after a
         failover that the server still has a change. ``node``: only those about it. Raises DatabaseError.
         """
-        server, since = self._database.server, time.time() - commit_status.STATUS_SECONDS
+        server, since = self._database.server, time.time() - settle.STATUS_SECONDS
         assert server is not None
         every = [
             r if r.answered else await self._settled(r, in_table=in_table)
@@ -176,7 +175,7 @@ class Receipts:
         """
         entry = receipt.entry
         proof = EntryProof(entry=entry) if in_table else self._proofs.get(entry.id)
-        status = await commit_status.status_now(self._database, receipt.mark, proof)
+        status = await settle.status_now(self._database, receipt.mark, proof)
         fate = msgspec.structs.replace(receipt, fate=status)
         if in_table and status != UNKNOWN:
             self._lines.append(msgspec.structs.replace(fate, answered=True))

@@ -24,17 +24,15 @@ from queries.db.shared_sql import FOLDER, statement
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
 from queries.files.statement import sql_text, with_parts
-from queries.read.question import Question
+from queries.log.chain import Chain, Verification
+from queries.log.settle import FIRED, TransactionMark
 from queries.records import stored
 from queries.records.action import Outcome, Result, RowChange
 from queries.records.audit import VIA, AuditLogEntry
+from queries.records.images import Images, StoredImages
 from queries.records.record import Record
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_sql
-from queries.write.audit_chain import Chain, Verification
-from queries.write.deferred import FIRED
-from queries.write.images import Images, StoredImages
-from queries.write.transaction_mark import TransactionMark
 
 TABLE = "table"
 TABLES = ("audit_log", "audit_images")  # in the schema unstick
@@ -303,15 +301,15 @@ class Table:
             chain.compare(**sequence)
         return chain.result(self.place)
 
-    def trust(self, *, images: bool = False) -> Question[Trust]:
+    async def trust(self, transaction: Transaction, *, images: bool = False) -> Trust:
         """Lock the tables of an entry, and ask whose code it would run.
 
         Others create no triggers then until the transaction ends. LOCK TABLE needs privileges on the whole table, and
         operators have those on some columns; so the statement that writes the entry is parsed. ``images``: the entry
-        has images, or begins a run.
+        has images, or begins a run. Raises DatabaseError.
         """
         append = Query(statement("audit_images_append" if images else "audit_log_append"), parsed=True)
-        return Question([append, trust_query([], self._trusted)], lambda answers: Trust(answers[-1]))
+        return Trust((await transaction.batch([append, trust_query([], self._trusted)]))[-1])
 
     async def write(
         self,
@@ -333,14 +331,14 @@ class Table:
             values["images"] = msgspec.json.encode(images).decode()
         append = Query(statement("audit_log_append" if images is None else "audit_images_append"), values)
         if not self._readable:
-            before, _, *_, after = await transaction.batch([_COUNTS, append, *FIRED.queries, _COUNTS])
+            before, _, *_, after = await transaction.batch([_COUNTS, append, *FIRED, _COUNTS])
             if not _is_counted(before, after, images=images is not None):
                 raise NotKeptError
             return ""
         kept = statement("audit_images_kept" if self._state.hashed else "audit_log_kept")
         digest = "NULL" if images is None else f"({statement('audit_images_digest').text})"
         back = Query(msgspec.structs.replace(kept, text=with_parts(kept.text, {"images": digest})), values)
-        _, *_, rows = await transaction.batch([append, *FIRED.queries, back])
+        _, *_, rows = await transaction.batch([append, *FIRED, back])
         if not rows or not _is_kept(rows[0], values):
             raise NotKeptError
         return str(rows[0]["entry"])

@@ -1,1 +1,0 @@
-"""Dry runs, commits and bulks of actions."""

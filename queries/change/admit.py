@@ -1,0 +1,309 @@
+"""First step of a transaction: lock the nodes.
+
+Nodes that are gone, locked, hidden by a policy, stale or refused are skipped by name. So are those whose owner lives,
+as far as witnesses tell.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+
+import msgspec
+
+from queries.change.script import Nodes, Request, rows_of
+from queries.contract.spec import GONE
+from queries.db.errors import DatabaseError, LockedError, attempted, attempting, readable
+from queries.db.query import Query, Row, Rows
+from queries.db.shared_sql import statement
+from queries.db.transaction import Transaction
+from queries.files.statement import Statement, with_parts
+from queries.read import blockers
+from queries.read.sentence import in_text
+from queries.records.action import Outcome, Owner, Verdict, Witness
+
+# An executor writes a guarded node many times a second and locks it briefly each time. Seconds to retry, and between.
+ROW_LOCK_SECONDS, PAUSE_SECONDS = 0.5, 0.005
+PROBES = 64  # limit of statements that distinguish locked rows from rows that a policy hides
+
+CHANGED_MEANWHILE = "it changed during the wait"
+ACTIVE_SINCE = "its owner was active since the dry run"
+HELD = "another transaction holds a lock on it, or on a part of it"
+LIVES = "its {summary}. If you have checked that it is gone, say so: {gone}=yes"
+POLICY = "row-level policy: this role can see it, but not change it"
+
+NODES_WITNESSED = 50  # of more nodes, the witnesses are counted, not listed
+
+SESSIONS, ROW_LOCK = "sessions", "row lock"
+NO_SESSION = "no other session is connected to this database"
+UNLOCKED = "no other transaction locks it; an owner that is working need not lock it either"
+
+ORDER = (Verdict.ALIVE, Verdict.DEAD, Verdict.UNKNOWN)
+
+_locked_row = itemgetter("id", "version")
+
+
+async def admit(transaction: Transaction, request: Request, nodes: Nodes) -> None:
+    """Lock the nodes; skip those that are missing, stale or refused.
+
+    The locks and the refusals travel together, about all nodes. If some are skipped, the refusals are asked again.
+    Raises DatabaseError.
+    """
+    locks, refusals = nodes.queries(*request.sections["lock"]), request.sections.get("refused", ())
+    asked = nodes.queries(*refusals)
+    answers = await transaction.batch([*locks, *asked])
+    locked = _Locked(nodes)
+    locked.add(rows_of(locks, answers[: len(locks)], ":lock"))
+    more = await locked.admit(transaction, request)
+    again, answers = nodes.queries(*refusals), answers[len(locks) :]
+    if more or again != asked:
+        answers = await transaction.batch(again)
+    for row in rows_of(again, answers, ":refused"):
+        node_id = nodes.full(row["id"])
+        if node_id in nodes.remaining:
+            nodes.skip(node_id, Outcome.REFUSED, in_text(row["why"]))
+            nodes.for_now += [node_id] if request.action.waits and row.get("for_now") else []
+    if "witnesses" in request.sections:
+        await _read_owners(transaction, request, nodes)
+
+
+async def lock(transaction: Transaction, request: Request, nodes: Nodes) -> None:
+    """Lock the rows; skip nodes that are missing, locked or stale. Raises DatabaseError."""
+    locked = _Locked(nodes)
+    locked.add(await nodes.rows(transaction, request.sections["lock"], ":lock"))
+    await locked.admit(transaction, request)
+
+
+class _Locked:
+    """Nodes whose rows this transaction has locked.
+
+    ``now``: their current versions. ``unchanged``: those of which the fields in the guard of a finding, or an edited
+    text, are unchanged.
+    """
+
+    def __init__(self, nodes: Nodes) -> None:
+        self.now: dict[str, str] = {}
+        self.unchanged: set[str] = set()
+        self._nodes = nodes
+
+    def add(self, rows: Rows) -> None:
+        """Add rows of a section ``lock``. A row without a version locks nothing."""
+        nodes, prefix = self._nodes, self._nodes.full("")
+        self.now |= {prefix + id_: version for id_, version in map(_locked_row, rows) if version is not None}
+        nodes.steady |= {prefix + row["id"]: row["steady"] for row in rows if "steady" in row}
+        self.unchanged |= {prefix + row["id"] for row in rows if row.get("unchanged")} & nodes.guarded
+
+    async def admit(self, transaction: Transaction, request: Request) -> bool:
+        """Skip nodes that are not locked, or stale. Return True if more were locked meanwhile.
+
+        Raises DatabaseError.
+        """
+        nodes, now, first, until = self._nodes, self.now, len(self.now), time.monotonic() + ROW_LOCK_SECONDS
+        while any(i not in now for i in nodes.guarded) and time.monotonic() < until:
+            await asyncio.sleep(PAUSE_SECONDS)
+            self.add(await nodes.rows(transaction, request.sections["lock"], ":lock"))
+        await _skip_absent(transaction, request, nodes, [i for i in nodes.remaining if i not in now])
+        awaited = None if request.seen is None else request.seen.awaited
+        for node_id in [i for i in nodes.remaining if now[i] != nodes.versions[i]]:
+            if node_id in self.unchanged or (awaited is not None and node_id not in nodes.guarded):
+                nodes.versions[node_id] = now[node_id]  # the row is locked, so it is current until the change
+            else:
+                nodes.skip(node_id, Outcome.STALE, "it was changed since it was shown")
+        for node_id in [i for i in nodes.remaining if awaited is not None and nodes.steady.get(i) != awaited.get(i)]:
+            nodes.skip(node_id, Outcome.STALE, CHANGED_MEANWHILE)
+        shown = {} if request.seen is None or request.action.waits else request.seen.steady
+        for node_id in [i for i in nodes.remaining if i in shown and nodes.steady.get(i) != shown[i]]:
+            nodes.skip(node_id, Outcome.STALE, ACTIVE_SINCE)
+        return len(now) != first
+
+
+async def _skip_absent(transaction: Transaction, request: Request, nodes: Nodes, absent: Sequence[str]) -> None:
+    """Skip nodes that could not be locked, with the reason."""
+    if not absent:
+        return
+    existing = {node.id for node in await nodes.reader.nodes.existing(absent).answer(transaction)}
+    hidden = await _hidden(transaction, request, nodes, sorted(existing)) if nodes.policies else set()
+    holders = await _holders(transaction, nodes, sorted(existing - hidden))
+    for node_id in absent:
+        if node_id in hidden:
+            nodes.skip(node_id, Outcome.DENIED, POLICY)
+        elif node_id in existing:
+            nodes.skip(node_id, Outcome.LOCKED, HELD + (f": {held}" if (held := holders.get(node_id)) else ""))
+        else:
+            hidden_too = ", or a row-level policy hides it" if nodes.policies else ""
+            nodes.skip(node_id, Outcome.GONE, f"it does not exist any more{hidden_too}")
+
+
+async def _holders(transaction: Transaction, nodes: Nodes, ids: Sequence[str]) -> Mapping[str, str]:
+    """Return by node the sessions that lock its rows, as far as they can be read."""
+    if not ids:
+        return {}
+    with transaction.apart():
+        holders = await attempted(blockers.holders_of(transaction, nodes.reader, ids))
+    return {} if isinstance(holders, DatabaseError) else holders  # a missing privilege must not make the action fail
+
+
+async def _hidden(transaction: Transaction, request: Request, nodes: Nodes, ids: list[str]) -> set[str]:
+    """Return visible nodes that a row-level policy prevents from being locked.
+
+    SKIP LOCKED skips a row that another transaction holds, and a row that a policy for UPDATE hides. NOWAIT fails only
+    for the former. Nodes beyond the limit of probes count as locked.
+    """
+    hidden: set[str] = set()
+    groups = [ids] if ids else []
+    for _ in range(PROBES):
+        if not groups:
+            break
+        probed = groups.pop(0)
+        locked: set[str] = set()
+        with transaction.apart():
+            try:
+                with nodes.only(probed):
+                    waiting = [
+                        msgspec.structs.replace(part, text=part.text.replace("SKIP LOCKED", "NOWAIT"))
+                        for part in request.sections["lock"]
+                    ]
+                    rows = await nodes.rows(transaction, waiting)
+                    locked |= {nodes.full(row["id"]) for row in rows if row["version"] is not None}
+                hidden |= set(probed) - locked
+            except LockedError:
+                half = len(probed) // 2
+                groups += [probed[:half], probed[half:]] if half else []
+    return hidden
+
+
+async def _read_owners(transaction: Transaction, request: Request, nodes: Nodes) -> None:
+    """Read the witnesses about the owners of the nodes.
+
+    A failure does not stop the action. A dry run shows also those of nodes that are refused or locked. A node is stale
+    if its owner shows a sign of life that it did not show in the dry run. It is refused if its owner may live, unless
+    the operator has said in words that the owner is gone.
+    """
+    shown = (Outcome.REFUSED, Outcome.LOCKED) if request.seen is None else ()
+    ids = sorted((*nodes.remaining, *(r.id for r in nodes.skipped.values() if r.outcome in shown)))
+    if not ids:
+        return
+    nodes.owners = await _owners(transaction, request, nodes, ids)
+    verdicts = {} if request.seen is None else request.seen.verdicts
+    takes_from_living = request.action.overrules(request.arguments)
+    for node_id in list(nodes.remaining):
+        owner = nodes.owners.get(node_id)
+        if owner is None or owner.verdict is not Verdict.ALIVE:
+            continue
+        if verdicts.get(node_id, Verdict.ALIVE) is not Verdict.ALIVE:
+            why = f"its owner has shown a sign of life since the dry run: {owner.summary}"
+            nodes.skip(node_id, Outcome.STALE, why)
+        elif not takes_from_living:
+            nodes.skip(node_id, Outcome.REFUSED, LIVES.format(summary=owner.summary, gone=GONE))
+
+
+async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids: Sequence[str]) -> dict[str, Owner]:
+    """Return the owners of nodes, as far as they are known."""
+    parts = request.sections["witnesses"]
+    if len(ids) > NODES_WITNESSED:
+        parts = tuple(map(_counted, parts))
+    row_locks = _row_locks(nodes)
+    owners: dict[str, Owner] = {}
+
+    def unread(error: DatabaseError) -> None:
+        owners.update(dict.fromkeys(map(nodes.reader.ids.local, ids), _unread(error.line)))
+
+    with transaction.apart(), attempting(unread):
+        with nodes.only(ids):
+            asked = nodes.queries(*parts)
+        *answers, facts = await transaction.batch([*asked, Query(statement("witness_sessions"))])
+        owners.update(_judged_owners(rows_of(asked, answers), facts[0], row_locks))
+    return {nodes.full(local): owner for local, owner in owners.items()}
+
+
+def _row_locks(nodes: Nodes) -> dict[str, str]:
+    """Return by local id the other transaction that locks the node's rows, or ""."""
+    held = {r.id: r.why for r in nodes.skipped.values() if r.outcome is Outcome.LOCKED}
+    own: Iterable[tuple[str, str]] = ((i, "") for i in nodes.remaining)
+    return {nodes.reader.ids.local(i): why for i, why in (*own, *held.items())}
+
+
+def _counted(part: Statement) -> Statement:
+    """Return the statement that counts the witnesses of each node."""
+    text = with_parts(statement("witness_counts").text, {"witnesses": part.text})
+    return msgspec.structs.replace(part, text=text)
+
+
+def _judged_owners(rows: Iterable[Row], sessions: Row, row_locks: Mapping[str, str]) -> dict[str, Owner]:
+    """Return the owner of each node that has witnesses, by local id.
+
+    ``rows``: those of the action's section ``witnesses``, listed or counted. ``sessions``: that of
+    ``witness_sessions.sql``. ``row_locks``: by node, the other transaction that locks its rows, or "". Raises
+    UnreadableError.
+    """
+    by_node: dict[str, list[Row]] = {}
+    with readable("The section witnesses of the action"):
+        for row in rows:
+            by_node.setdefault(row["id"], []).append(row)
+        return {
+            node_id: _owner(some, sessions, row_locks.get(node_id))
+            if "witness" in some[0]
+            else _tallied(some, sessions)
+            for node_id, some in by_node.items()
+        }
+
+
+def _unread(why: str) -> Owner:
+    """Return an owner whose witnesses could not be read."""
+    return Owner(
+        verdict=Verdict.UNKNOWN,
+        summary="owner not known: the witnesses could not be read",
+        witnesses=(Witness(name="witnesses", verdict=Verdict.UNKNOWN, detail=why),),
+    )
+
+
+def _owner(rows: Iterable[Row], sessions: Row, row_lock: str | None) -> Owner:
+    signs = [Witness(name=r["witness"], verdict=Verdict(r["verdict"]), detail=r["detail"]) for r in rows]
+    since = next((r["since"] for r in rows if r.get("since") is not None), None)
+    common = [_sessions(sessions, since), *([] if row_lock is None else [_row_lock(row_lock)])]
+    own = {w.name for w in signs}
+    every = tuple(
+        sorted((*signs, *(w for w in common if w.name not in own)), key=lambda w: (ORDER.index(w.verdict), w.name))
+    )
+    counts = {v: sum(w.verdict is v for w in every) for v in Verdict}
+    return _judged(counts[Verdict.DEAD], counts[Verdict.ALIVE], counts[Verdict.UNKNOWN], every)
+
+
+def _tallied(rows: Iterable[Row], sessions: Row) -> Owner:
+    gone = not sessions["n"]
+    dead, alive, unknown = (sum(r[v.value] for r in rows) for v in (Verdict.DEAD, Verdict.ALIVE, Verdict.UNKNOWN))
+    return _judged(dead + gone, alive, unknown + (not gone))
+
+
+def _judged(dead: int, alive: int, unknown: int, witnesses: tuple[Witness, ...] = ()) -> Owner:
+    """Return the verdict and its summary.
+
+    One sign of life outweighs all others. One sign of death alone is not certain.
+    """
+    of = f"of {dead + alive + unknown}" + (f" ({unknown} not known)" if unknown else "")
+    if alive:
+        return Owner(verdict=Verdict.ALIVE, summary=f"owner may live: {alive} {of}", witnesses=witnesses)
+    if dead:
+        word = "is" if dead > 1 else "seems"
+        return Owner(verdict=Verdict.DEAD, summary=f"owner {word} dead: {dead} {of}", witnesses=witnesses)
+    return Owner(verdict=Verdict.UNKNOWN, summary=f"owner not known: 0 {of}", witnesses=witnesses)
+
+
+def _sessions(sessions: Row, since: float | None) -> Witness:
+    """Return the witness about the owner's session, which no engine records."""
+    n, starts = sessions["n"], [s for s in sessions["starts"] if s is not None]
+    if not n:
+        return Witness(name=SESSIONS, verdict=Verdict.DEAD, detail=NO_SESSION)
+    detail = f"{n} connected; the engine does not record which is the owner's"
+    if since is not None and len(starts) == n:
+        old = sum(start <= since for start in starts)
+        detail += f"; {old or 'none'} began before the owner took it (backend_start)"
+    return Witness(name=SESSIONS, verdict=Verdict.UNKNOWN, detail=detail)
+
+
+def _row_lock(holder: str) -> Witness:
+    if holder:
+        return Witness(name=ROW_LOCK, verdict=Verdict.ALIVE, detail=holder)
+    return Witness(name=ROW_LOCK, verdict=Verdict.UNKNOWN, detail=UNLOCKED)
