@@ -15,24 +15,22 @@ import msgspec
 
 from queries.change.script import Nodes, Request, rows_of
 from queries.contract.spec import GONE
-from queries.db.errors import DatabaseError, LockedError, attempted, attempting, readable
+from queries.db.errors import DatabaseError, attempted, attempting, readable
 from queries.db.query import Query, Row, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
-from queries.files.statement import Statement, with_parts
 from queries.read import blockers
 from queries.read.sentence import in_text
 from queries.records.action import Outcome, Owner, Verdict, Witness
 
 # An executor writes a guarded node many times a second and locks it briefly each time. Seconds to retry, and between.
 ROW_LOCK_SECONDS, PAUSE_SECONDS = 0.5, 0.005
-PROBES = 64  # limit of statements that distinguish locked rows from rows that a policy hides
 
 CHANGED_MEANWHILE = "it changed during the wait"
 ACTIVE_SINCE = "its owner was active since the dry run"
 HELD = "another transaction holds a lock on it, or on a part of it"
 LIVES = "its {summary}. If you have checked that it is gone, say so: {gone}=yes"
-POLICY = "row-level policy: this role can see it, but not change it"
+POLICY = "row-level policy: this role can see it, but not change it; or a session that it cannot see locks it"
 
 NODES_WITNESSED = 50  # of more nodes, the witnesses are counted, not listed
 
@@ -104,7 +102,7 @@ class _Locked:
         while any(i not in now for i in nodes.guarded) and time.monotonic() < until:
             await asyncio.sleep(PAUSE_SECONDS)
             self.add(await nodes.rows(transaction, request.sections["lock"], ":lock"))
-        await _skip_absent(transaction, request, nodes, [i for i in nodes.remaining if i not in now])
+        await _skip_absent(transaction, nodes, [i for i in nodes.remaining if i not in now])
         awaited = None if request.seen is None else request.seen.awaited
         for node_id in [i for i in nodes.remaining if now[i] != nodes.versions[i]]:
             if node_id in self.unchanged or (awaited is not None and node_id not in nodes.guarded):
@@ -119,15 +117,14 @@ class _Locked:
         return len(now) != first
 
 
-async def _skip_absent(transaction: Transaction, request: Request, nodes: Nodes, absent: Sequence[str]) -> None:
+async def _skip_absent(transaction: Transaction, nodes: Nodes, absent: Sequence[str]) -> None:
     """Skip nodes that could not be locked, with the reason."""
     if not absent:
         return
     existing = {node.id for node in await nodes.reader.nodes.existing(absent).answer(transaction)}
-    hidden = await _hidden(transaction, request, nodes, sorted(existing)) if nodes.policies else set()
-    holders = await _holders(transaction, nodes, sorted(existing - hidden))
+    holders = await _holders(transaction, nodes, sorted(existing))
     for node_id in absent:
-        if node_id in hidden:
+        if node_id in existing and nodes.policies and node_id not in holders:
             nodes.skip(node_id, Outcome.DENIED, POLICY)
         elif node_id in existing:
             nodes.skip(node_id, Outcome.LOCKED, HELD + (f": {held}" if (held := holders.get(node_id)) else ""))
@@ -143,35 +140,6 @@ async def _holders(transaction: Transaction, nodes: Nodes, ids: Sequence[str]) -
     with transaction.apart():
         holders = await attempted(blockers.holders_of(transaction, nodes.reader, ids))
     return {} if isinstance(holders, DatabaseError) else holders  # a missing privilege must not make the action fail
-
-
-async def _hidden(transaction: Transaction, request: Request, nodes: Nodes, ids: list[str]) -> set[str]:
-    """Return visible nodes that a row-level policy prevents from being locked.
-
-    SKIP LOCKED skips a row that another transaction holds, and a row that a policy for UPDATE hides. NOWAIT fails only
-    for the former. Nodes beyond the limit of probes count as locked.
-    """
-    hidden: set[str] = set()
-    groups = [ids] if ids else []
-    for _ in range(PROBES):
-        if not groups:
-            break
-        probed = groups.pop(0)
-        locked: set[str] = set()
-        with transaction.apart():
-            try:
-                with nodes.only(probed):
-                    waiting = [
-                        msgspec.structs.replace(part, text=part.text.replace("SKIP LOCKED", "NOWAIT"))
-                        for part in request.sections["lock"]
-                    ]
-                    rows = await nodes.rows(transaction, waiting)
-                    locked |= {nodes.full(row["id"]) for row in rows if row["version"] is not None}
-                hidden |= set(probed) - locked
-            except LockedError:
-                half = len(probed) // 2
-                groups += [probed[:half], probed[half:]] if half else []
-    return hidden
 
 
 async def _read_owners(transaction: Transaction, request: Request, nodes: Nodes) -> None:
@@ -202,8 +170,6 @@ async def _read_owners(transaction: Transaction, request: Request, nodes: Nodes)
 async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids: Sequence[str]) -> dict[str, Owner]:
     """Return the owners of nodes, as far as they are known."""
     parts = request.sections["witnesses"]
-    if len(ids) > NODES_WITNESSED:
-        parts = tuple(map(_counted, parts))
     row_locks = _row_locks(nodes)
     owners: dict[str, Owner] = {}
 
@@ -215,6 +181,8 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids:
             asked = nodes.queries(*parts)
         *answers, facts = await transaction.batch([*asked, Query(statement("witness_sessions"))])
         owners.update(_judged_owners(rows_of(asked, answers), facts[0], row_locks))
+    if len(ids) > NODES_WITNESSED:
+        owners = {i: msgspec.structs.replace(owner, witnesses=()) for i, owner in owners.items()}
     return {nodes.full(local): owner for local, owner in owners.items()}
 
 
@@ -225,16 +193,10 @@ def _row_locks(nodes: Nodes) -> dict[str, str]:
     return {nodes.reader.ids.local(i): why for i, why in (*own, *held.items())}
 
 
-def _counted(part: Statement) -> Statement:
-    """Return the statement that counts the witnesses of each node."""
-    text = with_parts(statement("witness_counts").text, {"witnesses": part.text})
-    return msgspec.structs.replace(part, text=text)
-
-
 def _judged_owners(rows: Iterable[Row], sessions: Row, row_locks: Mapping[str, str]) -> dict[str, Owner]:
     """Return the owner of each node that has witnesses, by local id.
 
-    ``rows``: those of the action's section ``witnesses``, listed or counted. ``sessions``: that of
+    ``rows``: those of the action's section ``witnesses``. ``sessions``: that of
     ``witness_sessions.sql``. ``row_locks``: by node, the other transaction that locks its rows, or "". Raises
     UnreadableError.
     """
@@ -242,12 +204,7 @@ def _judged_owners(rows: Iterable[Row], sessions: Row, row_locks: Mapping[str, s
     with readable("The section witnesses of the action"):
         for row in rows:
             by_node.setdefault(row["id"], []).append(row)
-        return {
-            node_id: _owner(some, sessions, row_locks.get(node_id))
-            if "witness" in some[0]
-            else _tallied(some, sessions)
-            for node_id, some in by_node.items()
-        }
+        return {node_id: _owner(some, sessions, row_locks.get(node_id)) for node_id, some in by_node.items()}
 
 
 def _unread(why: str) -> Owner:
@@ -260,6 +217,10 @@ def _unread(why: str) -> Owner:
 
 
 def _owner(rows: Iterable[Row], sessions: Row, row_lock: str | None) -> Owner:
+    """Return the verdict and its summary.
+
+    One sign of life outweighs all others. One sign of death alone is not certain.
+    """
     signs = [Witness(name=r["witness"], verdict=Verdict(r["verdict"]), detail=r["detail"]) for r in rows]
     since = next((r["since"] for r in rows if r.get("since") is not None), None)
     common = [_sessions(sessions, since), *([] if row_lock is None else [_row_lock(row_lock)])]
@@ -267,28 +228,15 @@ def _owner(rows: Iterable[Row], sessions: Row, row_lock: str | None) -> Owner:
     every = tuple(
         sorted((*signs, *(w for w in common if w.name not in own)), key=lambda w: (ORDER.index(w.verdict), w.name))
     )
-    counts = {v: sum(w.verdict is v for w in every) for v in Verdict}
-    return _judged(counts[Verdict.DEAD], counts[Verdict.ALIVE], counts[Verdict.UNKNOWN], every)
-
-
-def _tallied(rows: Iterable[Row], sessions: Row) -> Owner:
-    gone = not sessions["n"]
-    dead, alive, unknown = (sum(r[v.value] for r in rows) for v in (Verdict.DEAD, Verdict.ALIVE, Verdict.UNKNOWN))
-    return _judged(dead + gone, alive, unknown + (not gone))
-
-
-def _judged(dead: int, alive: int, unknown: int, witnesses: tuple[Witness, ...] = ()) -> Owner:
-    """Return the verdict and its summary.
-
-    One sign of life outweighs all others. One sign of death alone is not certain.
-    """
+    dead, alive, unknown = (sum(w.verdict is v for w in every) for v in (Verdict.DEAD, Verdict.ALIVE, Verdict.UNKNOWN))
     of = f"of {dead + alive + unknown}" + (f" ({unknown} not known)" if unknown else "")
     if alive:
-        return Owner(verdict=Verdict.ALIVE, summary=f"owner may live: {alive} {of}", witnesses=witnesses)
-    if dead:
-        word = "is" if dead > 1 else "seems"
-        return Owner(verdict=Verdict.DEAD, summary=f"owner {word} dead: {dead} {of}", witnesses=witnesses)
-    return Owner(verdict=Verdict.UNKNOWN, summary=f"owner not known: 0 {of}", witnesses=witnesses)
+        verdict, summary = Verdict.ALIVE, f"owner may live: {alive} {of}"
+    elif dead:
+        verdict, summary = Verdict.DEAD, f"owner {'is' if dead > 1 else 'seems'} dead: {dead} {of}"
+    else:
+        verdict, summary = Verdict.UNKNOWN, f"owner not known: 0 {of}"
+    return Owner(verdict=verdict, summary=summary, witnesses=every)
 
 
 def _sessions(sessions: Row, since: float | None) -> Witness:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
 from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
@@ -19,7 +18,7 @@ import msgspec
 
 from queries.change.script import Nodes
 from queries.db.database import Database
-from queries.db.errors import DatabaseError
+from queries.db.errors import UNCHANGED, DatabaseError
 from queries.db.query import Query, Row, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
@@ -34,6 +33,8 @@ ROW_IMAGE_BYTES = 1 << 20  # of text in the image of one row
 ENTRY_IMAGE_BYTES = 16 << 20  # ... in the images of one audit log entry
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")  # that JSON can hold
+
+NO_KEY = "The table {} has no primary key, so its rows cannot be told apart."
 
 RowKey = tuple[str, str]  # table and key of a row, as in RowChange
 
@@ -117,20 +118,19 @@ class RowPair(Record, gc=False, kw_only=False):
 class RowsRead(Record):
     """Rows of nodes at one moment.
 
-    ``ids``: the nodes of each. ``keyless``: rows of tables without a primary key. ``unknown``: node, table and place of
-    rows whose table is not known yet.
+    ``ids``: the nodes of each. ``unknown``: node, table and place of rows whose table is not known yet.
     """
 
     rows: dict[RowKey, RowText] = {}
     ids: dict[RowKey, tuple[str, ...]] = {}
-    keyless: dict[str, list[tuple[str, RowText]]] = {}
     unknown: list[tuple[str, str, str]] = []
 
     def add(self, node: str, layout: Layout, row: RowText) -> None:
-        """Add a row of a node."""
+        """Add a row of a node. Raises DatabaseError if its table has no primary key."""
         if not layout.key:
-            self.keyless.setdefault(layout.name, []).append((node, row))
-            return
+            raise DatabaseError(
+                f"The table {layout.name} has no primary key, so its rows cannot be told apart.", UNCHANGED
+            )
         place = layout.name, " ".join([text or "" for text in layout.key_of(row)])
         self.rows[place] = row
         if node not in (ids := self.ids.get(place, ())):
@@ -144,15 +144,11 @@ class RowsRead(Record):
         parts: dict[str, list[bytes]] = {i: [] for i in nodes}
         if not parts:
             return {}
-        every = [(*place, row, i) for place, row in sorted(self.rows.items(), key=_first) for i in self.ids[place]]
-        for table, rows in sorted(self.keyless.items()):
-            every += sorted(
-                ((table, "", row, i) for i, row in rows), key=lambda each: str((each[2].texts, each[2].more))
-            )
-        for table, key, row, node in every:
-            if node in parts:
-                values = () if node in guarded else (row.texts, row.more)
-                parts[node].append(msgspec.json.encode((table, key, *values)))
+        for (table, key), row in sorted(self.rows.items(), key=_first):
+            for node in self.ids[table, key]:
+                if node in parts:
+                    values = () if node in guarded else (row.texts, row.more)
+                    parts[node].append(msgspec.json.encode((table, key, *values)))
         return {i: hashlib.sha256(b"\n".join(p)).hexdigest() for i, p in parts.items()}
 
 
@@ -293,20 +289,16 @@ class ImageReader:
         sent = filled("images_find", layout, images=rows_of([layout]), **own)
         return Query(sent, {"changes": keys})
 
-    async def pairs(
-        self, transaction: Transaction, before: RowsRead, after: RowsRead, updated: Callable[[str], int | None]
-    ) -> list[RowPair]:
+    async def pairs(self, transaction: Transaction, before: RowsRead, after: RowsRead) -> list[RowPair]:
         """Return the rows that differ, without those that another transaction has written.
 
-        ``updated``: number of updated rows of a table, if known. Raises DatabaseError.
+        Raises DatabaseError.
         """
         pairs = []
         for place in sorted(before.rows.keys() | after.rows.keys()):
             was, now = before.rows.get(place), after.rows.get(place)
             if was is None or now is None or not was.equals(now):
                 pairs.append(RowPair(before.ids.get(place) or after.ids[place], *place, was, now))
-        for table in sorted(before.keyless.keys() | after.keyless.keys()):
-            pairs += _keyless_pairs(table, before.keyless.get(table, []), after.keyless.get(table, []), updated(table))
         xids = sorted({pair.now.xmin for pair in pairs if pair.now is not None and not pair.now.own})
         if not xids:
             return pairs
@@ -354,36 +346,6 @@ class ImageReader:
 def row_text(row: Row) -> RowText:
     """Return a row of a statement that reads images."""
     return RowText(*_fields(row))
-
-
-def _keyless_pairs(
-    table: str, before: Sequence[tuple[str, RowText]], after: Sequence[tuple[str, RowText]], updated: int | None
-) -> Iterable[RowPair]:
-    """Yield the rows that differ of a table without a primary key, as a multiset.
-
-    Which row became which is unknown: as many as the server has updated are shown as changed.
-    """
-    was, now = _beyond(before, after), _beyond(after, before)
-    same = min(len(was), len(now), len(was) if updated is None else updated)
-    for (node, row), (_, other) in zip(was[:same], now[:same], strict=True):
-        yield RowPair((node,), table, row.place, row, other)
-    for node, row in was[same:]:
-        yield RowPair((node,), table, row.place, row, None)
-    for node, row in now[same:]:
-        yield RowPair((node,), table, row.place, None, row)
-
-
-def _beyond(rows: Sequence[tuple[str, RowText]], others: Iterable[tuple[str, RowText]]) -> list[tuple[str, RowText]]:
-    """Return the rows that the others do not have."""
-    there = Counter((node, tuple(row.texts), tuple(row.more)) for node, row in others)
-    beyond = []
-    for node, row in rows:
-        values = node, tuple(row.texts), tuple(row.more)
-        if there[values]:
-            there[values] -= 1
-        else:
-            beyond.append((node, row))
-    return beyond
 
 
 def _image(layout: Layout, node: str, was: RowText | None, now: RowText | None) -> tuple[RowImage, int, str]:
@@ -446,8 +408,4 @@ def _bytes(number: int) -> str:
 def _unknown(table: str, layout: Layout) -> str:
     if not layout.plain:
         return f"the table {table} is partitioned"
-    return (
-        f"it also changes {table}, which undo does not restore"
-        if layout.key
-        else f"the table {table} has no primary key"
-    )
+    return f"it also changes {table}, which undo does not restore"

@@ -205,11 +205,8 @@ async def _compared(
     nodes, seen, reader, detected = script.nodes, request.seen, script.images, request.reader.detected
     shown, remaining = None if seen is None else seen.nodes, set(nodes.remaining)
 
-    def updated(table: str) -> int | None:
-        return None if server is None else server.get(gate.qualified(table, detected.schema), gate.NONE).updated
-
     async def differing() -> list[RowPair]:
-        pairs = await reader.pairs(transaction, before, after, updated)
+        pairs = await reader.pairs(transaction, before, after)
         return [pair for pair in pairs if not remaining.isdisjoint(pair.ids)]
 
     pairs = await differing()

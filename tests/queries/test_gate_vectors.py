@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from queries.db.errors import DatabaseError
 from queries.log import audit_log
 from queries.records.action import Outcome
 from queries.workspace import Workspace
@@ -266,21 +267,16 @@ async def test_an_engine_s_rows_have_the_values_that_were_shown(
     await workspace.close()
 
 
-async def test_rows_without_a_primary_key_are_compared_and_not_undone(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, server: PostgresServer, tmp_path: Path
+async def test_rows_without_a_primary_key_are_not_changed(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    server.sql(audit_log.ddl(), eternaltwin)
-    await eternaltwin_db.sql("ALTER TABLE task DROP CONSTRAINT task_pkey CASCADE; CREATE INDEX ON task (task_id)")
-    first, second = await tasks(eternaltwin_db, 2)
-    nodes = [eternaltwin_db.id(key) for key in (first, second)]
+    (node,) = [eternaltwin_db.id(key) for key in await tasks(eternaltwin_db, 1)]
     workspace = await opened(eternaltwin, tmp_path)
-    dry_run = await dry_run_of(workspace, "wake", nodes)
-    assert all("no primary key" in dry_run.irreversible[node] for node in nodes)
-    (change, _) = [change for change in dry_run.changes if change.table == "task"]
-    assert (change.before["status"], change.after["status"]) == ("Blocked", "Available")
-    await eternaltwin_db.sql(
-        SET.format(value="NEW.kind_version", other="9", ids=ids([second])).replace("NEW.c", "NEW.kind_version")
-    )
+    dry_run = await dry_run_of(workspace, "wake", [node])
+    await eternaltwin_db.sql("ALTER TABLE task DROP CONSTRAINT task_pkey CASCADE; CREATE INDEX ON task (task_id)")
     done = await committed(workspace, dry_run)
-    assert outcomes_of(done) == {nodes[0]: Outcome.CHANGED, nodes[1]: Outcome.CONFLICT}
+    assert outcomes_of(done) == {node: Outcome.REFUSED}
+    assert "no primary key" in done.results[0].why
+    with pytest.raises(DatabaseError, match="no primary key"):
+        await dry_run_of(workspace, "wake", [node])
     await workspace.close()

@@ -7,10 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from queries.change import script as nodes
 from queries.change.images import ROW_IMAGE_BYTES
-from queries.contract.builtin import builtin
-from queries.files.statement import Statement, with_parts
+from queries.files.statement import with_parts
 from queries.log import audit_log
 from queries.records.action import NOT_KEPT, SET, Outcome
 from queries.records.images import Images, RowImage, StoredImages, TableImages
@@ -76,38 +74,6 @@ def test_a_size_that_was_kept_as_the_value_is_not_restored() -> None:
     kept = StoredImages.of(entry, text, intact=True)
     assert kept.images.incomplete.keys() == {"job:0"}
     assert [row.id for row in kept.images.tables[0].rows] == ["job:1", "job:2"]
-
-
-async def test_lists_are_sent_as_lists_if_they_must(
-    eternaltwin: str, eternaltwin_db: EternaltwinDb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Have a separator that occurs in the ids."""
-    monkeypatch.setattr(nodes, "BETWEEN", "-")
-    workspace = await opened(eternaltwin, tmp_path)
-    ids = await waiting(eternaltwin_db)
-    assert outcomes_of(await do(workspace, "wake", ids)) == dict.fromkeys(ids, CHANGED)
-    await workspace.close()
-
-
-def test_a_list_that_a_statement_casts_stays_a_list() -> None:
-    cast, plain = (
-        Statement(text=f"SELECT $1::{kind}[], $2::text[], $10::text[]", source="", parameters=LISTS)
-        for kind in ("uuid", "text")
-    )
-    assert nodes.with_texts(cast, *LISTS) is None
-    joined = nodes.with_texts(plain, *LISTS)
-    assert joined is not None
-    assert joined.text == (
-        "SELECT string_to_array($1::text, E'\\x1f'), string_to_array($2::text, E'\\x1f'), $10::text[]"
-    )
-
-
-@pytest.mark.parametrize("name", ["agent_jobs", "estuary", "eternaltwin"])
-def test_the_statements_of_a_wake_take_texts(name: str) -> None:
-    engine = next(each for each in builtin() if each.name == name)
-    parts = [part for run in engine.actions["wake"].values() for part in run]
-    assert parts
-    assert all(nodes.with_texts(part, *LISTS) is not None for part in parts)
 
 
 def test_a_part_of_a_statement_keeps_its_braces() -> None:

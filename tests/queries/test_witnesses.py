@@ -210,7 +210,7 @@ async def test_many_nodes_are_counted_by_verdict(estuary_db: EstuaryDb, estuary_
     assert not any(owner.witnesses for owner in owners)
     text = shown(dry_run, estuary_workspace)
     assert f"owners: 1 may live · {witnesses.NODES_WITNESSED} dead" in text
-    assert f"owner may live: 1 of 4 (3 not known)  {live}" in text, text
+    assert f"owner may live: 1 of 5 (4 not known)  {live}" in text, text
     assert f"not known)  {dead[0]}" not in text
 
 
