@@ -180,7 +180,7 @@ async def make(
     change = msgspec.structs.replace(
         made.change,
         at=at,
-        row_digests=digests,
+        row_digests=digests if request.seen is None else {},
         uncounted=not written.counted,
         held=held,
         irreversible=lasting,
@@ -389,9 +389,8 @@ async def _made(transaction: Transaction, log: AuditLog, script: Script, request
 def _done(change: Change, script: Script, caveat: str = "") -> Change:
     """Return a change with the results of its nodes. ``caveat``: noted with each changed node."""
     nodes = script.nodes
-    return msgspec.structs.replace(
-        change, results=nodes.results(caveat), for_now=tuple(nodes.for_now), steady=dict(nodes.steady)
-    )
+    steady = dict(nodes.steady) if nodes.parameters["dry_run"] is None else {}
+    return msgspec.structs.replace(change, results=nodes.results(caveat), for_now=tuple(nodes.for_now), steady=steady)
 
 
 def unchanged(request: Request, outcome: Outcome, why: str, lost: str = "") -> Change:
