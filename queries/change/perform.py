@@ -19,7 +19,6 @@ from queries.change.plan import (
     PART_NODES,
     UNDO,
     Plan,
-    check_encoding,
     check_storable,
     current_reader,
     plan_versions,
@@ -37,6 +36,7 @@ from queries.db.errors import (
     ReadOnlyError,
     SlowError,
     TableLockedError,
+    UnencodableError,
 )
 from queries.log import audit_log
 from queries.log.run_log import OpenRun
@@ -57,7 +57,6 @@ async def dry_run(
     """
     check_storable(reason, arguments)
     operator = audit_log.operator()
-    await check_encoding(workspace, reason, arguments, operator)
     if plan.label == LABEL:
         return await signals.dry_run(workspace, plan, reason)
     if workspace.database.why_read_only():  # the cached state may be old: a standby may have been promoted
@@ -200,7 +199,8 @@ def _narrows(script: Script, error: DatabaseError) -> bool:
     """
     if isinstance(error, DeniedError):
         return bool(script.nodes.policies)
-    return isinstance(error, LockedError | ConflictError | SlowError) or error.code.startswith("22")
+    of_a_value = error.code.startswith("22") and not isinstance(error, UnencodableError)  # the reason is that of all
+    return isinstance(error, LockedError | ConflictError | SlowError) or of_a_value
 
 
 def _denial(script: Script, error: DatabaseError) -> str:

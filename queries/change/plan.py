@@ -12,9 +12,8 @@ import msgspec
 
 from queries.contract.engine import Engine
 from queries.contract.spec import TITLE_END, Action, Argument
-from queries.db.errors import DatabaseError, UnencodableError, UnknownIdError
+from queries.db.errors import DatabaseError, UnknownIdError
 from queries.db.shared_sql import statement
-from queries.log.audit_log import Operator
 from queries.read.reader import Reader
 from queries.records.action import Change, Edit, Outcome, Result, Risk, Undo
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
@@ -321,38 +320,6 @@ def check_storable(reason: str, arguments: Mapping[str, Any]) -> None:
         raise DatabaseError("A reason is required. It is written to the audit log.", "Nothing was changed.")
     if not all(_storable(value) for value in (reason, *arguments.values())):
         raise DatabaseError("The reason or an argument is not valid text, or contains NUL.", "Nothing was changed.")
-
-
-async def check_encoding(workspace: Workspace, reason: str, arguments: Mapping[str, Any], operator: Operator) -> None:
-    """Refuse texts that the encoding of the database lacks.
-
-    These are the reason and the arguments. Raises DatabaseError.
-    """
-    texts = {"reason": reason, **{f"argument {name}": str(value) for name, value in arguments.items()}}
-    texts |= {"name of the operator": operator.name}
-    odd = {what: text for what, text in texts.items() if not text.isascii()}
-    if not odd:
-        return
-    async with workspace.database.reading() as transaction:
-        encoding = (await transaction.rows(statement("encoding"), {}))[0]["encoding"]
-    for what, text in odd.items() if encoding not in ("UTF8", "SQL_ASCII") else ():
-        if not await _can_hold(workspace, text):
-            lacking = [c for c in dict.fromkeys(text) if not c.isascii() and not await _can_hold(workspace, c)]
-            raise DatabaseError(
-                f"The {what} has {', '.join(map(repr, lacking))}, which the encoding of this database ({encoding})"
-                " does not have.",
-                "Nothing was changed. Write it with other characters.",
-            )
-
-
-async def _can_hold(workspace: Workspace, text: str) -> bool:
-    """Return True if the encoding of the database has the characters of ``text``."""
-    try:
-        async with workspace.database.reading() as transaction:
-            await transaction.rows(statement("storable"), {"query": text})
-    except UnencodableError:
-        return False
-    return True
 
 
 def _storable(value: object) -> bool:

@@ -206,6 +206,7 @@ SEQUENCE = (
     "The owner of the table corrects it with `unstick init`.",
 )
 UNENCODABLE = ("22P05", "22021")
+OTHER_CHARACTERS = "Write it with other characters."
 _SLOW = "It took too long, or another session cancelled it."
 _AUTH = "Check user, password and pg_hba.conf."
 
@@ -262,7 +263,7 @@ def statement_error(code: str, reason: str, constraint: str = "") -> DatabaseErr
     if code == "42501":
         return DeniedError(f"{capital(reason)}.", code=code)
     if code in UNENCODABLE:
-        return UnencodableError(f"The database cannot hold this text: {reason}.", code=code)
+        return UnencodableError(f"The database cannot hold this text: {reason}.", OTHER_CHARACTERS, code=code)
     if code == "55P03":
         return LockedError(LOCKED, code=code)
     if code in ("57P01", "57P02", "57P03", "25P03", "57P05") or code.startswith("08"):
