@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import UUID, uuid4
 
@@ -20,7 +19,6 @@ from tests.proof import most_in_proof
 from tests.queries import plans
 from tests.queries.builders import opened
 from tests.servers import PostgresServer, both_versions
-from tests.simulators.agent_jobs.data import make
 
 with_and_without = pytest.mark.parametrize("index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id)"])
 SIX = "CHECK (status IN ('pending', 'active', 'completed', 'failed', 'delayed', 'paused'))"
@@ -723,28 +721,3 @@ async def test_a_number_that_is_a_command(agent_jobs_db: AgentJobsDb, mirror: Wo
     assert detail is not None
     (work,) = [s for s in detail.sections if s.name == "work"]
     assert work.rows[0][-1] is None, "a command for a shell contains only plain numbers"
-
-
-@pytest.fixture
-async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[Workspace]:
-    dsn = server.fresh("agent_jobs", filled=True)
-    workspace = await opened(dsn, tmp_path)
-    yield workspace
-    await workspace.close()
-    server.drop(dsn)
-
-
-async def test_the_demo_has_one_of_everything(demo: Workspace) -> None:
-    look = reader(demo)
-    codes = {f.code for f in (await look.findings.read()).findings}
-    # The queue continues, most of its jobs succeed, a mirror table has no active jobs, and the clocks are right.
-    assert {f.code for f in look.engine.spec.findings} - codes == {
-        "queue_stalled", "active_too_long", "delayed_too_long", "paused_too_long", "failed_alike", "schedule_missed",
-        "worker_clock_ahead", "worker_clock_behind",
-    }  # fmt: skip
-    assert look.engine.settings["profile"] == "mirror"
-
-
-def test_the_demo_is_the_same_for_the_same_seed() -> None:
-    one, same, other = make(1), make(1), make(2)
-    assert one.jobs == same.jobs != other.jobs

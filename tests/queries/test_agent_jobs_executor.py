@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from datetime import timedelta
 from pathlib import Path
 from random import Random
 
 import asyncpg
 
-from console.demo.run import Demo
 from queries.change import loop, perform
 from queries.change.plan import plan_versions
 from queries.log import audit_log
@@ -19,61 +17,12 @@ from tests.db.agent_jobs import ANNA, BERT, LABEL, AgentJobsDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, opened, outcomes_of
 from tests.servers import both_versions
-from tests.simulators.agent_jobs import AgentJobs
 from tests.simulators.agent_jobs.executor import Claim, Poller, RedisQueue
 
 CHANGED = Outcome.CHANGED
 
 
 # The mirror
-
-
-@both_versions
-async def test_a_row_comes_after_the_enqueuing_and_ends_once(agent_jobs_db: AgentJobsDb) -> None:
-    bull, agent = RedisQueue(agent_jobs_db.connection), await agent_jobs_db.agent()
-    numbers = [await bull.add(agent, ANNA, error=error) for error in (None, "File ingestion failed")]
-    assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 2
-    await bull.tick()
-    await bull.tick()
-    rows = await agent_jobs_db.connection.fetch("SELECT * FROM jobs ORDER BY job_id")
-    assert [r["job_id"] for r in rows] == numbers
-    assert [(r["status"], r["error"]) for r in rows] == [("completed", None), ("failed", "File ingestion failed")]
-    assert all(r["completed_at"] and r["started_at"] is None for r in rows)
-
-
-async def test_how_rows_stay_pending(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    """A stalled job, a slow clock and a paused queue leave rows that never end."""
-    bull, agent = RedisQueue(agent_jobs_db.connection, skew=timedelta(seconds=-60)), await agent_jobs_db.agent()
-    await bull.add(agent, ANNA)
-    await bull.add(agent, ANNA, stalls=True)
-    await bull.tick()
-    await bull.tick()
-    bull.paused = True
-    await bull.add(agent, ANNA)
-    await bull.tick()
-    assert bull.swallowed == 1, "the CHECK rejects an end before the start, without an error message"
-    assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'") == 3
-    await agent_jobs_db.sql("UPDATE jobs SET created_at = created_at - interval '1 hour'")
-    codes = {f.code for f in (await mirror.engines[LABEL].findings.read()).findings}
-    assert codes == {"overdue", "queue_stalled"}
-
-
-async def test_an_emptied_redis_ends_old_rows(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    bull, agent = RedisQueue(agent_jobs_db.connection), await agent_jobs_db.agent()
-    for _ in range(12):
-        await bull.add(agent, ANNA)
-    while await bull.tick() or await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'pending'"):
-        pass
-    await agent_jobs_db.sql(
-        "UPDATE jobs SET created_at = created_at - interval '2 days', completed_at = completed_at - interval '2 days'"
-    )
-    bull.flush()
-    await bull.add(agent, ANNA)
-    await bull.tick()
-    await bull.tick()
-    assert bull.swallowed == 1, "the number is taken"
-    (late,) = [f for f in (await mirror.engines[LABEL].findings.read()).findings if f.code == "completed_by_wrong_job"]
-    assert late.evidence["job_id"] == "1"
 
 
 @both_versions
@@ -120,17 +69,6 @@ async def test_actions_rain_on_the_mirror(agent_jobs_db: AgentJobsDb, tmp_path: 
 
 
 # The table
-
-
-@both_versions
-async def test_two_pollers_never_hold_the_same_job(agent_jobs_db: AgentJobsDb) -> None:
-    jobs = [await agent_jobs_db.job(age=100 - n) for n in range(6)]
-    connections = [await asyncpg.connect(agent_jobs_db.dsn) for _ in range(2)]
-    pollers = [Poller(c) for c in connections]
-    claims = [c for _ in range(4) for c in await asyncio.gather(*(p.claim() for p in pollers)) if c]
-    assert sorted(c.id for c in claims) == sorted(jobs)
-    for connection in connections:
-        await connection.close()
 
 
 @proof
@@ -204,20 +142,3 @@ async def press(workspace: Workspace, rng: Random, tally: dict[tuple[str, Outcom
     )
     (outcome,) = outcomes_of(await loop.commit(workspace, dry_run, OPERATOR)).values()
     tally[action, outcome] = tally.get((action, outcome), 0) + 1
-
-
-async def test_the_demo_goes_on() -> None:
-    demo = await Demo(1, engines=(AgentJobs(),)).start()
-    try:
-        connection = await asyncpg.connect(demo.dsn, server_settings={"search_path": "agent_jobs"})
-        pending = await connection.fetchval(
-            "SELECT count(*) FROM jobs WHERE created_at < now() - interval '20 min' AND status = 'pending'"
-        )
-        ended = "SELECT count(*) FROM jobs WHERE job_id::int BETWEEN 2 AND 9 AND status <> 'pending'"
-        async with asyncio.timeout(60):
-            while not await connection.fetchval(ended):
-                await asyncio.sleep(0.05)
-        assert pending == 6, "deliberately stuck jobs stay"
-        await connection.close()
-    finally:
-        await demo.stop()

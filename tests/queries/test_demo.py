@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -140,3 +141,24 @@ async def test_a_section_runs_at_its_ticks(server: PostgresServer) -> None:
     assert (ran.count("all"), ran.count("some")) == (10, 2)
     await connection.close()
     server.drop(dsn)
+
+
+async def test_the_demo_works_and_comes_back_after_its_server_was_away(own_server: PostgresServer) -> None:
+    demo = await Demo(5, server=own_server).start()
+    newest = "SELECT max((polled_at).time) FROM eternaltwin.task WHERE status = 'Available'"
+
+    async def polled() -> datetime:
+        connection = await connect(demo.dsn, "public")
+        at: datetime = await connection.fetchval(newest)
+        await connection.close()
+        return at
+
+    for away in (False, True):
+        if away:
+            await asyncio.to_thread(own_server.halt, "immediate")
+            await asyncio.to_thread(own_server.start)
+        before = await polled()
+        async with asyncio.timeout(60):
+            while await polled() <= before:
+                await asyncio.sleep(0.05)
+    await demo.stop()

@@ -7,7 +7,6 @@ import json
 from collections.abc import AsyncIterator
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import asyncpg
 import pytest
@@ -19,9 +18,8 @@ from tests.proof import one_in, proof
 from tests.queries.builders import OPERATOR, outcomes_of
 from tests.servers import both_versions
 from tests.simulators.tasker import Simulation
-from tests.simulators.tasker.data import CreatedTask, Data
+from tests.simulators.tasker.data import Data
 from tests.simulators.tasker.orchestrator import Orchestrator
-from tests.simulators.tasker.protocol import FINALIZATIONS, REQUESTS, RESULTS
 from tests.simulators.tasker.scenarios import make
 from tests.simulators.tasker.step_history import complete, enqueued, failed, pending, waiting
 from tests.simulators.tasker.worker import Worker
@@ -34,13 +32,6 @@ class Steady(Random):
 
     def random(self) -> float:
         return 0.999
-
-
-class Unlucky(Random):
-    """Random source with which every handler fails with a retryable error."""
-
-    def random(self) -> float:
-        return 0.0201
 
 
 class Engine:
@@ -70,89 +61,6 @@ async def engine(tasker_db: TaskerDb) -> AsyncIterator[Engine]:
     yield Engine(connections[0], connections[1], Steady(1))
     for connection in connections:
         await connection.close()
-
-
-@both_versions
-async def test_a_requested_task_runs_to_its_end(tasker_db: TaskerDb, engine: Engine) -> None:
-    await tasker_db.write(Data(1))
-    order = {
-        "name": "fulfil_order",
-        "namespace": "shop",
-        "version": "1.2.0",
-        "context": {"order_id": 1},
-        "initiator": "web",
-        "source_system": "x",
-        "reason": "y",
-        "correlation_id": str(UUID(int=7)),
-    }
-    metadata = {"requested_at": "2026-01-01T00:00:00Z", "requester": "web", "priority": "Normal", "custom": {}}
-    for _ in range(2):
-        await engine.orchestrator.send(REQUESTS, request_id="1", task_request=order, metadata=metadata)
-    await engine.until_quiet()
-    rows = await tasker_db.connection.fetch("SELECT complete, task_uuid FROM tasks")
-    assert [r["complete"] for r in rows] == [True], "the same context is the same task"
-    assert await tasker_db.state(rows[0]["task_uuid"]) == "complete"
-    states = await tasker_db.connection.fetch("SELECT to_state FROM workflow_step_transitions WHERE most_recent")
-    assert [r[0] for r in states] == ["complete"] * 6
-    audits = await tasker_db.connection.fetch(
-        "SELECT success, execution_time_ms, worker_uuid FROM workflow_step_result_audit"
-    )
-    assert len(audits) == 6
-    assert all(a["success"] and a["execution_time_ms"] is None and a["worker_uuid"] for a in audits), (
-        "the trigger's own slip"
-    )
-    assert [await tasker_db.messages(q) for q in (REQUESTS, RESULTS, "worker_shop_queue")] == [[], [], []]
-    await tasker_db.sound()
-
-
-@both_versions
-async def test_a_failing_step_is_retried_and_then_blocks_the_task(tasker_db: TaskerDb, engine: Engine) -> None:
-    made = (data := Data(1)).task("refund", state="pending", ago=5)
-    await tasker_db.write(data)
-    engine.worker._rng = Unlucky(1)
-    await engine.run(6)
-    step = made.steps["check_return"]
-    assert (await tasker_db.step_state(step), await tasker_db.state(made)) == (
-        "waiting_for_retry",
-        "waiting_for_dependencies",
-    )
-    for _ in range(3):
-        await tasker_db.do("wake", tasker_db.step(made, "check_return")) if await tasker_db.step_state(
-            step
-        ) == "waiting_for_retry" else None
-        await engine.run(6)
-    assert (await tasker_db.step_state(step), await tasker_db.state(made)) == ("error", "blocked_by_failures")
-    assert (await tasker_db.step_row(step))["attempts"] == 3
-    assert await tasker_db.value("SELECT count(*) FROM tasks_dlq") == 0, "permanent failures never get there"
-    engine.worker._rng = Steady(1)
-    await tasker_db.do("retry", tasker_db.task(made))
-    await engine.until_quiet()
-    assert await tasker_db.state(made) == "complete"
-
-
-async def test_a_finalization_message_ends_a_blocked_task(tasker_db: TaskerDb, engine: Engine) -> None:
-    """Show why no action sends a finalization message."""
-    made = (data := Data(1)).task("refund", state="blocked_by_failures", steps={"check_return": failed()})
-    await tasker_db.write(data)
-    await engine.orchestrator.send(FINALIZATIONS, task_uuid=made.id)
-    await engine.run(2)
-    assert await tasker_db.state(made) == "error"
-
-
-@both_versions
-async def test_the_detector_writes_dead_letters_and_revived_tasks_run(tasker_db: TaskerDb, engine: Engine) -> None:
-    made = (data := Data(1)).task(
-        "refund", state="waiting_for_dependencies", ago=3700, steps={"check_return": waiting(10, backoff=9000)}
-    )
-    await tasker_db.write(data)
-    assert await engine.orchestrator.sweep() == 1
-    assert await tasker_db.state(made) == "error"
-    (dead_letter,) = (await tasker_db.reader.pages.dead()).dead_letters
-    assert (dead_letter.was, dead_letter.is_now) == ("waiting_for_dependencies", "error")
-    await tasker_db.do("revive", dead_letter.node.id)
-    await tasker_db.do("wake", tasker_db.step(made, "check_return"))
-    await engine.until_quiet()
-    assert await tasker_db.state(made) == "complete"
 
 
 FIXES = [
@@ -322,9 +230,3 @@ async def _true(tasker_db: TaskerDb, changes: Any) -> None:
             first = change.after["sort_key"] == 1  # first transition of a dynamic step
             assert [b["to_state"] for b in left] == ([] if first else [change.after["from_state"]])
             assert change.after["from_state"] == "pending" or not first
-
-
-def test_a_created_task_lists_its_steps() -> None:
-    made = Data(1).task("refund")
-    assert isinstance(made, CreatedTask)
-    assert list(made.steps) == ["check_return", "refund_card", "notify_customer"]

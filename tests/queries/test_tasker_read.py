@@ -20,10 +20,8 @@ from tests.db.tasker import TaskerDb
 from tests.proof import most_in_proof, one_in, proof
 from tests.queries.builders import opened, outcomes_of, why
 from tests.servers import PostgresServer, both_versions
-from tests.simulators.tasker import Tasker
-from tests.simulators.tasker.data import CreatedTask, Data
+from tests.simulators.tasker.data import Data
 from tests.simulators.tasker.protocol import RESULTS
-from tests.simulators.tasker.scenarios import make
 from tests.simulators.tasker.step_history import (
     StepHistory,
     cancelled,
@@ -317,32 +315,6 @@ async def test_a_deep_chain_and_a_wide_fan(tasker_db: TaskerDb) -> None:
 
 
 @both_versions
-async def test_pages_have_no_gaps_and_no_duplicates(demo: TaskerDb) -> None:
-    shops = (await search.find_texts(demo.reader, "fulfil_order")).nodes
-    template = next(n.id for n in shops if n.kind == "template")
-
-    async def whole(page: Any) -> list[str]:
-        seen, cursor = [], None
-        while True:
-            got = await page(cursor)
-            seen += [n.id for n in (got.nodes if hasattr(got, "nodes") else [x.node for x in got.dead_letters])]
-            cursor = got.cursor
-            if cursor is None:
-                return seen
-
-    pages = {
-        "roots": lambda c, n: demo.reader.pages.roots(c, n),
-        "children": lambda c, n: demo.reader.pages.children(template, c, n),
-        "live": lambda c, n: demo.reader.pages.live(c, n),
-        "dead": lambda c, n: demo.reader.pages.dead(c, n),
-    }
-    for name, page in pages.items():
-        small, large = await whole(lambda c, p=page: p(c, 3)), await whole(lambda c, p=page: p(c, 500))
-        assert small == large, name
-        assert len(set(small)) == len(small) > 3, name
-
-
-@both_versions
 async def test_columns_of_nodes(tasker_db: TaskerDb, data: Data) -> None:
     steps = {
         "validate_cart": complete(600, spent=1234),
@@ -461,25 +433,6 @@ async def test_healthy_tasks_have_no_findings(tasker_db: TaskerDb, data: Data) -
     found = await tasker_db.findings()
     assert [f.code for f in found.findings] == []
     assert found.skipped_findings == ()
-
-
-@both_versions
-async def test_the_demo_has_every_finding(demo: TaskerDb) -> None:
-    found = await demo.findings()
-    assert (found.skipped_findings, found.capped) == ((), ())
-    # tests/queries/tasker/test_late.py has the others. Tasks were picked up until now: that excludes not_picked_up.
-    other = {"workers_behind", "not_picked_up", "can_never_continue", "still_blocked", "overdue", "hidden_message"}
-    other |= {"time_ahead", "due_far_ahead", "schedule_missed", "failing_alike"}
-    assert {f.code for f in found.findings} == {f.code for f in demo.reader.engine.spec.findings} - other
-    for finding in {f.code: f for f in found.findings}.values():
-        assert "?" not in finding.sentence.replace("?)", ""), finding.sentence
-        assert finding.since is not None
-        assert finding.since <= found.at
-        again = await demo.findings(finding.node_id)
-        assert finding.code in {f.code for f in again.findings}, "a request for one node returns the same"
-        assert await details.read(demo.reader, finding.node_id) is not None
-    statuses = set(await demo.connection.fetchval("SELECT array_agg(DISTINCT resolution_status::text) FROM tasks_dlq"))
-    assert statuses == {"pending", "manually_resolved", "permanently_failed", "cancelled"}
 
 
 BEYOND: list[tuple[str, str, float, dict[str, StepHistory], str, str]] = [
@@ -899,11 +852,3 @@ async def test_malformed_ids_return_no_node(tasker_db: TaskerDb, data: Data) -> 
 def _schema() -> str:
     folder = Path(loader.__file__).parents[1] / "engines" / "tasker"
     return (folder / "schema.sql").read_text()
-
-
-async def test_the_demo_is_the_same_for_a_seed() -> None:
-    one, two, other = make(1), make(1), make(2)
-    assert (one.rows, one.messages) == (two.rows, two.messages)
-    assert one.rows != other.rows
-    assert Tasker.name == "tasker"
-    assert isinstance(one.task("refund"), CreatedTask)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -21,7 +20,6 @@ from tests.queries import plans
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
 from tests.queries.incident_groups import incidents_of
 from tests.servers import PostgresServer, both_versions
-from tests.simulators.uni2work.data import make
 
 PRUNE = {"job": "prune-invitations"}
 
@@ -490,32 +488,6 @@ async def test_malformed_ids_return_no_node(uni2work_db: Uni2workDb, uni2work_wo
         "bucket:x",
     ]
     assert (await reader(uni2work_workspace).nodes.read([f"{LABEL}/{i}" for i in ids])).nodes == ()
-
-
-@pytest.fixture
-async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[tuple[str, Workspace]]:
-    dsn = server.fresh("uni2work", filled=True)
-    workspace = await opened(dsn, tmp_path)
-    yield dsn, workspace
-    await workspace.close()
-    server.drop(dsn)
-
-
-async def test_the_demo_has_every_finding(demo: tuple[str, Workspace]) -> None:
-    _, workspace = demo
-    look = reader(workspace)
-    codes = {f.code for f in (await look.findings.read()).findings}
-    # no_workers excludes skipped_by_workers; cron_overdue needs a configured period; flapping needs several samples.
-    # test_uni2work_incidents.py has the last three; the drills have long_queue and sequence_behind.
-    other = {"no_workers", "cron_overdue", "flapping", "long_queue", "overdue", "schedule_missed", "impossible_times"}
-    other |= {"sequence_behind"}
-    assert {f.code for f in look.engine.spec.findings} - codes == other
-    assert vars_of(1) == vars_of(1) != vars_of(2)
-
-
-def vars_of(seed: int) -> list[object]:
-    data = make(seed)
-    return [data.jobs, data.cron, data.buckets]
 
 
 async def test_a_finding_is_searched_only_among_nodes_of_its_kinds(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import AsyncIterator
 from pathlib import Path
 from random import Random
@@ -12,7 +11,6 @@ from typing import Any
 import asyncpg
 import pytest
 
-from console.demo.run import Demo
 from queries.change import loop, perform
 from queries.change.plan import plan_versions
 from queries.log import audit_log
@@ -23,7 +21,6 @@ from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.proof import proof
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
 from tests.servers import both_versions
-from tests.simulators.uni2work import Uni2work
 from tests.simulators.uni2work.executor import Instance, Job, JobFailed
 
 CHANGED = Outcome.CHANGED
@@ -49,66 +46,7 @@ class PausedWork:
         await self.go.wait()
 
 
-# The protocol
-
-
-@both_versions
-async def test_success_deletes_and_records(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
-    await uni2work_db.job(ATOMIC, cron=True)
-    await uni2work_db.job({"job": "help-request"})
-    instance = Instance(connection, LIVE)
-    assert await instance.flush() == 2
-    assert await uni2work_db.value("SELECT count(*) FROM queued_job") == 0
-    assert (await uni2work_db.entry(ATOMIC))["instance"] == LIVE
-    assert await uni2work_db.value("SELECT count(*) FROM cron_last_exec") == 1
-
-
-async def test_failure_unlocks_and_leaves_the_row(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
-    async def fail(_: Job) -> None:
-        raise JobFailed("no gateway")
-
-    jobs = [await uni2work_db.job(ATOMIC, cron=True), await uni2work_db.job({"job": "help-request"})]
-    assert await Instance(connection, LIVE, work=fail).flush() == 0
-    rows = [await uni2work_db.row(j) for j in jobs]
-    assert [(r["lock_instance"], r["lock_time"]) for r in rows] == [(None, None)] * 2
-    assert await uni2work_db.entry(ATOMIC) is None
-
-
-async def test_an_instance_takes_over_only_its_own_old_locks(
-    uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]
-) -> None:
-    other, young = await uni2work_db.job(held=1e6), await uni2work_db.job(held=100, held_by=LIVE)
-    own, inconsistent = await uni2work_db.job(held=400, held_by=LIVE), await uni2work_db.job(held_by=DEAD)
-    instance = Instance(connection, LIVE)
-    await instance.flush()
-    assert dict(instance.done) == {own: 1}
-    assert all([await uni2work_db.row(j) for j in (other, young, inconsistent)])
-
-
-async def test_unrecognised_content_stays(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
-    for content in ('["x"]', "null", "7", '{"job": "of-another-time"}', '{"job": ["help-request"]}'):
-        await uni2work_db.job(content)
-    before = await uni2work_db.everything()
-    assert await Instance(connection, LIVE).flush() == 0
-    assert await uni2work_db.everything() == before
-
-
 # One action and one worker
-
-
-@both_versions
-@pytest.mark.parametrize("held", [None, 900.0])
-async def test_a_foreign_write_to_its_row_aborts_a_worker(
-    uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any], held: float | None
-) -> None:
-    """Show why no action writes to a row that a worker executes."""
-    job, work = await uni2work_db.job(ATOMIC), PausedWork()
-    instance = Instance(connection, LIVE, work=work)
-    doing = await begun(instance, job, work)
-    await uni2work_db.sql("UPDATE queued_job SET lock_instance = NULL, lock_time = NULL")
-    work.go.set()
-    assert await doing is False
-    assert instance.aborted == 1
 
 
 async def begun(instance: Instance, job: int, work: PausedWork) -> asyncio.Task[bool]:
@@ -209,13 +147,6 @@ async def test_skip_aborts_an_equal_job_taken_during_its_commit_once(
     await instance.flush()
     assert (dict(instance.done), await uni2work_db.row(eternaltwin_db)) == ({eternaltwin_db: 1}, None)
     await workspace.close()
-
-
-async def test_cron_queues_nothing_twice(uni2work_db: Uni2workDb, connection: asyncpg.Connection[Any]) -> None:
-    instance = Instance(connection, LIVE)
-    assert [bool(await instance.queue(ATOMIC, cron=cron)) for cron in (False, True, True, False)] == [
-        *(True, True, False, True),
-    ]
 
 
 @both_versions
@@ -350,26 +281,3 @@ async def pick(workspace: Workspace, rng: Random) -> tuple[str, Node]:
     node = rng.choice(nodes)
     actions = [v.name for v in look.engine.actions_of(node.kind) if look.availability(v).ok]
     return (rng.choice(actions), node) if actions else ("", node)
-
-
-async def test_the_demo_executes_new_jobs_only(own_server_demo: Demo) -> None:
-    """The demo's instance executes new jobs, and the deliberately stuck jobs stay."""
-    connection = await asyncpg.connect(own_server_demo.dsn, server_settings={"search_path": "uni2work"})
-    first = await connection.fetchval("SELECT min(id) FROM queued_job WHERE lock_time IS NULL AND id > 20")
-    gone = "SELECT NOT EXISTS (SELECT FROM queued_job WHERE id = $1)"
-    async with asyncio.timeout(60):
-        while not await connection.fetchval(gone, first):
-            await asyncio.sleep(0.05)
-    assert (
-        await connection.fetchval("SELECT count(*) FROM queued_job WHERE lock_time < now() - interval '8 hours'") == 6
-    )
-    await connection.close()
-
-
-@pytest.fixture
-async def own_server_demo() -> AsyncIterator[Demo]:
-    demo = Demo(1, engines=(Uni2work(),))
-    await demo.start()
-    with contextlib.suppress(asyncio.CancelledError):
-        yield demo
-    await demo.stop()
