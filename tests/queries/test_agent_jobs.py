@@ -18,7 +18,7 @@ from tests.db.agent_jobs import ANNA, BERT, LABEL, STATUSES, AgentJobsDb
 from tests.proof import most_in_proof
 from tests.queries import plans
 from tests.queries.builders import opened
-from tests.servers import PostgresServer, both_versions
+from tests.servers import both_versions
 
 with_and_without = pytest.mark.parametrize("index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id)"])
 SIX = "CHECK (status IN ('pending', 'active', 'completed', 'failed', 'delayed', 'paused'))"
@@ -58,58 +58,6 @@ async def all_of(workspace: Workspace, parent: str | None, size: int = 2) -> lis
 
 # Detection
 
-DIFFERENT = {
-    "a status less": "ALTER TABLE jobs DROP CONSTRAINT jobs_status_chk",
-    "nothing unique": "ALTER TABLE jobs DROP CONSTRAINT jobs_job_id_key",
-    "unique in part": "ALTER TABLE jobs DROP CONSTRAINT jobs_job_id_key;"
-    "CREATE UNIQUE INDEX ON jobs (job_id) WHERE status = 'pending'",
-    "a payload": "ALTER TABLE jobs ADD COLUMN payload jsonb",
-    "attempts": "ALTER TABLE jobs ADD COLUMN attempts int",
-    "numbers for users": "ALTER TABLE jobs ALTER user_id TYPE int8 USING 0",
-    "no agent": "ALTER TABLE jobs DROP COLUMN agent_id",
-}
-
-
-@pytest.mark.parametrize("change", DIFFERENT.values(), ids=DIFFERENT)
-async def test_lookalikes_are_declined_by_name(agent_jobs_db: AgentJobsDb, tmp_path: Path, change: str) -> None:
-    await agent_jobs_db.sql(change)
-    workspace = await opened(agent_jobs_db.dsn, tmp_path)
-    assert LABEL not in workspace.engines
-    assert [d.engine for d in workspace.declined] == [LABEL]
-    await workspace.close()
-
-
-OTHERS = {
-    "Laravel": "CREATE TABLE jobs (id bigserial PRIMARY KEY, queue text, payload text, attempts int2, reserved_at int,"
-    " available_at int, created_at int); CREATE TABLE failed_jobs (id int); CREATE TABLE job_batches (id int)",
-    "reports": "CREATE TABLE jobs (id uuid PRIMARY KEY, user_id uuid, status text, created_at timestamptz, title text);"
-    "CREATE INDEX idx_jobs_user_status_created_at ON jobs (user_id, status, created_at DESC)",
-    "apalis": "CREATE TABLE jobs (job bytea, id text, job_type text, status text, attempts int, max_attempts int,"
-    " run_at timestamptz, last_error text, lock_at timestamptz, lock_by text, done_at timestamptz)",
-    "pg-boss": "CREATE SCHEMA pgboss; CREATE TYPE pgboss.job_state AS ENUM ('created', 'active');"
-    "CREATE TABLE pgboss.job (id uuid, name text, state pgboss.job_state, data jsonb, created_on timestamptz)",
-    "BullMQ": "CREATE SCHEMA bullmq; CREATE TYPE bullmq.job_state AS ENUM ('waiting', 'active', 'completed', 'failed',"
-    " 'delayed', 'waiting-children'); CREATE TABLE bullmq.job (queue text, id text, state bullmq.job_state,"
-    " lock_token text, locked_until_ms int8, PRIMARY KEY (queue, id))",
-    "Oban": "CREATE TABLE oban_jobs (id bigserial PRIMARY KEY, state text, queue text, worker text, args jsonb)",
-    "good_job": "CREATE TABLE good_jobs (id uuid PRIMARY KEY, queue_name text, serialized_params jsonb)",
-    "graphile-worker": "CREATE SCHEMA graphile_worker; CREATE TABLE graphile_worker._private (id int);"
-    "CREATE VIEW graphile_worker.jobs AS SELECT 1 AS id, 'x'::text AS task_identifier, now() AS run_at",
-    "agents alone": "CREATE TABLE agents (id uuid, profile jsonb)",
-}
-
-
-@both_versions
-async def test_others_are_not_even_mentioned(server: PostgresServer, tmp_path: Path) -> None:
-    for name, tables in OTHERS.items():
-        dsn = server.fresh()
-        server.sql(tables, dsn)
-        workspace = await opened(dsn, tmp_path)
-        assert (list(workspace.engines), [d for d in workspace.declined if d.engine == LABEL]) == ([], []), name
-        await workspace.close()
-        server.drop(dsn)
-
-
 ALIKE = {
     "no agents": "DROP TABLE agents CASCADE",
     "agents made again": "DROP TABLE agents CASCADE; CREATE TABLE agents (id uuid PRIMARY KEY, profile jsonb)",
@@ -135,13 +83,6 @@ async def test_what_it_is_recognised_by(agent_jobs_db: AgentJobsDb, tmp_path: Pa
     assert local(await look.pages.children(agent.id)) == [f"job:{job}"]
     codes = [f.code for f in (await look.findings.read()).findings]
     assert codes == (["missing_agent"] if change == ALIKE["agents made again"] else [])
-    await workspace.close()
-
-
-async def test_two_schemas_are_both_reported(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
-    await agent_jobs_db.sql("CREATE SCHEMA old; CREATE TABLE old.jobs (LIKE public.jobs INCLUDING ALL)")
-    workspace = await opened(agent_jobs_db.dsn, tmp_path)
-    assert list(workspace.engines) == [f"{LABEL}@public", f"{LABEL}@old"]
     await workspace.close()
 
 
@@ -708,11 +649,6 @@ async def test_two_queues_that_number_their_jobs_restarted_nothing(
 
 
 # Unusual rows
-
-
-async def test_ids_that_are_none(mirror: Workspace) -> None:
-    ids = ["job:x", "job:7", f"job:{uuid4()}", "agent:x", f"agent:{uuid4()}", "user:", f"user:{uuid4()}", "queue:x"]
-    assert (await reader(mirror).nodes.read([f"{LABEL}/{i}" for i in ids])).nodes == ()
 
 
 async def test_a_number_that_is_a_command(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:

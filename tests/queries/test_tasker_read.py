@@ -55,74 +55,6 @@ async def demo(server: PostgresServer, tmp_path: Path) -> AsyncIterator[TaskerDb
     server.drop(dsn)
 
 
-# Detection
-
-
-@both_versions
-@pytest.mark.parametrize("schema", ["tasker", "somewhere else"])
-async def test_it_is_recognised_by_its_structure_in_any_schema(
-    server: PostgresServer, tmp_path: Path, schema: str
-) -> None:
-    dsn = server.fresh()
-    server.sql(f'CREATE SCHEMA "{schema}"; SET search_path = "{schema}"; {_schema()}', dsn)
-    workspace = await opened(dsn, tmp_path)
-    assert list(workspace.engines) == ["tasker"]
-    reader = workspace.engines["tasker"]
-    assert reader.detected.schema == schema
-    assert reader.engine.settings["queue"] == "elsewhere"
-    assert (await reader.pages.roots()).nodes == ()
-    await workspace.close()
-    server.drop(dsn)
-
-
-@pytest.mark.parametrize(
-    ("change", "said"),
-    [
-        (
-            "ALTER TABLE tasks_dlq RENAME resolution_timestamp TO resolved_at",
-            "tasks_dlq.resolution_timestamp is missing",
-        ),
-        ("ALTER TABLE task_transitions DROP transition_metadata", "task_transitions.transition_metadata is missing"),
-        (
-            "ALTER TABLE tasks ALTER created_at TYPE timestamptz",
-            "tasks.created_at is of type timestamptz, not timestamp",
-        ),
-        ("DROP TABLE tasks_dlq CASCADE", "but no tasks_dlq"),
-        (
-            (
-                "ALTER TABLE workflow_step_transitions DROP CONSTRAINT chk_workflow_step_transitions_to_state,"
-                " DROP CONSTRAINT chk_workflow_step_transitions_from_state"
-            ),
-            "no CHECK of workflow_step_transitions names",
-        ),
-        (
-            "DROP FUNCTION transition_task_state_atomic(uuid, varchar, varchar, uuid, jsonb)",
-            "the function transition_task_state_atomic",
-        ),
-    ],
-)
-async def test_a_lookalike_is_declined_with_the_reason(
-    server: PostgresServer, tmp_path: Path, change: str, said: str
-) -> None:
-    dsn = server.fresh("tasker")
-    server.sql(change, dsn)
-    workspace = await opened(dsn, tmp_path)
-    assert workspace.engines == {}
-    assert said in next(d.why for d in workspace.declined if d.engine == "tasker")
-    await workspace.close()
-
-
-async def test_the_rails_engine_and_older_tables_are_declined_by_name(server: PostgresServer, tmp_path: Path) -> None:
-    dsn = server.fresh()
-    server.sql(
-        "CREATE TABLE tasker_tasks (task_id int8); CREATE TABLE tasker_workflow_steps (workflow_step_id int8)", dsn
-    )
-    workspace = await opened(dsn, tmp_path)
-    assert workspace.engines == {}
-    assert ["tasker_*" in d.why for d in workspace.declined] == [True]
-    await workspace.close()
-
-
 # Variants
 
 
@@ -835,20 +767,3 @@ async def test_unusual_values(tasker_db: TaskerDb, data: Data) -> None:
     assert len((await tasker_db.reader.pages.dead()).dead_letters) == 1
     for node in nodes.nodes:
         assert await details.read(tasker_db.reader, node.id) is not None
-
-
-@both_versions
-async def test_malformed_ids_return_no_node(tasker_db: TaskerDb, data: Data) -> None:
-    data.task("refund")
-    await tasker_db.write(data)
-    odd = [
-        f"tasker/{k}:{v}"
-        for k in ("task", "step", "dead_letter", "template", "namespace", "message")
-        for v in ("x", "00000000-0000-0000-0000-000000000000", "a/9")
-    ]
-    assert (await tasker_db.reader.nodes.read(odd)).nodes == ()
-
-
-def _schema() -> str:
-    folder = Path(loader.__file__).parents[1] / "engines" / "tasker"
-    return (folder / "schema.sql").read_text()

@@ -19,7 +19,7 @@ from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries import plans
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
 from tests.queries.incident_groups import incidents_of
-from tests.servers import PostgresServer, both_versions
+from tests.servers import both_versions
 
 PRUNE = {"job": "prune-invitations"}
 
@@ -54,40 +54,6 @@ async def all_of(workspace: Workspace, parent: str, size: int = 2) -> list[str]:
 
 
 # Detection
-
-LOOKALIKES = {
-    "without cron": "DROP TABLE cron_last_exec",
-    "an executor's queue": "ALTER TABLE queued_job DROP COLUMN lock_instance",
-    "bytes for content": "ALTER TABLE queued_job ALTER content TYPE bytea USING '\\x00'",
-    "its successor": "CREATE TABLE job_meta (id int); CREATE TABLE job_data (id int)",
-    "numbers for times": "ALTER TABLE queued_job ALTER lock_time TYPE int8 USING 0",
-}
-
-
-@pytest.mark.parametrize("change", LOOKALIKES.values(), ids=LOOKALIKES)
-async def test_lookalikes_are_declined_by_name(uni2work_db: Uni2workDb, tmp_path: Path, change: str) -> None:
-    await uni2work_db.sql(change)
-    workspace = await opened(uni2work_db.dsn, tmp_path)
-    assert (list(workspace.engines), [d.engine for d in workspace.declined]) == ([], [LABEL])
-    await workspace.close()
-
-
-OTHERS = (
-    "CREATE TABLE jobs (id bigserial, queue text, payload text, attempts int2, reserved_at int, available_at int)",
-    "CREATE TABLE oban_jobs (id bigserial PRIMARY KEY, state text, queue text, worker text, args jsonb)",
-    "CREATE TABLE good_jobs (id uuid PRIMARY KEY, queue_name text, locked_by_id uuid, locked_at timestamptz)",
-    "CREATE TABLE queued_job (id bigserial, payload text)",
-)
-
-
-async def test_other_engines_are_neither_detected_nor_declined(
-    database: str, server: PostgresServer, tmp_path: Path
-) -> None:
-    for table in OTHERS:
-        server.sql(table, database)
-    workspace = await opened(database, tmp_path)
-    assert (workspace.engines, [d for d in workspace.declined if d.engine == LABEL]) == ({}, [])
-    await workspace.close()
 
 
 @both_versions
@@ -473,21 +439,6 @@ async def test_content_of_every_shape(uni2work_db: Uni2workDb, uni2work_workspac
         assert detail is not None
     for e in entries:
         assert await details.read(reader(uni2work_workspace), uni2work_db.id(e, "cron")) is not None
-
-
-async def test_malformed_ids_return_no_node(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
-    ids = [
-        "job:x",
-        "job:99999999999999999999",
-        "job:7",
-        "cron:",
-        "cron:-1",
-        "holder:x",
-        "group:x",
-        "group:|",
-        "bucket:x",
-    ]
-    assert (await reader(uni2work_workspace).nodes.read([f"{LABEL}/{i}" for i in ids])).nodes == ()
 
 
 async def test_a_finding_is_searched_only_among_nodes_of_its_kinds(

@@ -68,39 +68,6 @@ async def test_it_is_recognised_in_any_schema_and_with_any_name_for_the_domain(
     assert declined == []
 
 
-@pytest.mark.parametrize(
-    ("spoil", "why"),
-    [
-        ("ALTER TABLE tasks DROP COLUMN inbox_next", "tasks.inbox_next is missing"),
-        ("ALTER TABLE tasks ALTER inner_state TYPE jsonb", "tasks.inner_state is of type jsonb, not json"),
-        ("ALTER TABLE tasks ALTER wake_at TYPE timestamp", "tasks.wake_at is of type timestamp, not timestamptz"),
-        ("ALTER TABLE tasks ALTER task_type TYPE text", "tasks.task_type is of type text, not int2"),
-        ("DROP FUNCTION send_to_task", "the function send_to_task(macaddr8, macaddr8, json) is missing"),
-    ],
-)
-async def test_what_is_almost_it_is_declined(
-    estuary: str, server: PostgresServer, tmp_path: Path, spoil: str, why: str
-) -> None:
-    server.sql(spoil, estuary)
-    assert await engines(estuary, tmp_path) == ([], [why])
-
-
-@pytest.mark.parametrize(
-    "table",
-    [
-        "CREATE TABLE tasks (id uuid PRIMARY KEY, status text, created_at timestamptz)",
-        "CREATE TABLE tasks (task_id uuid PRIMARY KEY, heartbeat timestamptz, worker text, payload jsonb)",
-        "CREATE TABLE tasks (id bigserial PRIMARY KEY, queue text, task_type text, payload json, wake_at timestamptz)",
-        "CREATE VIEW tasks AS SELECT 1 AS task_id",
-    ],
-)
-async def test_tables_with_the_name_but_other_columns_are_not_detected(
-    database: str, server: PostgresServer, tmp_path: Path, table: str
-) -> None:
-    server.sql(table, database)
-    assert await engines(database, tmp_path) == ([], [])
-
-
 # States
 
 
@@ -184,14 +151,6 @@ async def test_type_names_are_configurable(estuary_db: EstuaryDb, estuary: str, 
     titles = [node.title for node in (await reader(workspace, LABEL).nodes.read(ids)).nodes]
     assert titles == ["DATA_PLANE_CONTROLLER", "SPECS", "MINE", "type 78"]
     await workspace.close()
-
-
-async def test_ids_that_are_none_are_of_nothing(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    r = reader(workspace, LABEL)
-    await estuary_db.task()
-    odd = ["estuary/task:x", "estuary/task:", f"estuary/task:{GHOST}", "estuary/task:16:ba", "estuary/task:' OR true"]
-    assert (await r.nodes.read(odd)).nodes == ()
-    assert [await details.read(r, i) for i in odd if not i.endswith(":")] == [None] * 4
 
 
 # Trees and pages
