@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from pathlib import Path
 from typing import Any
 
-import asyncpg
 import pytest
 
 from queries.change import loop
@@ -16,7 +13,7 @@ from queries.records.finding import Support
 from queries.workspace import Workspace
 from tests.db.agent_jobs import LABEL, STATUSES, AgentJobsDb
 from tests.proof import one_in
-from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen, why
+from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, why
 from tests.servers import both_versions
 from tests.simulators.agent_jobs.executor import Poller
 
@@ -103,48 +100,7 @@ async def test_where_it_is_a_mirror_the_rest_is_external(mirror: Workspace) -> N
         assert available.ok or available.why.startswith(f"{action.support}: ")
 
 
-async def test_external_actions_change_nothing(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
-    jobs = [await of(agent_jobs_db, status) for status in STATUSES]
-    before = await agent_jobs_db.everything()
-    for action in set(TABLE) - {"delete"}:
-        outcomes = await do(mirror, action, [agent_jobs_db.id(j) for j in jobs], {}, LABEL)
-        assert set(outcomes_of(outcomes).values()) == {REFUSED}
-    assert await agent_jobs_db.everything() == before
-
-
 # Guards and races
-
-
-@pytest.mark.parametrize("action", ["mark_failed", "cancel", "pause"])
-async def test_a_worker_that_was_faster_keeps_its_end(
-    agent_jobs_db: AgentJobsDb, mirror: Workspace, table: Workspace, action: str
-) -> None:
-    workspace = mirror if action == "mark_failed" else table
-    job = await agent_jobs_db.job()
-    dry_run = await dry_run_of(workspace, action, [agent_jobs_db.id(job)], {}, LABEL)
-    await agent_jobs_db.sql("UPDATE jobs SET status = 'completed', completed_at = now(), updated_at = now()")
-    before = await agent_jobs_db.everything()
-    assert outcomes_of(await loop.commit(workspace, dry_run, OPERATOR)) == {agent_jobs_db.id(job): STALE}
-    assert await agent_jobs_db.everything() == before
-
-
-async def test_the_same_status_at_another_time_is_not_what_was_seen(
-    agent_jobs_db: AgentJobsDb, table: Workspace
-) -> None:
-    job = await agent_jobs_db.job("failed", started=50, ended=40)
-    versions = await seen(table, [agent_jobs_db.id(job)], LABEL)
-    await agent_jobs_db.sql("UPDATE jobs SET updated_at = updated_at + interval '1 microsecond'")
-    assert outcomes_of(await do(table, "retry", versions, {}, LABEL)) == {agent_jobs_db.id(job): STALE}
-
-
-async def test_locked_and_gone(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
-    held, gone = await agent_jobs_db.job(), await agent_jobs_db.job()
-    versions = await seen(table, [agent_jobs_db.id(held), agent_jobs_db.id(gone)], LABEL)
-    await agent_jobs_db.sql("DELETE FROM jobs WHERE id = $1", gone)
-    async with agent_jobs_db.connection.transaction():
-        await agent_jobs_db.sql("SELECT FROM jobs FOR UPDATE")
-        outcomes = await do(table, "cancel", versions, {}, LABEL)
-    assert outcomes_of(outcomes) == {agent_jobs_db.id(held): Outcome.LOCKED, agent_jobs_db.id(gone): Outcome.GONE}
 
 
 @both_versions
@@ -160,14 +116,6 @@ async def test_what_is_run_again_can_be_claimed(agent_jobs_db: AgentJobsDb, tabl
     assert await poller.finish(claim)
     row = await agent_jobs_db.row(job)
     assert (row["status"], row["error"]) == ("completed", None)
-
-
-async def test_what_a_careless_retry_would_do(agent_jobs_db: AgentJobsDb) -> None:
-    """With a remaining completed_at, every claim fails."""
-    await agent_jobs_db.job("failed", age=900, started=800, ended=700)
-    await agent_jobs_db.sql("UPDATE jobs SET status = 'pending'")
-    with pytest.raises(asyncpg.CheckViolationError, match="jobs_time_order_chk"):
-        await Poller(agent_jobs_db.connection).claim()
 
 
 @both_versions
@@ -218,30 +166,3 @@ async def test_a_number_does_not_name_a_job(agent_jobs_db: AgentJobsDb, mirror: 
     )  # a new job 7 has completed the old row
     versions = {agent_jobs_db.id(old): "completed|2020-01-01 00:00:00+00:7"}
     assert outcomes_of(await do(mirror, "delete", versions, {}, LABEL)) == {agent_jobs_db.id(old): STALE}
-
-
-async def test_a_bulk_of_all_statuses_distinguishes_them(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
-    jobs = {status: await of(agent_jobs_db, status) for status in STATUSES}
-    outcomes = await do(table, "cancel", [agent_jobs_db.id(j) for j in jobs.values()], {}, LABEL)
-    results = {status: outcomes_of(outcomes)[agent_jobs_db.id(j)] for status, j in jobs.items()}
-    assert {s for s, o in results.items() if o == CHANGED} == {"pending", "delayed", "paused"}
-    assert "active" in why(outcomes, agent_jobs_db.id(jobs["active"]))
-
-
-def test_running_is_no_status_here() -> None:
-    """The schema's usage notes mention 'running', which its CHECK rejects.
-
-    In unstick it is only the name of a phase, that of active jobs.
-    """
-    demo = ENGINE.parents[2] / "console" / "demo" / "agent_jobs"
-    for file in [*ENGINE.rglob("*.sql"), *demo.rglob("*.sql"), *demo.rglob("*.py")]:
-        phases = re.sub(r"THEN 'running'|\('running', 'active'", "", file.read_text())
-        assert "'running'" not in phases.replace('"', "'"), file
-    spec = tomllib.loads((ENGINE / "engine.toml").read_text())
-    assert list(spec["statuses"]) == ["pending", "active", "delayed", "paused", "completed", "failed"]
-    assert spec["recognise"]["literals"]["jobs"] == list(STATUSES)
-
-
-def test_no_action_moves_the_beginning() -> None:
-    changes = [f.read_text().partition("-- :change")[2] for f in (ENGINE / "actions").iterdir()]
-    assert not [c for c in changes if "created_at =" in c]

@@ -29,7 +29,7 @@ from queries.workspace import Workspace
 from tests.command import ROOT, environment, unstick
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.proof import proof, repeated
-from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader
 from tests.simulators.eternaltwin.kinds import encode
 from tests.simulators.eternaltwin.runner import SQL, Runner, Tick
 
@@ -130,16 +130,6 @@ async def test_the_suggested_action_reaches_a_task_that_a_runner_never_leaves_al
         row = await eternaltwin_db.row(task)
         assert (row["status"] == "Complete") == (outcomes[-1] == CHANGED)
     assert outcomes.count(CHANGED) >= times * 95 // 100, outcomes
-
-
-async def test_by_its_version_it_is_never_reached(
-    eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner
-) -> None:
-    task = await eternaltwin_db.task(**SPINS)
-    for _ in range(10):
-        versions = await seen(watching, [eternaltwin_db.id(task)])
-        await spinner.polled()
-        assert outcomes_of(await dry_run_of(watching, "cancel", versions))[eternaltwin_db.id(task)] in (STALE, LOCKED)
 
 
 CHANGES = [

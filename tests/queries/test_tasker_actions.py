@@ -784,39 +784,6 @@ async def test_bury_writes_a_dead_letter_with_a_snapshot(tasker_db: TaskerDb, da
 # All actions
 
 
-STUCK: dict[str, Any] = {"steps": {"check_return": complete(9000), "refund_card": failed(8000)}}
-
-
-@both_versions
-async def test_a_dry_run_leaves_no_trace(tasker_db: TaskerDb, data: Data) -> None:
-    dead = data.task("refund", state="error", ago=900, **STUCK)
-    dead_letter = data.dead_letter(dead)
-    stuck = data.task("refund", state="blocked_by_failures", ago=900, **STUCK)
-    wait = data.task(
-        "refund", state="waiting_for_dependencies", ago=4000, steps={"check_return": waiting(30, backoff=600)}
-    )
-    await tasker_db.write(data)
-    before = await tasker_db.everything()
-    for action, node, arguments in (
-        ("retry", tasker_db.task(stuck), {}),
-        ("retry", tasker_db.step(stuck, "refund_card"), {}),
-        ("skip", tasker_db.step(stuck, "refund_card"), {}),
-        ("complete", tasker_db.step(stuck, "refund_card"), {"result": 1, "process": True}),
-        ("cancel", tasker_db.task(stuck), {}),
-        ("wake", tasker_db.task(wait), {}),
-        ("wake", tasker_db.step(wait, "check_return"), {}),
-        ("give_up", tasker_db.task(stuck), {}),
-        ("priority", tasker_db.task(stuck), {"priority": 9}),
-        ("restart", tasker_db.task(dead), {}),
-        ("revive", tasker_db.dead_letter(dead_letter), {}),
-        ("resolve", tasker_db.dead_letter(dead_letter), {"status": "cancelled"}),
-        ("bury", tasker_db.task(stuck), {}),
-    ):
-        assert outcomes_of(await tasker_db.dry_run(action, node, **arguments)) == {node: CHANGED}, action
-    assert await tasker_db.everything() == before
-    assert [await tasker_db.messages(q) for q in (RESULTS, "orchestration_task_requests")] == [[], []]
-
-
 @both_versions
 async def test_a_node_without_a_current_transition_is_shown_and_refused(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task(
@@ -843,23 +810,3 @@ async def test_a_node_without_a_current_transition_is_shown_and_refused(tasker_d
         assert "current" in refusal(await tasker_db.do(action, node), node), action
     nodes = (await tasker_db.reader.nodes.read([tasker_db.task(made), tasker_db.step(fine, "check_return")])).nodes
     assert [(n.status, n.phase) for n in nodes] == [("no current state", "unknown")] * 2
-
-
-async def test_nodes_changed_since_they_were_seen_are_stale(tasker_db: TaskerDb, data: Data) -> None:
-    made = blocked(data)
-    dead_letter = data.dead_letter(data.task("refund", state="error"))
-    await tasker_db.write(data)
-    ids = {
-        "retry": tasker_db.step(made, "charge_card"),
-        "cancel": tasker_db.task(made),
-        "resolve": tasker_db.dead_letter(dead_letter),
-    }
-    seen = {v: {n.id: n.version for n in (await tasker_db.reader.nodes.read([i])).nodes} for v, i in ids.items()}
-    await tasker_db.sql(
-        "UPDATE workflow_steps SET updated_at = now() WHERE workflow_step_uuid = $1", made.steps["charge_card"]
-    )
-    await tasker_db.do("give_up", tasker_db.task(made))
-    await tasker_db.sql("UPDATE tasks_dlq SET resolution_notes = 'mine'")
-    for action, was in seen.items():
-        outcomes = await tasker_db.do(action, was, status="cancelled")
-        assert list(outcomes_of(outcomes).values()) == [STALE], action

@@ -15,7 +15,7 @@ from queries.records.action import Change, Outcome, texts_of
 from queries.workspace import Workspace
 from tests.db.uni2work import CONSOLE, DEAD, LABEL, LIVE, MAIL, OTHER, Uni2workDb
 from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of, seen, why
-from tests.servers import PostgresServer, both_versions
+from tests.servers import both_versions
 
 CHANGED, REFUSED, STALE = Outcome.CHANGED, Outcome.REFUSED, Outcome.STALE
 GONE = {"gone": True}
@@ -43,30 +43,6 @@ async def test_release_clears_both_columns_of_that_row_only(
     (change,) = outcomes.changes
     assert change.before is not None and change.after is not None  # noqa: PT018
     assert {k for k in change.before if change.before[k] != change.after[k]} == {"lock_instance", "lock_time"}
-
-
-@both_versions
-async def test_a_dry_run_leaves_no_trace(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
-    job, free, entry = (
-        await uni2work_db.job(held=900),
-        await uni2work_db.job(PRUNE, cron=True),
-        await uni2work_db.cron({"job": "x"}),
-    )
-    bucket = await uni2work_db.bucket("inject-files", -5)
-    before = await uni2work_db.everything()
-    for action, node, arguments in (
-        ("release", uni2work_db.id(job), GONE),
-        ("release", uni2work_db.id(DEAD, "holder"), GONE),
-        ("cancel", uni2work_db.id(free), {}),
-        ("skip", uni2work_db.id(free), {}),
-        ("run_now", uni2work_db.id(entry, "cron"), {}),
-        ("forget", uni2work_db.id(entry, "cron"), {}),
-        ("refill", bucket, {"value": 7}),
-    ):
-        dry_run = await dry_run_of(uni2work_workspace, action, [node], arguments, LABEL)
-        assert outcomes_of(dry_run) == {node: CHANGED}, (action, dry_run.results)
-        assert dry_run.changes, action
-    assert await uni2work_db.everything() == before
 
 
 async def test_release_requires_the_operators_confirmation(
@@ -132,41 +108,6 @@ async def test_activity_between_dry_run_and_commit_makes_it_stale(
     assert (await uni2work_db.row(job))["lock_instance"] == DEAD
 
 
-@both_versions
-async def test_a_lock_taken_again_since_it_was_seen_is_stale(
-    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
-) -> None:
-    job = await uni2work_db.job(held=900)
-    versions = await seen(uni2work_workspace, [uni2work_db.id(job)], LABEL)
-    await uni2work_db.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now() - interval '10 min'", OTHER)
-    outcomes = await do(uni2work_workspace, "release", versions, GONE, LABEL)
-    assert outcomes_of(outcomes) == {uni2work_db.id(job): STALE}
-    assert (await uni2work_db.row(job))["lock_instance"] == OTHER
-
-
-async def test_a_row_deleted_since_it_was_seen_is_gone(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
-    job = await uni2work_db.job(held=900)
-    versions = await seen(uni2work_workspace, [uni2work_db.id(job)], LABEL)
-    await uni2work_db.sql("DELETE FROM queued_job")
-    assert outcomes_of(await do(uni2work_workspace, "release", versions, GONE, LABEL)) == {
-        uni2work_db.id(job): Outcome.GONE
-    }
-
-
-async def test_a_row_in_an_open_transaction_is_locked(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
-    held, free = await uni2work_db.job(held=900), await uni2work_db.job()
-    async with uni2work_db.connection.transaction():
-        await uni2work_db.sql("SELECT FROM queued_job FOR UPDATE")
-        for action, node in (
-            ("release", uni2work_db.id(held)),
-            ("release", uni2work_db.id(DEAD, "holder")),
-            ("cancel", uni2work_db.id(free)),
-        ):
-            assert outcomes_of(await do(uni2work_workspace, action, [node], GONE, LABEL)) == {node: Outcome.LOCKED}, (
-                action
-            )
-
-
 @pytest.mark.parametrize("missing", ["lock_instance", "lock_time"])
 async def test_an_old_inconsistent_lock_is_released(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace, missing: str
@@ -198,12 +139,6 @@ async def test_a_lock_without_a_time_is_released(
     assert outcomes_of(await commit(uni2work_workspace, "release", dry_run)) == {uni2work_db.id(job): CHANGED}
     row = await uni2work_db.row(job)
     assert (row["lock_instance"], row["lock_time"]) == (None, None)
-
-
-async def test_an_unlocked_job_cannot_be_released(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
-    job = await uni2work_db.job(age=4000)
-    outcomes = await do(uni2work_workspace, "release", [uni2work_db.id(job)], GONE, LABEL)
-    assert outcomes_of(outcomes) == {uni2work_db.id(job): REFUSED}
 
 
 @both_versions
@@ -310,18 +245,6 @@ async def test_a_locked_row_is_never_deleted(
     outcomes = await do(uni2work_workspace, action, [uni2work_db.id(job)], {}, LABEL)
     assert outcomes_of(outcomes) == {uni2work_db.id(job): REFUSED}
     assert "lock" in why(outcomes, uni2work_db.id(job)) or "confirm with gone" in why(outcomes, uni2work_db.id(job))
-    assert await uni2work_db.everything() == before
-
-
-@pytest.mark.parametrize("action", ["cancel", "skip"])
-async def test_a_row_locked_since_it_was_seen_is_stale(
-    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str
-) -> None:
-    job = await uni2work_db.job(PRUNE, cron=True)
-    dry_run = await dry_run_of(uni2work_workspace, action, [uni2work_db.id(job)], {}, LABEL)
-    await uni2work_db.sql("UPDATE queued_job SET lock_instance = $1, lock_time = now()", LIVE)
-    before = await uni2work_db.everything()
-    assert outcomes_of(await commit(uni2work_workspace, action, dry_run)) == {uni2work_db.id(job): STALE}
     assert await uni2work_db.everything() == before
 
 
@@ -440,17 +363,6 @@ async def test_run_now_does_not_wait_for_another_operator(
     assert outcomes_of(outcomes) == {node: Outcome.LOCKED, free: CHANGED}
 
 
-async def test_an_entry_executed_since_it_was_seen_is_stale(
-    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
-) -> None:
-    entry = await uni2work_db.cron(PRUNE)
-    node = uni2work_db.id(entry, "cron")
-    versions = await seen(uni2work_workspace, [node], LABEL)
-    await uni2work_db.sql("UPDATE cron_last_exec SET time = now()")
-    for action in ("run_now", "forget"):
-        assert outcomes_of(await do(uni2work_workspace, action, versions, {}, LABEL)) == {node: STALE}
-
-
 @both_versions
 async def test_forget_deletes_the_record(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     entry, other = await uni2work_db.cron(PRUNE), await uni2work_db.cron(MAIL)
@@ -503,24 +415,7 @@ async def test_refill_never_lowers_the_value(
     assert word in why(outcomes, node)
 
 
-async def test_a_bucket_used_since_it_was_seen_is_stale(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
-    node = await uni2work_db.bucket("rechunk-files", -5)
-    versions = await seen(uni2work_workspace, [node], LABEL)
-    await uni2work_db.sql("UPDATE token_bucket SET last_value = -6, last_access = now()")
-    assert outcomes_of(await do(uni2work_workspace, "refill", versions, {"value": 5}, LABEL)) == {node: STALE}
-
-
 # Unsupported
-
-
-async def test_unsupported_actions_have_a_reason(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
-    reader = uni2work_workspace.engines[LABEL]
-    for name in ("wake", "pause", "resume", "retry"):
-        action = reader.engine.action(name, "job")
-        assert action is not None
-        available = reader.availability(action)
-        assert not available.ok
-        assert available.why.startswith("unsupported: ")
 
 
 async def test_without_the_optional_parts(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
@@ -581,23 +476,6 @@ async def test_instances_may_be_text(uni2work_db: Uni2workDb, uni2work_workspace
         uni2work_db.id(entry, "cron"): CHANGED
     }
     assert (await uni2work_workspace.engines[LABEL].findings.read()).skipped_findings == ()
-
-
-async def test_a_role_without_privileges_is_denied(
-    uni2work_db: Uni2workDb, server: PostgresServer, tmp_path: Path
-) -> None:
-    job = await uni2work_db.job()
-    role = server.unique("viewer")
-    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
-    server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", uni2work_db.dsn)
-    dsn = server.dsn(uni2work_db.dsn.rpartition("/")[2], user=role, password="x")
-    workspace = await opened(dsn, tmp_path)
-    try:
-        assert outcomes_of(await do(workspace, "cancel", [uni2work_db.id(job)], {}, LABEL)) == {
-            uni2work_db.id(job): Outcome.DENIED
-        }
-    finally:
-        await workspace.close()
 
 
 def test_nothing_writes_infinity() -> None:

@@ -117,39 +117,6 @@ async def test_send_goes_where_the_engine_puts_it(estuary_db: EstuaryDb, workspa
     assert (after["heartbeat"], after["state"]) == (before["heartbeat"], before["state"])
 
 
-async def test_a_suspended_task_wakes_at_a_message(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    task = await estuary_db.task()
-    await apply(workspace, "send", task, message=SHARD)
-    assert (await estuary_db.row(task))["due"] <= 0
-
-
-@both_versions
-@pytest.mark.parametrize(
-    ("type_", "message"),
-    [
-        (1, "converge"),
-        (1, "disable"),
-        (1, {"preview": {"branch": "x"}}),
-        (2, {"type": "spec_published", "pub_id": "16:ba:2a:e3:8c:00:04:00"}),
-        (2, {"type": "republish", "reason": "by hand"}),
-        (2, {"type": "inferred_schema_updated"}),
-        (2, {"type": "manual_trigger", "user_id": "3fa85f64-5717-4562-b3fc-2c963f66afa6"}),
-        (3, {"type": "queued"}),
-        (8, {"initialize": {"migration_id": "16ba2ae38c000400"}}),
-        (9, {"event": "resolved"}),
-        (10, "Resume"),
-        (12, {"type": "wake"}),
-        (32767, {"value": 4}),
-    ],
-)
-async def test_send_takes_what_the_type_takes(
-    estuary_db: EstuaryDb, workspace: Workspace, type_: int, message: Any
-) -> None:
-    task = await estuary_db.task(type_, state={"status": "Idle"}, wake=60)
-    assert await apply(workspace, "send", task, message=message) == (CHANGED, "")
-    assert [json.loads(e) for e in (await estuary_db.row(task))["inbox"]] == [[ZERO, message]]
-
-
 @both_versions
 @pytest.mark.parametrize(
     ("type_", "arguments", "reason"),

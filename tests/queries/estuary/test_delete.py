@@ -69,15 +69,6 @@ async def test_a_cascade_takes_nothing_along(estuary_db: EstuaryDb, workspace: W
     assert await estuary_db.value("SELECT count(*) FROM log") == 1
 
 
-@both_versions
-async def test_an_owner_without_foreign_key_asks_twice(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    task = await estuary_db.task(1)
-    await estuary_db.sql(PLANE, task)
-    outcome, because = await apply(workspace, "delete", task)
-    assert (outcome, "data_planes.controller_task_id" in because) == (REFUSED, True)
-    assert (await apply(workspace, "delete", task, owned=True))[0] is CHANGED
-
-
 async def test_where_a_pointing_table_may_not_be_read_nothing_is_deleted(
     estuary_db: EstuaryDb, estuary: str, server: PostgresServer, tmp_path: Any
 ) -> None:

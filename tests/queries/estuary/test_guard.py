@@ -17,7 +17,7 @@ from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, EstuaryDb
 from tests.proof import repeated
-from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader, seen
+from tests.queries.builders import OPERATOR, dry_run_of, opened, outcomes_of, reader
 from tests.queries.estuary.test_actions import SHARD, sent
 
 CHANGED, STALE, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.LOCKED
@@ -118,15 +118,6 @@ async def test_the_suggested_action_reaches_a_task_in_a_loop(
         loop.task = ""
         await estuary_db.sql("DELETE FROM tasks")
     assert outcomes.count(CHANGED) >= times * 95 // 100, outcomes
-
-
-async def test_by_its_version_it_is_never_reached(estuary_db: EstuaryDb, watching: Workspace, loop: Loop) -> None:
-    task = await looped(estuary_db, loop, "hot_loop")
-    finding = await watched(watching, loop, "hot_loop")
-    for _ in range(5):
-        (version,) = (await seen(watching, [estuary_db.id(task)], LABEL)).values()
-        await loop.polled()
-        assert outcomes_of(await dry_run_by(watching, finding, version))[estuary_db.id(task)] in (STALE, LOCKED)
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from random import Random
 from typing import Any
@@ -16,7 +14,7 @@ from queries.change import loop
 from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
-from tests.queries.builders import OPERATOR, do, dry_run_of, outcomes_of, seen
+from tests.queries.builders import OPERATOR, dry_run_of, outcomes_of
 from tests.queries.estuary.test_actions import SHARD, apply
 from tests.simulators.estuary.executor import Executor, HeldTask
 
@@ -60,18 +58,6 @@ async def engine(estuary: str, estuary_db: EstuaryDb) -> AsyncIterator[Engine]:
     yield Engine(*connections, estuary_db)
     for connection in connections:
         await connection.close()
-
-
-@pytest.mark.parametrize("age", [0, 149, 295])
-async def test_no_release_lets_a_second_executor_in(
-    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, age: float
-) -> None:
-    task = await estuary_db.task(wake=-1)
-    await engine.taken(task)
-    await engine.pass_(age)
-    assert (await apply(workspace, "release", task))[0] is REFUSED
-    await engine.two.take(9)
-    assert engine.two.held == {}
 
 
 async def test_a_release_above_the_timeout_hands_over(
@@ -143,30 +129,6 @@ async def test_a_poll_that_ends_before_it_meets_the_fence_counts(
     assert json.loads(after["state"])["messages_processed"] == 1
 
 
-async def test_a_poll_under_way_is_not_robbed_of_its_row(
-    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
-) -> None:
-    task = await estuary_db.task(wake=-1)
-    held = await engine.taken(task)
-    assert (await apply(workspace, "delete", task))[0] is REFUSED
-    assert await engine.one.poll(held)
-    assert engine.ends == [(task, "persisted")]
-
-
-@pytest.mark.parametrize(
-    ("action", "arguments"),
-    [("wake", {"regardless": True}), ("park", {}), ("restart", {}), ("drop", {"position": 1, "digest": "-"})],
-)
-async def test_nothing_is_written_that_the_holder_would_overwrite(
-    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, action: str, arguments: Any
-) -> None:
-    task = await estuary_db.task(wake=-1, inbox=[(ZERO, SHARD)])
-    await engine.taken(task)
-    before = await estuary_db.digest()
-    assert (await apply(workspace, action, task, **arguments))[0] is REFUSED
-    assert await estuary_db.digest() == before
-
-
 async def test_a_message_sent_while_it_is_polled_is_read_next(
     engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
 ) -> None:
@@ -178,22 +140,6 @@ async def test_a_message_sent_while_it_is_polled_is_read_next(
     assert [json.loads(e)[1] for e in after["inbox"]] == [{"type": "config_updated"}]
     assert after["inbox_next"] is None
     assert after["due"] <= 0
-
-
-async def test_a_release_keeps_messages_in_their_order(
-    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace
-) -> None:
-    task = await estuary_db.task(wake=-1)
-    await estuary_db.send(task, {"type": "republish", "reason": "1"})
-    await engine.taken(task)
-    await estuary_db.send(task, {"type": "republish", "reason": "2"})
-    await engine.pass_(301)
-    await apply(workspace, "release", task)
-    await estuary_db.send(task, {"type": "republish", "reason": "3"})
-    await engine.two.take(9)
-    inbox = engine.two.held[task].inbox
-    assert inbox is not None
-    assert [json.loads(e or "")[1]["reason"] for e in inbox] == ["1", "2", "3"]
 
 
 @pytest.mark.parametrize("age", [10, 301])
@@ -208,39 +154,6 @@ async def test_a_held_task_whose_executor_dies_is_still_taken_over(
     await engine.pass_(301)
     await engine.two.take(9)
     assert list(engine.two.held) == [task]
-
-
-@pytest.mark.parametrize("action", ["wake", "send", "park", "restart", "delete"])
-async def test_no_lock_is_held_while_a_person_thinks(
-    engine: Engine, estuary_db: EstuaryDb, workspace: Workspace, action: str
-) -> None:
-    """A lock would hide the task from executors and block triggers that send to it."""
-    task = await estuary_db.task(wake=60)
-    before = await estuary_db.digest()
-    dry_run = await dry_run_of(workspace, action, [estuary_db.id(task)], {"message": SHARD}, LABEL)
-    assert set(outcomes_of(dry_run).values()) == {CHANGED}
-    assert await estuary_db.digest() == before, "a dry run changes no row"
-    await estuary_db.sql("SET lock_timeout = '1ms'")
-    await estuary_db.send(task, SHARD)
-    await engine.one.take(9)
-    assert list(engine.one.held) == [task]
-
-
-@pytest.mark.parametrize("action", ["wake", "send", "park", "restart", "delete"])
-async def test_a_locked_row_is_not_waited_for(
-    estuary_db: EstuaryDb, estuary: str, workspace: Workspace, action: str
-) -> None:
-    task = await estuary_db.task(wake=60)
-    other = await estuary_db.task(wake=60)
-    was = await seen(workspace, [estuary_db.id(task), estuary_db.id(other)], LABEL)
-    holder = await asyncpg.connect(estuary)
-    async with holder.transaction():
-        await holder.execute("SELECT FROM tasks WHERE task_id = $1::text::macaddr8 FOR UPDATE", task)
-        began = time.monotonic()
-        outcomes = await asyncio.wait_for(do(workspace, action, was, {"message": SHARD}, LABEL), 10)
-        assert time.monotonic() - began < 5
-    assert outcomes_of(outcomes) == {estuary_db.id(task): Outcome.LOCKED, estuary_db.id(other): CHANGED}
-    await holder.close()
 
 
 async def _dequeue(engine: Engine, task: str) -> None:
@@ -274,10 +187,3 @@ async def test_a_task_that_went_on_since_it_was_shown_is_left_alone(
     outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {estuary_db.id(task): STALE}
     assert await estuary_db.digest() == before
-
-
-async def test_of_two_consoles_one_is_late(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    task = await estuary_db.task(wake=600)
-    first, second = [await dry_run_of(workspace, "wake", [estuary_db.id(task)], None, LABEL) for _ in range(2)]
-    assert outcomes_of(await loop.commit(workspace, first, OPERATOR)) == {estuary_db.id(task): CHANGED}
-    assert outcomes_of(await loop.commit(workspace, second, OPERATOR)) == {estuary_db.id(task): STALE}
