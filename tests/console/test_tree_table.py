@@ -399,19 +399,6 @@ async def test_e_unfolds_all_that_is_loaded_and_requests_what_is_not() -> None:
         assert app.heard.count(("Expand", "e/task:2")) == 1
 
 
-async def test_a_sorted_table_requests_pages_by_a_key_only() -> None:
-    app = TreeTableApp()
-    async with app.run_test(size=(50, 11)) as pilot:
-        app.table.forest.set_order(Order("task", lambda item: item.title, reverse=True))
-        fill(app, range(100), complete=False)
-        await pilot.press(*["pagedown"] * 20)
-        assert app.table.cursor is None, "the cursor is on the row for more"
-        await pilot.pause()
-        assert not [heard for heard in app.heard if heard[0] == "More"]
-        await pilot.press("enter")
-        assert [heard for heard in app.heard if heard[0] == "More"] == [("More", None, True, False)]
-
-
 async def test_a_click_on_a_heading_says_so() -> None:
     app = TreeTableApp()
     async with app.run_test(size=(100, 8)) as pilot:
@@ -423,16 +410,6 @@ async def test_a_click_on_a_heading_says_so() -> None:
         app.table.forest.set_order(Order("age", lambda item: item.created_at))
         app.table.sync()
         assert "age▼" in app.text()[0]
-
-
-async def test_shift_marks_a_range() -> None:
-    app = TreeTableApp()
-    async with app.run_test(size=(50, 8)) as pilot:
-        fill(app)
-        await pilot.press("shift+down")
-        assert app.table.forest.marks == {"e/task:1", "e/task:2"}
-        await pilot.press("shift+down", "down", "shift+up")
-        assert app.table.forest.marks == {"e/task:1", "e/task:2", "e/task:3"}
 
 
 async def test_space_marks_and_goes_on() -> None:

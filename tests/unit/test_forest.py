@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable
 
 import hypothesis.strategies as st
@@ -50,55 +49,6 @@ def family() -> Forest:
     return forest
 
 
-def test_roots_and_children_become_rows_in_order() -> None:
-    forest = family()
-    assert shown(forest) == ["a", "b", "c"]
-    assert not forest.expand("s/t:b")
-    assert shown(forest) == ["a", "b", "  b1", "  b2", "c"]
-    assert [forest.index(name) for name in ids(["a", "b", "b1", "b2", "c"])] == [0, 1, 2, 3, 4]
-    assert forest.parent("s/t:b2") == "s/t:b"
-    assert forest.parent("s/t:a") is None
-    assert forest.children("s/t:b") == ("s/t:b1", "s/t:b2")
-    assert forest.children("s/t:a") is None
-    forest.collapse("s/t:b")
-    assert shown(forest) == ["a", "b", "c"]
-    assert forest.index("s/t:b1") is None
-
-
-def test_rows_know_their_guides() -> None:
-    forest = family()
-    forest.set_children("s/t:b1", nodes(["x"]), complete=True)
-    forest.expand("s/t:b")
-    forest.expand("s/t:b1")
-    x = forest.row(3)
-    assert (x.id, x.depth, x.guides, x.last, x.expandable) == ("s/t:x", 2, (True,), True, True)
-    assert not forest.row(2).last
-    assert forest.row(4).last
-    assert forest.row(1).expanded
-
-
-def test_an_unread_parent_says_that_it_is_being_read() -> None:
-    forest = family()
-    assert forest.expand("s/t:a")
-    assert shown(forest) == ["a", "  [loading]", "b", "c"]
-    forest.set_children("s/t:a", nodes(["a1"]), complete=False)
-    assert shown(forest) == ["a", "  a1", "  [more]", "b", "c"]
-    forest.append_children("s/t:a", nodes(["a1", "a2"]), complete=True)
-    assert shown(forest) == ["a", "  a1", "  a2", "b", "c"]
-    forest.set_children("s/t:c", (), complete=True)
-    assert not forest.row(4).expandable
-
-
-def test_a_costly_read_is_said_where_its_rows_would_be() -> None:
-    forest = family()
-    forest.expand("s/t:a")
-    forest.set_tail("s/t:a", EdgeRow.COSTLY, "120 MB to scan")
-    row = forest.row(1)
-    assert (row.edge, row.note, row.parent_id, row.id) == (EdgeRow.COSTLY, "120 MB to scan", "s/t:a", tail_id("s/t:a"))
-    forest.set_tail("s/t:a", None)
-    assert shown(forest) == ["a", "b", "c"]
-
-
 def test_a_cursor_on_the_loading_row_goes_to_the_first_child() -> None:
     forest = family()
     forest.expand("s/t:a")
@@ -108,14 +58,6 @@ def test_a_cursor_on_the_loading_row_goes_to_the_first_child() -> None:
     forest.move_to(tail_id("s/t:a"))
     forest.append_children("s/t:a", nodes(["a3"]), complete=True)
     assert forest.cursor == "s/t:a3"
-
-
-def test_the_cursor_keeps_its_node_when_rows_come_before_it() -> None:
-    forest = family()
-    forest.move_to("s/t:c")
-    forest.merge_children(None, nodes(["new", "a"]))
-    assert shown(forest) == ["new", "a", "b", "c"]
-    assert (forest.cursor, forest.index("s/t:c")) == ("s/t:c", 3)
 
 
 @pytest.mark.parametrize(
@@ -171,35 +113,11 @@ def test_a_node_read_under_another_parent_moves_there() -> None:
     assert (change.vanished, forest.cursor, forest.marks) == (None, "s/t:b1", {"s/t:b1"})
 
 
-def test_a_loop_in_the_data_is_cut() -> None:
-    forest = family()
-    forest.expand("s/t:b")
-    forest.set_children("s/t:b1", nodes(["b", "b1", "x", "x"]), complete=True)
-    forest.expand("s/t:b1")
-    assert shown(forest) == ["a", "b", "  b1", "    x", "  b2", "c"]
-
-
 def test_an_update_names_the_cells_that_changed() -> None:
     forest = family()
     change = forest.update([node("a"), node("b", Phase.FAILED, attempts=2), node("stranger")])
     assert change.cells == {"s/t:b": frozenset({"phase", "attempts"})}
     assert forest.record("s/t:b") == node("b", Phase.FAILED, attempts=2)
-
-
-def test_the_filter_keeps_ancestors_dimmed_and_follows_updates() -> None:
-    forest = family()
-    forest.expand("s/t:b")
-    forest.set_filter(failed)
-    assert (shown(forest), forest.matched, forest.cursor) == ([], 0, None)
-    forest.update([node("b2", Phase.FAILED)])
-    assert (shown(forest), forest.matched) == (["b~", "  b2"], 1)
-    forest.update([node("a", Phase.FAILED), node("b1", Phase.FAILED)])
-    assert shown(forest) == ["a", "b~", "  b1", "  b2"]
-    assert forest.matching() == ids(["a", "b1", "b2"])
-    forest.update(nodes(["b1", "b2"]))
-    assert (shown(forest), forest.matched) == (["a"], 1)
-    forest.set_filter(None)
-    assert (shown(forest), forest.matched) == (["a", "b", "  b1", "  b2", "c"], 5)
 
 
 def test_filtering_moves_the_cursor_to_the_next_row_that_stays() -> None:
@@ -208,15 +126,6 @@ def test_filtering_moves_the_cursor_to_the_next_row_that_stays() -> None:
     forest.move_to("s/t:b")
     assert forest.set_filter(failed).vanished == node("b")
     assert forest.cursor == "s/t:x"
-
-
-def test_reveal_unfolds_the_way_to_a_node() -> None:
-    forest = family()
-    forest.set_children("s/t:b2", nodes(["deep"]), complete=True)
-    assert forest.reveal("s/t:deep")
-    assert shown(forest) == ["a", "b", "  b1", "  b2", "    deep", "c"]
-    assert forest.cursor == "s/t:deep"
-    assert not forest.reveal("s/t:missing")
 
 
 def test_siblings_are_sorted_and_return_to_the_order_of_their_pages() -> None:
@@ -235,33 +144,6 @@ def test_siblings_are_sorted_and_return_to_the_order_of_their_pages() -> None:
     assert shown(forest) == ["a", "b", "  b1", "  b2", "c", "bb"], "nodes without a value are last"
     forest.set_order(None)
     assert shown(forest) == ["a", "b", "  b1", "  b2", "c", "bb"]
-
-
-def test_a_changed_value_moves_its_row() -> None:
-    forest = family()
-    forest.set_order(Order("attempts", lambda item: item.attempts))
-    forest.update([node("c", attempts=1)])
-    assert shown(forest) == ["c", "a", "b"]
-
-
-def test_all_nodes_are_unfolded_and_folded() -> None:
-    forest = family()
-    assert forest.expand_loaded()
-    assert shown(forest) == ["a", "b", "  b1", "  b2", "c"]
-    forest.move_to("s/t:b2")
-    assert not forest.expand_loaded(), "all loaded nodes are shown"
-    forest.collapse_all()
-    assert shown(forest) == ["a", "b", "c"]
-    assert forest.cursor == "s/t:b"
-
-
-def test_expand_loaded_shows_what_is_loaded_and_keeps_the_cursor() -> None:
-    forest = family()
-    forest.set_children("s/t:b2", nodes(["deep"]), complete=True)
-    forest.move_to("s/t:b")
-    forest.expand_loaded()
-    assert shown(forest) == ["a", "b", "  b1", "  b2", "    deep", "c"]
-    assert forest.cursor == "s/t:b"
 
 
 def test_moving_stops_at_the_ends() -> None:
@@ -289,35 +171,6 @@ def test_a_node_whose_key_looks_like_a_tail_is_a_node() -> None:
     assert forest.expand("s/t:a")
     assert shown(forest) == ["a", "  [loading]", "a#more", "[more]"]
     assert forest.move_to("s/t:a#more")
-
-
-def test_depth_has_no_limit() -> None:
-    forest = Forest()
-    forest.set_children(None, nodes([0]), complete=True)
-    for level in range(10_000):
-        forest.set_children(f"s/t:{level}", nodes([level + 1], Phase.FAILED), complete=True)
-    started = time.perf_counter()
-    forest.expand_loaded()
-    assert len(forest) == 10_001
-    assert forest.row(10_000).depth == 10_000
-    forest.set_filter(failed)
-    assert (len(forest), forest.matched) == (10_001, 10_000)
-    forest.update(nodes([10_000]))
-    assert len(forest) == 10_000
-    forest.move(20_000)
-    forest.collapse("s/t:0")
-    assert forest.cursor == "s/t:0"
-    forest.remove(["s/t:0"])
-    assert (len(forest), forest.loaded) == (0, 0)
-    assert time.perf_counter() - started < 10  # quadratic would take minutes
-
-
-def test_unfolding_among_a_hundred_thousand_rows_moves_the_rows_below() -> None:
-    forest = Forest()
-    forest.set_children(None, nodes(range(100_000)), complete=True)
-    forest.set_children("s/t:50000", nodes(f"x{i}" for i in range(100)), complete=True)
-    forest.expand("s/t:50000")
-    assert forest.index("s/t:99999") == 100_099
 
 
 class Item:
