@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -45,16 +44,11 @@ PLAIN = """
 
 
 class Cost(NamedTuple):
-    """Cost of a statement: shared buffers, rows of all plan nodes, sequential scans.
-
-    ``searches``: how often each index was walked down from its root, if the server reports it (18 does).
-    """
+    """Cost of a statement: shared buffers, rows of all plan nodes, sequential scans."""
 
     buffers: int
     rows: int
-    seconds: float
     scanned: frozenset[str]
-    searches: Mapping[str, int]
     plan: Mapping[str, Any]
 
     @property
@@ -254,15 +248,10 @@ def _name(statement: Statement) -> str:
 def _cost(explained: Mapping[str, Any], large: Collection[str]) -> Cost:
     top = explained["Plan"]
     found = list(nodes(top))
-    searches: Counter[str] = Counter()
-    for node in found:
-        searches[node.get("Index Name", "")] += node.get("Index Searches", 0)
     return Cost(
         buffers=top["Shared Hit Blocks"] + top["Shared Read Blocks"],
         rows=round(sum(_through(node) for node in found)),
-        seconds=explained["Execution Time"] / 1000,
         scanned=frozenset(n["Relation Name"] for n in found if _scans(n)).intersection(large),
-        searches=searches,
         plan=top,
     )
 
