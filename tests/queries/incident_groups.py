@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from queries.read.incidents import incidents
 from queries.records.finding import Incident
 from queries.workspace import Workspace
@@ -20,3 +23,15 @@ async def incidents_of(workspace: Workspace, label: str) -> dict[str, list[Incid
         assert "?" not in incident.sentence, incident.sentence
         shown.setdefault(incident.code, []).append(incident)
     return shown
+
+
+async def the_only(
+    workspace: Workspace, label: str, code: str, *, symptoms: Mapping[str, int] | None = None, **fields: Any
+) -> Incident:
+    """Return the engine's only incident: of this code, with these symptoms and fields."""
+    shown = await incidents_of(workspace, label)
+    ((incident,),) = shown.values()
+    assert list(shown) == [code]
+    assert symptoms in (None, {each.code: each.n for each in incident.symptoms})
+    assert {name: getattr(incident, name) for name in fields} == fields
+    return incident

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queries.workspace import Workspace
 from tests.db.agent_jobs import LABEL, AgentJobsDb
-from tests.queries.incident_groups import incidents_of
+from tests.queries.incident_groups import incidents_of, the_only
 
 DAY = 86400
 
@@ -13,12 +13,7 @@ async def test_a_stalled_queue_explains_its_overdue_jobs(agent_jobs_db: AgentJob
     await agent_jobs_db.job("completed", age=DAY, ended=DAY - 20)
     for n in range(8):
         await agent_jobs_db.job(age=3600 - n)
-    shown = await incidents_of(mirror, LABEL)
-    (incident,) = shown.pop("queue_stalled")
-    assert not shown
-    assert {s.code: s.n for s in incident.symptoms} == {"overdue": 8}
-    assert incident.action is None
-    assert incident.remedy
+    assert (await the_only(mirror, LABEL, "queue_stalled", action=None, symptoms={"overdue": 8})).remedy
 
 
 async def test_job_ids_that_restarted_explain_rows_of_other_jobs(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
@@ -26,10 +21,7 @@ async def test_job_ids_that_restarted_explain_rows_of_other_jobs(agent_jobs_db: 
         await agent_jobs_db.job("completed", age=9 * DAY, ended=60, number=n + 1)
     await agent_jobs_db.job("completed", age=8 * DAY, ended=8 * DAY - 20, number=900)
     await agent_jobs_db.job("completed", age=300, ended=280, number=4)
-    shown = await incidents_of(mirror, LABEL)
-    (incident,) = shown.pop("job_ids_restarted")
-    assert not shown
-    assert {s.code: s.n for s in incident.symptoms} == {"completed_by_wrong_job": 3}
+    await the_only(mirror, LABEL, "job_ids_restarted", symptoms={"completed_by_wrong_job": 3})
 
 
 async def test_jobs_that_redis_lost_are_one_incident(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
@@ -55,9 +47,7 @@ async def test_new_jobs_that_complete_old_rows_show_that_redis_was_emptied(
     for n in range(4):
         await agent_jobs_db.job("completed", age=9000 - n, ended=8900, number=200 + n)
     await agent_jobs_db.job(age=3600, number=204)
-    shown = await incidents_of(mirror, LABEL)
-    (incident,) = shown.pop("redis_emptied")
-    assert not shown
+    incident = await the_only(mirror, LABEL, "redis_emptied")
     assert {s.code for s in incident.symptoms} >= {"completed_by_wrong_job", "job_ids_restarted"}
 
 
@@ -67,10 +57,7 @@ async def test_completions_that_were_not_recorded_are_one_incident(
     for n in range(6):
         await agent_jobs_db.job(age=3600 - n)
     await agent_jobs_db.job("completed", age=60, ended=30)
-    shown = await incidents_of(mirror, LABEL)
-    (incident,) = shown.pop("completion_not_recorded")
-    assert not shown
-    assert (incident.n, incident.action) == (6, "mark_failed")
+    await the_only(mirror, LABEL, "completion_not_recorded", n=6, action="mark_failed")
 
 
 async def test_an_end_ahead_of_the_clock_hides_no_stalled_queue(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
@@ -87,9 +74,7 @@ async def test_ends_that_are_dated_differently_than_written(agent_jobs_db: Agent
     for n in range(6):
         await agent_jobs_db.job("completed", age=90 - n, ended=80 - n, changed=50 - n)
     await agent_jobs_db.job(age=900)
-    shown = await incidents_of(mirror, LABEL)
-    (incident,) = shown.pop("worker_clock_behind")
-    assert not shown
+    incident = await the_only(mirror, LABEL, "worker_clock_behind")
     assert incident.findings[0].evidence["off"] in ("00:00:29", "00:00:30")
     assert {s.code for s in incident.symptoms} == {"completion_not_recorded"}
 
@@ -101,19 +86,14 @@ async def test_a_backlog_that_is_worked_on_is_minor(
         await agent_jobs_db.job("completed", age=4000 - n, ended=60 - n, changed=60 - n, started=70)
         await agent_jobs_db.job(age=3000 - n)
     for workspace in (mirror, table):
-        shown = await incidents_of(workspace, LABEL)
-        (incident,) = shown.pop("overdue")
-        assert not shown
-        assert (incident.n, incident.severity, incident.action) == (3, 3, None)
+        incident = await the_only(workspace, LABEL, "overdue", n=3, severity=3, action=None)
         assert "backlog" in incident.sentence
 
 
 async def test_a_job_that_executors_skip_is_no_lost_completion(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
     await agent_jobs_db.job(age=3000)
     await agent_jobs_db.job("completed", age=2000, started=1990, ended=1980, changed=1980)
-    shown = await incidents_of(table, LABEL)
-    (incident,) = shown.pop("overdue")
-    assert not shown
+    incident = await the_only(table, LABEL, "overdue")
     assert "the executors pass this one over" in incident.sentence
     assert (incident.severity, incident.action) == (6, None)
 

@@ -8,7 +8,7 @@ from queries.db.errors import attempted
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader
-from tests.queries.incident_groups import incidents_of
+from tests.queries.incident_groups import incidents_of, the_only
 
 
 async def test_a_silent_runner_explains_what_is_late(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
@@ -16,12 +16,15 @@ async def test_a_silent_runner_explains_what_is_late(eternaltwin_db: Eternaltwin
         await eternaltwin_db.task(polled=None, revision=0, age=900)
         await eternaltwin_db.task(status="Blocked", polled=700, age=900, timer=-700)
         await eternaltwin_db.task(polled=700, age=900)
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("runner_silent")
-    assert not shown
-    assert {s.code: s.n for s in incident.symptoms} == {"starved": 5, "overdue_timer": 5, "timers_not_taken": 1}
-    assert incident.action is None
-    assert incident.remedy
+    assert (
+        await the_only(
+            workspace,
+            LABEL,
+            "runner_silent",
+            action=None,
+            symptoms={"starved": 5, "overdue_timer": 5, "timers_not_taken": 1},
+        )
+    ).remedy
 
 
 async def test_a_silent_runner_keeps_its_key_when_samples_come_and_go(
@@ -66,10 +69,7 @@ async def test_blocked_tasks_of_finished_jobs_are_one_incident(
         await eternaltwin_db.task(job, kind="Archive", status="Complete", age=7200)
         await eternaltwin_db.task(job, kind="Page", status="Blocked", age=3600, polled=3000)
     await eternaltwin_db.task()
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("orphaned_task")
-    assert not shown
-    assert (incident.n, incident.action) == (4, "cancel")
+    await the_only(workspace, LABEL, "orphaned_task", n=4, action="cancel")
 
 
 async def test_tasks_that_keep_the_runner_busy_explain_those_it_does_not_reach(
@@ -89,9 +89,7 @@ async def test_a_poll_that_computes_for_long_explains_a_silent_runner(
 ) -> None:
     await eternaltwin_db.task(kind="Slow", polled=200, age=9000, revision=10, cpu=1000, poll=1001)
     await eternaltwin_db.task(polled=90, age=9000)
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("compute_bound")
-    assert not shown
+    incident = await the_only(workspace, LABEL, "compute_bound")
     assert [s.code for s in incident.symptoms] == ["runner_silent"]
     await eternaltwin_db.sql("UPDATE task SET polled_at = row(now() - interval '1 hour', 1)::job_tick")
     assert set(await incidents_of(workspace, LABEL)) == {"runner_silent", "compute_bound"}

@@ -12,7 +12,7 @@ from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
 from tests.queries.builders import opened, reader
-from tests.queries.incident_groups import incidents_of
+from tests.queries.incident_groups import incidents_of, the_only
 from tests.servers import both_versions
 
 HOUR = 3600
@@ -38,9 +38,7 @@ async def test_a_runner_whose_clock_is_ahead(eternaltwin_db: EternaltwinDb, work
         await eternaltwin_db.task(polled=n - 2 * HOUR)
     (finding,) = (await found(workspace))["runner_clock_ahead"]
     assert (finding.node_id, finding.action) == (RUNNER, None)
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("runner_clock_ahead")
-    assert not shown, "the clock explains the silence and the times"
+    incident = await the_only(workspace, LABEL, "runner_clock_ahead")
     assert {s.code for s in incident.symptoms} == {"runner_silent", "impossible_times"}
 
 
@@ -144,10 +142,7 @@ async def test_overdue_timers_show_that_the_runner_is_down(eternaltwin_db: Etern
     for n in range(3):
         await eternaltwin_db.task(status="Blocked", age=HOUR, polled=700 + n, timer=-300)
     await eternaltwin_db.task(status="Blocked", age=HOUR, polled=700, timer=60)
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("timers_not_taken")
-    assert not shown
-    assert (incident.action, {s.code: s.n for s in incident.symptoms}) == (None, {"overdue_timer": 3})
+    await the_only(workspace, LABEL, "timers_not_taken", action=None, symptoms={"overdue_timer": 3})
     await eternaltwin_db.task(status="Blocked", age=HOUR, polled=5, timer=90)
     assert set(await incidents_of(workspace, LABEL)) == {"overdue_timer"}
 
@@ -160,9 +155,7 @@ async def test_a_runner_whose_clock_is_behind(eternaltwin_db: EternaltwinDb, wor
             "UPDATE task SET polled_at = row(now() - interval '1 hour', $2::int4)::job_tick, revision = revision + 1"
             " WHERE task_id = $1", task, n,
         )  # fmt: skip
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("polls_dated_back")
-    assert not shown
+    incident = await the_only(workspace, LABEL, "polls_dated_back")
     assert {s.code for s in incident.symptoms} == {"runner_silent"}
 
 
@@ -185,10 +178,7 @@ async def test_polls_that_sleep_show_that_the_clock_is_behind(
     await eternaltwin_db.sql("DELETE FROM task_timer")
     for task in tasks:
         await eternaltwin_db.sql(WRITE_POLL, [task])
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("runner_clock_behind")
-    assert not shown
-    assert {s.code: s.n for s in incident.symptoms} == {"timers_not_taken": 1, "overdue_timer": 6}
+    await the_only(workspace, LABEL, "runner_clock_behind", symptoms={"timers_not_taken": 1, "overdue_timer": 6})
 
 
 # Nothing can continue

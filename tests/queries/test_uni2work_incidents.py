@@ -9,7 +9,7 @@ import pytest
 from queries.workspace import Workspace
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries.builders import reader
-from tests.queries.incident_groups import incidents_of
+from tests.queries.incident_groups import incidents_of, the_only
 
 
 async def test_the_locks_of_an_instance_are_one_incident(
@@ -18,11 +18,14 @@ async def test_the_locks_of_an_instance_are_one_incident(
     for n in range(5):
         await uni2work_db.job({"job": "inject-files", "n": n}, held=9000, held_by=DEAD, age=9001, cron=n == 0)
     await uni2work_db.jobs(20, age=20, creator=LIVE)
-    shown = await incidents_of(uni2work_workspace, LABEL)
-    (incident,) = shown.pop("orphaned_lock")
-    assert not shown
-    assert (incident.n, incident.action) == (5, "release")
-    assert {s.code: s.n for s in incident.symptoms} == {"cron_job_waiting": 1, "overtaken": 1}
+    await the_only(
+        uni2work_workspace,
+        LABEL,
+        "orphaned_lock",
+        n=5,
+        action="release",
+        symptoms={"cron_job_waiting": 1, "overtaken": 1},
+    )
 
 
 async def test_instances_that_died_on_one_job_are_one_incident(
@@ -45,11 +48,15 @@ async def test_missing_workers_explain_what_waits(uni2work_db: Uni2workDb, uni2w
     await uni2work_db.job({"job": "prune-invitations"}, age=7200, cron=True)
     await uni2work_db.jobs(8, age=700)
     await uni2work_db.jobs(2, age=600)
-    shown = await incidents_of(uni2work_workspace, LABEL)
-    (incident,) = shown.pop("no_workers")
-    assert not shown
-    assert (incident.action, bool(incident.remedy)) == (None, True)
-    assert {s.code: s.n for s in incident.symptoms} == {"cron_job_waiting": 1, "overtaken": 1, "duplicate": 2}
+    assert (
+        await the_only(
+            uni2work_workspace,
+            LABEL,
+            "no_workers",
+            action=None,
+            symptoms={"cron_job_waiting": 1, "overtaken": 1, "duplicate": 2},
+        )
+    ).remedy
 
 
 async def test_skipped_jobs_of_a_kind_are_one_incident(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
@@ -72,10 +79,7 @@ async def test_a_few_late_jobs_without_any_sign_of_workers(
     """Cancelling is not suggested: nothing shows that the jobs are at fault."""
     for n in range(3):
         await uni2work_db.job({"job": "help-request", "n": n}, age=300)
-    shown = await incidents_of(uni2work_workspace, LABEL)
-    (overdue,) = shown.pop("overdue")
-    assert not shown
-    assert (overdue.n, overdue.action) == (3, None)
+    await the_only(uni2work_workspace, LABEL, "overdue", n=3, action=None)
     await uni2work_db.cron({"job": "prune-invitations"}, age=60)
     assert set(await incidents_of(uni2work_workspace, LABEL)) == {"skipped_by_workers"}
 
@@ -135,8 +139,6 @@ async def test_a_schedule_that_stopped(uni2work_db: Uni2workDb, uni2work_workspa
         await uni2work_db.cron({"job": "synchronise-ldap", "iteration": n}, age=(n + 3) * 3600)
         await uni2work_db.cron({"job": "prune-files", "iteration": n}, age=(n + 1.5) * 3600)
         await uni2work_db.cron({"job": "sheet-inactive", "sheet": n}, age=(n + 2) ** 2 * 3600)
-    shown = await incidents_of(uni2work_workspace, LABEL)
-    (incident,) = shown.pop("schedule_missed")
-    assert not shown
+    incident = await the_only(uni2work_workspace, LABEL, "schedule_missed")
     assert incident.findings[0].evidence["period"] == "01:00:00"
     assert "synchronise-ldap" in incident.sentence

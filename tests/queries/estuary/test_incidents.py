@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb
-from tests.queries.incident_groups import incidents_of
+from tests.queries.incident_groups import incidents_of, the_only
 
 
 async def test_an_executor_that_polls_no_type_is_one_incident(estuary_db: EstuaryDb, workspace: Workspace) -> None:
@@ -62,10 +62,7 @@ async def test_long_polls_that_take_all_slots(estuary_db: EstuaryDb, workspace: 
         for _ in range(n):
             await estuary_db.task(type_, wake=-700 if type_ == 3 else -130)
     await estuary_db.task(1, wake=-5, beat=1)  # the other process polls
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("slots_in_use")
-    assert not shown
-    assert {s.code: s.n for s in incident.symptoms} == {"overdue_and_still_locked": 3}
+    incident = await the_only(workspace, LABEL, "slots_in_use", symptoms={"overdue_and_still_locked": 3})
     assert (incident.action, len(incident.findings)) == (None, 3)
     assert "All that the agent polls was due before that: 3 of PUBLICATIONS, the first since" in incident.sentence
     await estuary_db.task(7, wake=-100, beat=10)  # a later task is taken
@@ -105,17 +102,10 @@ async def test_one_message_that_many_tasks_cannot_decode(estuary_db: EstuaryDb, 
         inbox = [(ZERO, {"type": "spec_published", "pub_id": f"not {n}"})]
         await estuary_db.task(2, wake=-900 - n, beat=240, inbox=inbox)
     await estuary_db.task(2, wake=-5, beat=1)
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("undecodable_message")
-    assert not shown
-    assert incident.n == 9
-    assert {s.code: s.n for s in incident.symptoms} == {"overdue_and_still_locked": 9}
+    await the_only(workspace, LABEL, "undecodable_message", n=9, symptoms={"overdue_and_still_locked": 9})
 
 
 async def test_tasks_locked_by_dead_workers_are_released_together(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     for n in range(5):
         await estuary_db.task(2 + n % 2, wake=None if n % 2 else 900, beat=400 + n)
-    shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("locked_by_a_dead_worker")
-    assert not shown
-    assert (incident.n, incident.action) == (5, "release")
+    await the_only(workspace, LABEL, "locked_by_a_dead_worker", n=5, action="release")

@@ -6,7 +6,7 @@ import pytest
 
 from tests.db.tasker import LABEL, TaskerDb
 from tests.queries.builders import outcomes_of, why
-from tests.queries.incident_groups import incidents_of
+from tests.queries.incident_groups import incidents_of, the_only
 from tests.simulators.tasker.data import Data
 from tests.simulators.tasker.protocol import RESULTS
 from tests.simulators.tasker.step_history import claimed, complete, enqueued, failed, handed_in, pending, waiting
@@ -95,11 +95,9 @@ async def test_the_claims_of_a_worker_are_one_incident(tasker_db: TaskerDb, data
     data.task("newsletter", ago=HOUR, age=2 * HOUR, steps=batch)
     data.task("refund", ago=60, steps={"check_return": claimed(30)})
     await tasker_db.write(data)
-    shown = await incidents_of(tasker_db.workspace, LABEL)
-    (incident,) = shown.pop("orphaned_claim")
-    assert not shown
-    assert incident.action == "release"
-    assert {s.code: s.n for s in incident.symptoms} == {"batch_stalled": 1, "stale_soon": 7}
+    await the_only(
+        tasker_db.workspace, LABEL, "orphaned_claim", action="release", symptoms={"batch_stalled": 1, "stale_soon": 7}
+    )
 
 
 async def test_a_missing_orchestrator_explains_what_is_late(tasker_db: TaskerDb, data: Data) -> None:
@@ -110,16 +108,15 @@ async def test_a_missing_orchestrator_explains_what_is_late(tasker_db: TaskerDb,
         data.task("refund", state="waiting_for_dependencies", ago=HOUR + 300, steps={"check_return": pending(2 * HOUR)})
         data.task("refund", state="initializing", ago=20 * MINUTE)
     await tasker_db.write(data)
-    shown = await incidents_of(tasker_db.workspace, LABEL)
-    (incident,) = shown.pop("no_orchestrator")
-    assert not shown
-    assert {s.code: s.n for s in incident.symptoms} == {
-        "not_picked_up": 3,
-        "no_longer_polled": 3,
-        "orchestrator_gone": 3,
-        "stale_soon": 3,
-    }
-    assert (incident.action, bool(incident.remedy)) == (None, True)
+    assert (
+        await the_only(
+            tasker_db.workspace,
+            LABEL,
+            "no_orchestrator",
+            action=None,
+            symptoms={"not_picked_up": 3, "no_longer_polled": 3, "orchestrator_gone": 3, "stale_soon": 3},
+        )
+    ).remedy
 
 
 async def test_a_missing_worker_explains_the_tasks_of_its_queue(tasker_db: TaskerDb, data: Data) -> None:
@@ -130,8 +127,8 @@ async def test_a_missing_worker_explains_the_tasks_of_its_queue(tasker_db: Taske
     data.message(dead, "check_return", age=45 * MINUTE)
     data.dead_letter(dead, was="steps_in_process", age=600)
     await tasker_db.write(data)
-    shown = await incidents_of(tasker_db.workspace, LABEL)
-    (incident,) = shown.pop("no_worker")
-    assert not shown
-    assert {s.code: s.n for s in incident.symptoms} == {"stale_soon": 4, "dead_letter": 1}
-    assert (incident.action, bool(incident.remedy)) == (None, True)
+    assert (
+        await the_only(
+            tasker_db.workspace, LABEL, "no_worker", action=None, symptoms={"stale_soon": 4, "dead_letter": 1}
+        )
+    ).remedy
