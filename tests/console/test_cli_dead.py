@@ -16,6 +16,11 @@ from queries.records.dead_letter import DeadLetterReport
 from tests.command import fetch, unstick
 from tests.servers import PostgresServer
 
+HOSTILE = """
+UPDATE workflow_steps SET results = jsonb_set(results, '{error,message}', '"\\u001b[31mred"')
+ WHERE results::text LIKE '%card was closed by its owner%'
+"""
+
 
 class Answer(msgspec.Struct):
     dead: tuple[DeadLetterReport, ...]
@@ -23,9 +28,10 @@ class Answer(msgspec.Struct):
 
 @pytest.fixture(scope="module")
 def tasker(servers: Any) -> Iterator[str]:
-    """A database with tasker's tables and the demo's data, read only by these tests."""
+    """A database with tasker's demo data and a hostile error, which these tests only read."""
     server: PostgresServer = servers["18"]
     dsn = server.fresh("tasker", filled=True)
+    server.sql(HOSTILE, dsn)
     yield dsn
     server.drop(dsn)
 

@@ -29,7 +29,7 @@ ARGUMENTS: dict[str, dict[str, Any]] = {
     "estuary send": {"message": {"type": "shard_failed"}},
     "estuary drop": {
         "position": 1,
-        "digest": digest('["00:00:00:00:00:00:00:00", {"type": "inferred_schema_updated"}]'),
+        "digest": digest('["00:00:00:00:00:00:00:00", {"type":"queued"}]'),
         "decodable": True,
     },
     "estuary release": {"early": True},

@@ -61,7 +61,7 @@ def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
     yield "engine", unstick("engine", "new", "tasks", "--json", dsn=dsn)
     yield "engine", unstick("engine", "show", "eternaltwin", "--json")
     dead = unstick("dead", "--json", dsn=dsn).json["dead"][0]["dead_letters"][0]["node"]["id"]
-    finding = next(f for f in unstick("stuck", "--json", dsn=dsn).findings if f["action"])
+    finding = next(f for f in unstick("stuck", "--json", dsn=dsn).findings if f["action"] == "retry")
     given = [word for name, value in finding["arguments"].items() for word in ("--arg", f"{name}={value}")]
     words = [finding["action"], finding["node_id"], *given, "-r", "test", "--json"]
     for node in (dead, finding["node_id"]):

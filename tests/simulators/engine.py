@@ -37,12 +37,12 @@ class Engine(ABC):
         """Create the engine's tables in the current schema."""
         await FolderEngine(self.name).install(connection)
 
-    @abstractmethod
     async def fill(self, connection: Connection, seed: int) -> None:
-        """Insert the rows.
+        """Insert the rows: those of the demo.
 
         A seed always gives the same rows. Ages count back from the server's ``now()``.
         """
+        await FolderEngine(self.name).fill(connection, seed)
 
     @abstractmethod
     def worker(self, connection: Connection, seed: int) -> Worker:

@@ -95,8 +95,8 @@ BEGIN
 END $$;
 
 CREATE FUNCTION pg_temp.dead_letter(task uuid, why text, age float8, decision text DEFAULT 'pending', note text DEFAULT NULL) RETURNS void LANGUAGE sql AS $$
-  INSERT INTO tasks_dlq (task_uuid, original_state, dlq_reason, dlq_timestamp, resolution_status, resolution_timestamp, resolution_notes, resolved_by, task_snapshot, metadata, created_at, updated_at)
-  SELECT task, 'waiting_for_dependencies', why::dlq_reason, pg_temp.ago(age), decision::dlq_resolution_status, CASE WHEN decision <> 'pending' THEN pg_temp.ago(age / 2) END, note,
+  INSERT INTO tasks_dlq (dlq_entry_uuid, task_uuid, original_state, dlq_reason, dlq_timestamp, resolution_status, resolution_timestamp, resolution_notes, resolved_by, task_snapshot, metadata, created_at, updated_at)
+  SELECT pg_temp.id(age), task, 'waiting_for_dependencies', why::dlq_reason, pg_temp.ago(age), decision::dlq_resolution_status, CASE WHEN decision <> 'pending' THEN pg_temp.ago(age / 2) END, note,
          CASE WHEN decision <> 'pending' THEN 'anna@laptop' END,
          jsonb_build_object('task_uuid', task, 'namespace', p.name, 'task_name', n.name, 'current_state', 'waiting_for_dependencies', 'time_in_state_minutes', 75, 'threshold_minutes', 60,
                             'task_details', jsonb_build_object('correlation_id', t.correlation_id, 'priority', t.priority)),

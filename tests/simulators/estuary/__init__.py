@@ -8,7 +8,6 @@ from typing import Final
 
 from tests.simulators.engine import Arrivals, Connection, Engine
 from tests.simulators.estuary import kinds
-from tests.simulators.estuary.data import make
 from tests.simulators.estuary.executor import SQL, Executor
 
 ARRIVALS: Final = 300
@@ -19,9 +18,6 @@ class Estuary(Engine):
     """The engine estuary in the demo."""
 
     name = "estuary"
-
-    async def fill(self, connection: Connection, seed: int) -> None:
-        await make(seed, await connection.fetchval(SQL["clock"])).insert(connection)
 
     def worker(self, connection: Connection, seed: int) -> Simulation:
         return Simulation(connection, self.next_random(seed))

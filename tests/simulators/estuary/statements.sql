@@ -65,10 +65,6 @@ SELECT
 FROM unnest($1::text[], $2::int2[], $3::text[], $4::text[], $5::float8[], $6::float8[], $7::text[], $8::text[])
     AS r (id, type, parent, state, due, beat, inbox, inbox_next);
 
--- :odd_heartbeat
--- $1 a task, $2 text of a heartbeat
-UPDATE tasks SET heartbeat = $2::text::timestamptz WHERE task_id = $1::text::macaddr8;
-
 -- :fill_specs
 -- ids, names, controllers
 INSERT INTO live_specs (id, catalog_name, controller_task_id)

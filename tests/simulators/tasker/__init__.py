@@ -9,8 +9,7 @@ from uuid import UUID
 
 from tests.simulators.engine import Arrivals, Connection, Engine
 from tests.simulators.tasker.orchestrator import Orchestrator
-from tests.simulators.tasker.protocol import REQUESTS, SQL
-from tests.simulators.tasker.scenarios import make
+from tests.simulators.tasker.protocol import REQUESTS
 from tests.simulators.tasker.templates import TEMPLATES, UNSERVED
 from tests.simulators.tasker.worker import Worker
 
@@ -22,10 +21,6 @@ class Tasker(Engine):
     """The engine tasker in the demo, with its queues in the same database."""
 
     name = "tasker"
-
-    async def fill(self, connection: Connection, seed: int) -> None:
-        await make(seed).insert(connection)
-        await connection.execute(SQL["grants"])
 
     def worker(self, connection: Connection, seed: int) -> Simulation:
         return Simulation(connection, self.next_random(seed))

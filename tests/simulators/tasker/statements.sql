@@ -208,14 +208,3 @@ UPDATE pgmq."QUEUE" SET enqueued_at = now() - make_interval(secs => $2), read_ct
 
 -- :queues
 SELECT pgmq.create('worker_' || name || '_queue') FROM task_namespaces;
-
--- :grants
--- The queues have their own schema. Grant its use to the demo's roles, if they exist.
-DO $$ BEGIN
-    IF EXISTS (SELECT FROM pg_roles WHERE rolname = 'operator')
-       AND EXISTS (SELECT FROM pg_roles WHERE rolname = 'viewer') THEN
-        GRANT USAGE ON SCHEMA pgmq TO viewer, operator;
-        GRANT SELECT ON ALL TABLES IN SCHEMA pgmq TO viewer, operator;
-        GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA pgmq TO operator;
-    END IF;
-END $$;

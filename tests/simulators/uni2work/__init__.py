@@ -6,7 +6,7 @@ from random import Random
 from typing import Final
 
 from tests.simulators.engine import Connection, Engine
-from tests.simulators.uni2work.data import FAILING, Data, make, usual
+from tests.simulators.uni2work.data import FAILING, Data, usual
 from tests.simulators.uni2work.executor import SQL, Instance, Job, JobFailed
 
 ARRIVALS: Final = 4000  # limits the growth of a demo that runs over night
@@ -22,10 +22,6 @@ class Uni2work(Engine):
     def __init__(self) -> None:
         super().__init__()
         self._data = Data(0)
-
-    async def fill(self, connection: Connection, seed: int) -> None:
-        self._data = make(seed)
-        await self._data.insert(connection)
 
     def worker(self, connection: Connection, seed: int) -> Simulation:
         return Simulation(connection, self._data, self.next_random(seed))

@@ -54,7 +54,3 @@ ON CONFLICT DO NOTHING;
 INSERT INTO token_bucket (ident, last_value, last_access)
 SELECT r.ident, r.value, now() - make_interval(secs => r.age)
 FROM unnest($1::text[], $2::int8[], $3::float8[]) AS r (ident, value, age);
-
--- :odd_times
--- Values beyond the range of most programs. $1 content of a row, $2 creation time as text
-UPDATE queued_job SET creation_time = $2::text::timestamptz WHERE content = $1::text::jsonb;
