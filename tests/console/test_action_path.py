@@ -22,7 +22,6 @@ from console.tui.screens.result import ResultDialog
 from console.tui.widgets.footer import REFUSED
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import LABEL, EternaltwinDb
-from tests.servers import PostgresServer
 from tests.simulators.eternaltwin.kinds import encode
 from tests.simulators.eternaltwin.runner import Runner
 
@@ -357,17 +356,6 @@ async def restart_the_job(tui: TuiDriver) -> None:
     await tui.wait_for("Will change 1 job: SendEmail v2 - 0/1")
 
 
-async def test_a_task_offers_the_restart_of_its_job(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
-) -> None:
-    task = await eternaltwin_db.task(version=2, status="Blocked", timer=60)
-    async with run_tui(eternaltwin, tmp_path) as tui:
-        await restart_the_job(tui)
-        await tui.press("R")
-        await tui.wait_for("1 changed", "Close")
-    assert (await eternaltwin_db.row(task))["status"] == "Available"
-
-
 async def test_a_restart_in_production_asks_for_kind_and_version_at_the_commit(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
@@ -403,26 +391,6 @@ async def test_a_read_only_console_changes_nothing(
         await on_task(tui)
         await tui.press("W")
         await tui.wait_for("the context look names this server, and is read-only")
-
-
-async def test_a_role_that_may_only_look(
-    eternaltwin_db: EternaltwinDb, server: PostgresServer, eternaltwin: str, tmp_path: Path
-) -> None:
-    await eternaltwin_db.task(status="Blocked", timer=60)
-    role = server.unique("viewer")
-    server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'v'")
-    server.sql(f"GRANT SELECT ON ALL TABLES IN SCHEMA public TO {role}", eternaltwin)
-    try:
-        async with run_tui(
-            server.dsn(eternaltwin.rpartition("/")[2].partition("?")[0], user=role, password="v"), tmp_path
-        ) as tui:
-            await on_task(tui)
-            await tui.press("W")
-            await tui.wait_for(f"Wake: the role {role} lacks UPDATE task")
-    finally:
-        with contextlib.suppress(Exception):
-            server.sql(f"DROP OWNED BY {role}", eternaltwin)
-            server.sql(f"DROP ROLE {role}")
 
 
 async def test_a_task_that_is_polled_all_the_time_is_cancelled_by_what_its_finding_says(

@@ -234,31 +234,6 @@ async def estuary_with_dsn(server: PostgresServer) -> AsyncIterator[tuple[Estuar
 
 
 @proof
-async def test_a_task_with_fifty_thousand_children(
-    estuary_with_dsn: tuple[EstuaryDb, str], proxy: Proxy, tmp_path: Path
-) -> None:
-    database, dsn = estuary_with_dsn
-    parent = await database.task(2)
-    await database.sql(
-        "INSERT INTO tasks (task_id, task_type, parent_id, wake_at)"
-        " SELECT lpad(to_hex(i), 16, '0')::macaddr8, 3, $1::text::macaddr8, now() + interval '1 h'"
-        " FROM generate_series(1, 50000) AS i",
-        parent,
-    )
-    await database.sql("ANALYZE")
-    async with run_tui(proxy.through(dsn), tmp_path) as tui:
-        await tui.wait_for("● live", lambda: loaded(tui))
-        forest = node_list(tui).forest
-        assert forest.move_to(EstuaryDb.id(parent))
-        async with answering(tui, proxy):
-            await tui.press("right")
-        await until_read(tui, lambda: len(forest.children(EstuaryDb.id(parent)) or ()) == 100)
-        pages = node_list(tui).pages
-        await walk(tui, "pagedown", lambda: pages.window(EstuaryDb.id(parent)).low >= 3)
-        assert len(forest.children(EstuaryDb.id(parent)) or ()) <= MAX_LOADED
-
-
-@proof
 async def test_an_inbox_of_a_hundred_thousand_messages(
     estuary_with_dsn: tuple[EstuaryDb, str], proxy: Proxy, tmp_path: Path
 ) -> None:

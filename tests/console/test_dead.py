@@ -11,7 +11,6 @@ from textual.widgets import Button
 
 from console.model import dead_letter_board
 from console.model.list_model import ON_ENTER, WITH_FILTER
-from queries.records.action import Outcome
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
@@ -151,54 +150,6 @@ async def test_open_a_dead_letter_its_history_and_its_task_in_the_tree(
         await tui.wait_for("all jobs", lambda: "refund v1" in row_of(tui))
 
 
-async def test_resolve_from_key_to_row(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:
-    data = Data(1)
-    first, second = dead(data, 2)
-    await tasker_db.write(data)
-    async with run_tui(tasker, tmp_path, size=(150, 44)) as tui:
-        await tui.press("3")
-        await tui.wait_for(REFUND)
-        await down_to(tui, REFUND)
-        await tui.press("right", "down")
-        await tui.wait_for(lambda: "503 after 0 ms" in row_of(tui))
-        await tui.action("E", "the gateway was down")
-        await tui.wait_for("pending → manually_resolved", "Will change 1")
-        assert await tasker_db.value(STATUS, first) == "pending", "a dry run changes nothing"
-        await tui.press("E")
-        await tui.wait_for("1 changed", "Close")
-        await tui.press("enter")
-        await tui.wait_for("1 dead letter in 1 group", lambda: "503 after 0 ms" not in tui.text)
-        assert await tasker_db.value(STATUS, second) == "pending"
-    row = await tasker_db.row("SELECT * FROM tasks_dlq WHERE dlq_entry_uuid = $1", first)
-    assert (row["resolution_status"], row["resolution_notes"]) == ("manually_resolved", "the gateway was down")
-    assert row["resolved_by"]
-    assert '"detection_method"' in row["metadata"], "metadata is added to, not replaced"
-
-
-async def test_of_two_operators_one_has_changed_it_and_the_other_is_informed(
-    tasker_db: TaskerDb, tasker: str, tmp_path: Path
-) -> None:
-    data = Data(1)
-    (dead_letter,) = dead(data, 1)
-    await tasker_db.write(data)
-    async with run_tui(tasker, tmp_path, size=(150, 44)) as tui:
-        await tui.press("3")
-        await tui.wait_for(REFUND)
-        await down_to(tui, REFUND)
-        await tui.action("E", "it is dealt with")
-        await tui.wait_for("E apply to 1")
-        other = await tasker_db.do(
-            "resolve", tasker_db.dead_letter(dead_letter), status="permanently_failed", name="Ben"
-        )
-        assert [r.outcome for r in other.results] == [Outcome.CHANGED]
-        await tui.press("E")
-        await tui.wait_for("1 stale", "Close")
-        await tui.press("enter")
-        await tui.wait_for("no dead letters")
-    row = await tasker_db.row("SELECT * FROM tasks_dlq")
-    assert (row["resolution_status"], row["resolved_by"]) == ("permanently_failed", "Ben")
-
-
 @proof
 async def test_five_hundred_by_their_fingerprint_stopped_and_gone_on_with(
     tasker_db: TaskerDb, proxy: Proxy, tasker: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -276,26 +227,6 @@ async def test_revive_takes_the_marked_ones_and_resolves_their_dead_letters(
     states = await tasker_db.connection.fetch("SELECT to_state FROM task_transitions WHERE most_recent ORDER BY 1")
     assert [s[0] for s in states] == ["error", "waiting_for_dependencies", "waiting_for_dependencies"]
     await tasker_db.sound()
-
-
-async def test_a_permanently_failed_task_is_added_to_the_dead_letter_queue(
-    tasker_db: TaskerDb, tasker: str, tmp_path: Path
-) -> None:
-    data = Data(1)
-    steps = {"check_return": complete(900), "refund_card": failed(800, error="card 4711 is closed")}
-    data.task("refund", state="blocked_by_failures", ago=700, steps=steps)
-    await tasker_db.write(data)
-    async with run_tui(tasker, tmp_path, size=(150, 44)) as tui:
-        await tui.press("3")
-        await tui.wait_for("permanently failed - shop/refund - refund_card: card <n> is closed")
-        await down_to(tui, "permanently failed")
-        await tui.action("B", "for the shop to decide")
-        await tui.press("B")
-        await tui.wait_for("1 changed", "Close")
-        await tui.press("enter")
-        await tui.wait_for("manual_dlq - shop/refund - refund_card: card <n> is closed", "still blocked_by_failures")
-    snapshot = await tasker_db.value("SELECT task_snapshot::text FROM tasks_dlq")
-    assert "card 4711 is closed" in snapshot
 
 
 async def test_an_empty_desk_says_what_a_dead_letter_would_be(

@@ -174,41 +174,6 @@ async def test_the_help_is_searched(eternaltwin_demo: str, tmp_path: Path) -> No
         await tui.wait_for("Lower-case keys only read")
 
 
-async def test_the_live_list(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
-    await eternaltwin_db.task(kind="Waits", status="Blocked", timer=60)
-    await eternaltwin_db.task(kind="Finished", status="Complete")
-    async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("Waits", "Finished")
-        await tui.press("l")
-        await tui.wait_for("unfinished, most urgent first", "Waits", lambda: "Finished" not in tui.text)
-        await tui.press("escape")
-        await tui.wait_for("Finished")
-
-
-async def test_marks(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
-    for _ in range(3):
-        await eternaltwin_db.task()
-    async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("SendEmail")
-        await tui.press("space")
-        await tui.wait_for("1 marked")
-        await tui.press("escape")
-        await tui.wait_for(lambda: "marked" not in tui.text)
-        await tui.press("asterisk")
-        await tui.wait_for("3 marked")
-
-
-async def test_more_pages_come_as_the_cursor_nears_their_end(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
-) -> None:
-    jobs = await eternaltwin_db.jobs(250)
-    await eternaltwin_db.tasks(jobs)
-    async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("100+")
-        await tui.press("end", "end")
-        await tui.wait_for(lambda: tui.text.splitlines()[2].endswith(" 250 "))
-
-
 async def test_pause_and_interval(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     await eternaltwin_db.task(kind="First")
     async with run_tui(eternaltwin, tmp_path) as tui:

@@ -39,36 +39,16 @@ async def worker_lost_update(scene: Scene) -> str:
     return await fail(scene, "estuary")
 
 
-@drill("uni2work", "privilege_missing", names=("queued_job_id_seq",), most=1)
-async def worker_lost_the_sequence(scene: Scene) -> str:
-    """Instances can no longer queue jobs."""
-    await scene.sql(f"REVOKE ALL ON SEQUENCE queued_job_id_seq FROM {scene.worker}")
-    return await fail(scene, "uni2work")
-
-
 @drill("tasker", "privilege_missing", names=("pgmq",), most=1)
 async def worker_lost_the_queues(scene: Scene) -> str:
     await scene.sql(f"REVOKE USAGE ON SCHEMA pgmq FROM {scene.worker}")
     return await fail(scene, "tasker")
 
 
-@drill("eternaltwin", "privilege_missing", names=("DELETE", "task_timer"), most=1)
-async def worker_lost_delete(scene: Scene) -> str:
-    await scene.sql(f"REVOKE DELETE ON task_timer FROM {scene.worker}")
-    return await fail(scene, "eternaltwin")
-
-
 @drill("uni2work", "rows_hidden", names=("queued_job",), most=1)
 async def row_level_security_enabled(scene: Scene) -> str:
     await scene.sql("ALTER TABLE queued_job ENABLE ROW LEVEL SECURITY")
     return await fail(scene, "uni2work")
-
-
-@drill("estuary", "rows_hidden", names=("tasks", "tenants"), most=1)
-async def policy_for_another_role(scene: Scene) -> str:
-    await scene.sql("ALTER TABLE tasks ENABLE ROW LEVEL SECURITY")
-    await scene.sql("CREATE POLICY tenants ON tasks USING (current_user = 'tenant')")
-    return await fail(scene, "estuary")
 
 
 @drill("tasker", "role_setting", names=("statement_timeout",), most=1)
@@ -89,18 +69,6 @@ async def read_only_database(scene: Scene) -> str:
     await scene.sql("SET default_transaction_read_only = off")
     await fail(scene, "eternaltwin")
     return scene.database
-
-
-@drill("agent_jobs table", "role_kept_out", most=1)
-async def connection_limit_of_the_role(scene: Scene) -> str:
-    await scene.sql(f"ALTER ROLE {scene.worker} CONNECTION LIMIT 0")
-    return await fail(scene, "agent_jobs table")
-
-
-@drill("estuary", "role_kept_out", most=1)
-async def password_expired(scene: Scene) -> str:
-    await scene.sql(f"ALTER ROLE {scene.worker} VALID UNTIL '2020-01-01'")
-    return await fail(scene, "estuary")
 
 
 @drill("eternaltwin", "role_kept_out", most=1)
@@ -155,14 +123,6 @@ async def sequence_exhausted(scene: Scene) -> None:
 async def index_dropped(scene: Scene) -> None:
     await many(scene)
     await scene.sql("DROP INDEX idx_tasks_ready_at")
-    await scene.start()
-
-
-@drill("estuary", ("index_missing", "dequeue_scan"), names=("tasks",), most=1)
-async def index_invalid(scene: Scene) -> None:
-    """CREATE INDEX CONCURRENTLY was interrupted."""
-    await many(scene)
-    await scene.sql("UPDATE pg_index SET indisvalid = false WHERE indexrelid = 'idx_tasks_ready_at'::regclass")
     await scene.start()
 
 

@@ -316,41 +316,6 @@ async def test_without_the_indexes_a_large_table_is_not_scanned(
     await workspace.close()
 
 
-@with_and_without
-async def test_every_unfinished_job_comes_once_and_oldest_first(
-    agent_jobs_db: AgentJobsDb, tmp_path: Path, index: str
-) -> None:
-    """Jobs are listed with an index on the status, or user by user without it."""
-    made = []
-    for n in range(60):  # as old as five others, of other users and in other statuses
-        status = ("pending", "active", "delayed", "paused", "completed")[n % 5]
-        job = await agent_jobs_db.job(status, age=10_000 - n // 6 * 100)
-        change = "UPDATE jobs SET user_id = md5($1)::uuid, created_at = date_trunc('minute', created_at)"
-        await agent_jobs_db.sql(f"{change} WHERE id::text = $2", str(n % 7), str(job))
-        made += [str(job)] if status != "completed" else []
-    order = [
-        f"job:{row['id']}"
-        for row in await agent_jobs_db.connection.fetch(
-            "SELECT id FROM jobs WHERE status <> 'completed' ORDER BY created_at, id"
-        )
-    ]
-    await agent_jobs_db.sql(index)
-    workspace = await opened(agent_jobs_db.dsn, tmp_path)
-    live: list[str] = []
-    cursor = None
-    while True:
-        page = await reader(workspace).pages.live(cursor, 4)
-        live += local(page)
-        cursor = page.cursor
-        if cursor is None:
-            break
-    assert live == order
-    assert len(live) == len(made)
-    counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).nodes.counts()}
-    assert counts[Phase.READY] == (12, Precision.EXACT)
-    await workspace.close()
-
-
 @both_versions
 @pytest.mark.parametrize("seed", most_in_proof([0.1, 0.2, 0.3]))
 @with_and_without
@@ -459,27 +424,6 @@ async def test_for_many_users_statistics_estimate_the_unfinished_jobs(
     assert await ready() == (16, Precision.CAPPED)
     await agent_jobs_db.sql("ANALYZE jobs")
     assert await ready() == (17, Precision.ESTIMATED)
-
-
-# Dead letters
-async def test_pages_of_failed_jobs_that_are_as_old_as_each_other(
-    agent_jobs_db: AgentJobsDb, mirror: Workspace
-) -> None:
-    for n in range(24):
-        job = await agent_jobs_db.job("failed", age=10_000 - n, ended=1)
-        change = "UPDATE jobs SET user_id = md5($1)::uuid, created_at = date_bin('8 s', created_at, '2000-01-01')"
-        await agent_jobs_db.sql(f"{change} WHERE id::text = $2", str(n % 3), str(job))
-    order = await agent_jobs_db.connection.fetch("SELECT id FROM jobs ORDER BY created_at DESC, id DESC")
-    for page in (1, 2, 5, 24, 50):
-        dead_letters: list[str] = []
-        cursor = None
-        while True:
-            dead = await reader(mirror).pages.dead(cursor, page)
-            dead_letters += [dead_letter.node.id for dead_letter in dead.dead_letters]
-            cursor = dead.cursor
-            if cursor is None:
-                break
-        assert dead_letters == [f"{LABEL}/job:{row['id']}" for row in order], page
 
 
 # Findings

@@ -57,14 +57,6 @@ async def test_a_permanently_failed_task_is_dead_until_the_operator_acts(tasker_
     assert (await tasker_db.reader.pages.dead()).dead_letters == ()
 
 
-async def test_a_dead_letter_shows_the_current_state_of_its_task(tasker_db: TaskerDb) -> None:
-    data = Data(1)
-    data.dead_letter(data.task("refund", state="complete", ago=60), was="steps_in_process", age=900)
-    await tasker_db.write(data)
-    (dead_letter,) = (await tasker_db.reader.pages.dead()).dead_letters
-    assert (dead_letter.was, dead_letter.is_now) == ("steps_in_process", "complete")
-
-
 # the others
 
 

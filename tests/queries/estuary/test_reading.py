@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 
 from queries.contract import detect
-from queries.contract.builtin import builtin
 from queries.read import details, search
 from queries.read.reader import Reader
 from queries.records.node import Node, Page, Phase, Precision
@@ -138,13 +137,6 @@ async def test_the_creation_time_is_in_the_id(
     assert node.created_at == created
 
 
-async def test_an_id_of_now_was_made_now(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    page = await reader(workspace, LABEL).nodes.read([estuary_db.id(await estuary_db.task())])
-    created = page.nodes[0].created_at
-    assert created is not None
-    assert abs(page.at - created) < 30
-
-
 async def test_type_names_are_configurable(estuary_db: EstuaryDb, estuary: str, tmp_path: Path) -> None:
     workspace = await opened(estuary, tmp_path, overrides={LABEL: {"names": {"2": "SPECS", "77": "MINE"}}})
     ids = [estuary_db.id(await estuary_db.task(type_)) for type_ in (1, 2, 77, 78)]
@@ -228,36 +220,6 @@ async def test_a_ring_of_parents_harms_nothing(estuary_db: EstuaryDb, workspace:
 
 
 @both_versions
-async def test_pages_lose_nothing_and_repeat_nothing(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    times: list[Any] = [
-        -50,
-        -50,
-        "-infinity",
-        "2020-01-01",
-        "2020-01-01",
-        "2020-01-01",
-        70,
-        "infinity",
-        "infinity",
-        None,
-        None,
-        None,
-    ]
-    tasks = [await estuary_db.task(wake=wake) for wake in times]
-    r = reader(workspace, LABEL)
-    for page in (1, 2, 5, 100):
-        roots = [n.id for n in await all_of(lambda c, page=page: r.pages.roots(c, page))]
-        assert roots == [estuary_db.id(t) for t in sorted(tasks, reverse=True)], "newest first"
-        live = [n.id for n in await all_of(lambda c, page=page: r.pages.live(c, page))]
-        assert sorted(live) == sorted(roots)
-        assert live == [n.id for n in (await r.pages.live()).nodes]
-    due = [n.due_at for n in (await r.pages.live()).nodes]
-    timed = [d for d in due if d is not None]
-    assert timed == sorted(timed), "longest due first"
-    assert due[-3:] == [None] * 3
-
-
-@both_versions
 async def test_find_takes_ids_in_any_spelling_and_types_by_name(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     one, two = "16:ba:2a:e3:8c:00:04:00", "16:ba:2b:00:00:00:00:01"
     await estuary_db.task(2, id_=one)
@@ -285,23 +247,6 @@ async def test_find_takes_ids_in_any_spelling_and_types_by_name(estuary_db: Estu
     assert [n.id for n in (await search.find_texts(r, "data_plane")).nodes] == [estuary_db.id(two)]
     assert [n.id for n in (await search.find_texts(r, "type 77")).nodes] == [estuary_db.id("17:00:00:00:00:00:00:01")]
     assert (await found(""), (await search.find_texts(r, "")).hits) == ([], ())
-
-
-async def test_counts_are_exact_where_the_table_is_small(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    for columns in (
-        {"wake": None},
-        {"wake": None},
-        {"wake": 60},
-        {"wake": -5},
-        {"wake": -900, "beat": 1},
-        {"beat": 900},
-    ):
-        await estuary_db.task(**columns)  # type: ignore[arg-type]
-    counts = await reader(workspace, LABEL).nodes.counts()
-    assert {c.phase: c.n for c in counts} == {
-        Phase.BLOCKED: 2, Phase.SCHEDULED: 1, Phase.READY: 1, Phase.RUNNING: 1, Phase.FAILED: 1, Phase.HELD: 0,
-    }  # fmt: skip
-    assert {c.precision for c in counts} == {Precision.EXACT}
 
 
 # Task details
@@ -340,15 +285,6 @@ async def test_detail_shows_messages_with_sender_and_position(estuary_db: Estuar
     times = dict(zip(sections["times"].columns, sections["times"].rows[0], strict=True))
     assert times["parent"] == f"{GHOST}, which does not exist"
     assert times["shard"] == "0"
-
-
-async def test_a_huge_state_is_cut(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    task = await estuary_db.task(state=json.dumps({"x": "é" * 3_000_000}, ensure_ascii=False))
-    detail = await details.read(reader(workspace, LABEL), estuary_db.id(task), size=1000)
-    assert detail is not None
-    payload = next(s.payload for s in detail.sections if s.name == "state")
-    assert payload is not None
-    assert (len(payload.head), payload.size) == (1000, 6_000_009)
 
 
 # A large table
@@ -408,14 +344,3 @@ async def test_a_delete_in_a_large_table_says_what_it_cannot_know(
     assert (outcome, "childless" in why) == ("refused", True)
     assert (await apply(workspace, "delete", task, childless=True))[0] == "changed"
     await workspace.close()
-
-
-async def test_one_shot_for_every_action_there_is_a_word(workspace: Workspace) -> None:
-    r = reader(workspace, LABEL)
-    actions = {v.name: v for v in r.engine.actions_of("task")}
-    assert {"wake", "send", "fence", "release", "park", "restart", "drop", "delete", "cancel", "edit"} == set(actions)
-    assert not r.availability(actions["cancel"]).ok
-    assert len({v.key for v in actions.values()}) == len(actions)
-    eternal = next(s for s in builtin() if s.name == "eternaltwin")
-    shared = {v.name: (v.key, v.title) for v in eternal.spec.actions if v.kinds == ("task",)}
-    assert all((actions[n].key, actions[n].title) == said for n, said in shared.items() if n in actions)

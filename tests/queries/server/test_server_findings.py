@@ -576,12 +576,6 @@ async def dead_rows(db: EternaltwinDb) -> None:
             await asyncio.sleep(0.1)
 
 
-@both_versions
-async def test_autovacuum_that_is_off(server: PostgresServer, workspace: Workspace, eternaltwin: str) -> None:
-    server.sql("ALTER TABLE task SET (autovacuum_enabled = false)", eternaltwin)
-    assert "off for the table task of eternaltwin" in (await found(workspace))["autovacuum_off"].sentence
-
-
 async def test_a_table_that_was_not_vacuumed_for_long(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:
     await eternaltwin_db.sql("ALTER TABLE task SET (autovacuum_enabled = true)")
     await eternaltwin_db.task()
