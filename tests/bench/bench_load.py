@@ -52,7 +52,7 @@ class Consoles:
         for reader in self._readers:
             reader.start()
 
-    def _read(self, console: bench_console.Open) -> None:
+    def _read(self, console: bench_console.PtyProgram) -> None:
         while not self._end.is_set():
             with contextlib.suppress(OSError, psutil.Error):
                 console.watch(0.2)
