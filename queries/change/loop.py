@@ -18,9 +18,10 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 import msgspec
 
 from queries.change import perform, redrive, signals
+from queries.change import plan as plans
 from queries.change import run as runs
 from queries.change.admit import CHANGED_MEANWHILE
-from queries.change.plan import PART_NODES, Plan, check_storable, current_reader, plan_versions, split
+from queries.change.plan import Plan, check_storable, current_reader, plan_versions, split
 from queries.change.run import Beginning, Run, RunPlan
 from queries.change.state import Do, Event, Kind, Reason, State, Step, go_on
 from queries.contract.server_spec import LABEL
@@ -126,7 +127,7 @@ class Loop:
             more = tuple(skipped[i] for i in dry_run.versions if i in skipped)
             self.before = msgspec.structs.replace(self.before, results=(*self.before.results, *more))
             self._dry_run = msgspec.structs.replace(dry_run, versions=versions)
-            if self.run is None and not is_session and len(versions) > PART_NODES:
+            if self.run is None and not is_session and len(versions) > plans.PART_NODES:
                 await self._begin_run(dry_run, versions)
         self.state = self._first_state()
         self._current = self._taken = self.run is None or self.run.fresh

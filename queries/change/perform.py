@@ -13,10 +13,10 @@ from typing import Any
 import msgspec
 
 from queries.change import blast_radius, signals
+from queries.change import plan as plans
 from queries.change.admit import POLICY
 from queries.change.gate import UnshownError
 from queries.change.plan import (
-    PART_NODES,
     UNDO,
     Plan,
     check_storable,
@@ -63,7 +63,7 @@ async def dry_run(
         await workspace.database.renew()
         renewed = plan_versions(workspace, plan.label, plan.name, plan.versions)
         plan = msgspec.structs.replace(plan, actions=renewed.actions, refused=renewed.refused)
-    first = list(plan.versions)[:PART_NODES]
+    first = list(plan.versions)[: plans.PART_NODES]
     done: list[Change] = []
     measured: list[blast_radius.Measured] | None = [] if measures else None
     for request in _requests(workspace, plan, first, reason, arguments, operator, measured=measured):
