@@ -44,11 +44,15 @@ PLAIN = """
 
 
 class Cost(NamedTuple):
-    """Cost of a statement: shared buffers, rows of all plan nodes, sequential scans."""
+    """Cost of a statement: shared buffers, rows of all plan nodes, sequential scans.
+
+    ``compared``: rows that joins compared in vain.
+    """
 
     buffers: int
     rows: int
     scanned: frozenset[str]
+    compared: int
     plan: Mapping[str, Any]
 
     @property
@@ -252,6 +256,7 @@ def _cost(explained: Mapping[str, Any], large: Collection[str]) -> Cost:
         buffers=top["Shared Hit Blocks"] + top["Shared Read Blocks"],
         rows=round(sum(_through(node) for node in found)),
         scanned=frozenset(n["Relation Name"] for n in found if _scans(n)).intersection(large),
+        compared=round(sum(node.get("Rows Removed by Join Filter", 0) * node["Actual Loops"] for node in found)),
         plan=top,
     )
 

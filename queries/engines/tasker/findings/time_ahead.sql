@@ -34,12 +34,12 @@ running AS MATERIALIZED (
   UNION ALL
   (SELECT x.workflow_step_uuid FROM :"schema".workflow_step_transitions x
     WHERE x.to_state = 'in_progress' AND x.most_recent AND :ids IS NULL AND 'step_by_state' = ANY (:met_needs)
-    ORDER BY x.created_at LIMIT 1000)
+    ORDER BY x.created_at DESC LIMIT 1000)
 ),
 ahead AS (
   SELECT 'task:' || x.task_uuid AS id, x.task_uuid, 'its entry into ' || x.to_state AS what, x.created_at AS at
-    FROM :"schema".task_transitions x CROSS JOIN limits l
-   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT k.task_uuid FROM task_keys k)) AND x.created_at > l.clock
+    FROM :"schema".task_transitions x
+   WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT k.task_uuid FROM task_keys k)) AND x.created_at > (SELECT l.clock FROM limits l)
   UNION ALL
   SELECT 'task:' || x.task_uuid, x.task_uuid, 'its entry into ' || x.to_state, x.created_at
     FROM task_states w
@@ -49,8 +49,8 @@ ahead AS (
                         ORDER BY x.created_at DESC LIMIT 200) AS x
   UNION ALL
   SELECT 'step:' || x.workflow_step_uuid, NULL, 'its entry into ' || x.to_state, x.created_at
-    FROM :"schema".workflow_step_transitions x CROSS JOIN limits l
-   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT k.workflow_step_uuid FROM step_keys k)) AND x.created_at > l.clock
+    FROM :"schema".workflow_step_transitions x
+   WHERE x.most_recent AND x.workflow_step_uuid = ANY (ARRAY(SELECT k.workflow_step_uuid FROM step_keys k)) AND x.created_at > (SELECT l.clock FROM limits l)
   UNION ALL
   SELECT 'step:' || x.workflow_step_uuid, NULL, 'its entry into ' || x.to_state, x.created_at
     FROM step_states w
@@ -60,8 +60,8 @@ ahead AS (
                         ORDER BY x.created_at DESC LIMIT 200) AS x
   UNION ALL
   SELECT 'step:' || s.workflow_step_uuid, s.task_uuid, 'its last sign of life', s.updated_at
-    FROM :"schema".workflow_steps s CROSS JOIN limits l
-   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT r.workflow_step_uuid FROM running r)) AND s.updated_at > l.clock
+    FROM :"schema".workflow_steps s
+   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT r.workflow_step_uuid FROM running r)) AND s.updated_at > (SELECT l.clock FROM limits l)
 ),
 first AS (SELECT DISTINCT ON (a.id) a.* FROM ahead a ORDER BY a.id, a.at DESC)
 (SELECT f.id, extract(epoch FROM now())::float8 AS since,
@@ -73,4 +73,4 @@ first AS (SELECT DISTINCT ON (a.id) a.* FROM ahead a ORDER BY a.id, a.at DESC)
 UNION ALL
 SELECT NULL, NULL, NULL
  WHERE :ids IS NULL AND (NOT 'task_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM older_tasks)
-                               OR (SELECT count(*) FROM open_keys) = 5000)
+                               OR (SELECT count(*) FROM open_keys) = 5000 OR (SELECT count(*) FROM running) = 1000)

@@ -44,7 +44,7 @@ named AS (
    WHERE NOT k.free AND k.state IN ('pending', 'waiting_for_retry') AND k.step NOT IN (SELECT p.step FROM stateless p)
   UNION ALL
   SELECT k.task_uuid FROM known k
-   WHERE k.free AND k.state IN ('pending', 'waiting_for_retry') AND k.step IN (SELECT s.step FROM satisfied s)
+   WHERE k.free AND k.state IN ('pending', 'waiting_for_retry') AND (k.step IN (SELECT s.step FROM satisfied s)) IS TRUE -- hashed
 ),
 found AS MATERIALIZED (
   SELECT i.* FROM idle i WHERE i.task_uuid NOT IN (SELECT n.task_uuid FROM named n) ORDER BY i.at, i.task_uuid LIMIT :limit

@@ -16,9 +16,9 @@ asked AS (SELECT w.task_uuid FROM waiting w),
 , late AS MATERIALIZED (
   SELECT s.task_uuid, s.to_state, s.at AS since, NULL::int8 AS ready FROM seen s WHERE s.to_state = 'pending'
   UNION ALL
-  SELECT w.task_uuid, w.to_state, greatest(w.at, k.ready_at), k.ready
-    FROM waiting w JOIN summed k ON k.task_uuid = w.task_uuid AND k.failed = 0 AND k.ready > 0
-   WHERE k.ready_at < now() - :not_picked_up
+  SELECT w.task_uuid, w.to_state, greatest(w.at, w.ready_at), w.ready
+    FROM (SELECT w.*, k.failed, k.ready, k.ready_at FROM waiting w FULL JOIN summed k ON k.task_uuid = w.task_uuid OFFSET 0) AS w
+   WHERE w.failed = 0 AND w.ready > 0 AND w.ready_at < now() - :not_picked_up
 ),
 picked AS MATERIALIZED (
   SELECT x.task_uuid

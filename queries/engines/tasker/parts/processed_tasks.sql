@@ -15,5 +15,5 @@ waiting AS MATERIALIZED (
 ),
 asked AS (SELECT w.task_uuid FROM waiting w),
 \ir counted_steps.sql
-, nodes AS (SELECT 'task:' || w.task_uuid AS id, w.*, k.total, k.done FROM waiting w JOIN counted k ON k.task_uuid = w.task_uuid),
+, nodes AS MATERIALIZED (SELECT 'task:' || w.task_uuid AS id, w.*, k.total, k.done FROM waiting w FULL JOIN counted k ON k.task_uuid = w.task_uuid),
 unread AS (SELECT NULL::text AS unread WHERE (SELECT count(*) FROM waiting) = 200)

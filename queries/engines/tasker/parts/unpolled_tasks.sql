@@ -11,5 +11,5 @@ wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry'])
 ),
 asked AS (SELECT w.task_uuid FROM waiting w),
 \ir readiness.sql
-, nodes AS (SELECT 'task:' || w.task_uuid AS id, w.*, k.failed, k.ready FROM waiting w JOIN summed k ON k.task_uuid = w.task_uuid),
+, nodes AS MATERIALIZED (SELECT 'task:' || w.task_uuid AS id, w.*, k.failed, k.ready FROM waiting w FULL JOIN summed k ON k.task_uuid = w.task_uuid),
 unread AS (SELECT NULL::text AS unread WHERE (SELECT count(*) FROM waiting) = 200)
