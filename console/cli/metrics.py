@@ -58,13 +58,13 @@ class Metrics:
         self.stuck = Metric(name="unstick_stuck_nodes", about="Nodes that have a finding.")
         self.oldest = Metric(
             name="unstick_stuck_oldest_age_seconds",
-            about="Age of the oldest node that has a finding.",
+            about="Age of the oldest node that has a finding; capped: of those read, the oldest may be older.",
             unit="seconds",
         )
         self.dead = Metric(name="unstick_dead_letters", about="Dead letters that await a decision.")
         self.dead_oldest = Metric(
             name="unstick_dead_letters_oldest_age_seconds",
-            about="Age of the oldest dead letter that was read.",
+            about="Age of the oldest dead letter; capped: of those read, the oldest may be older.",
             unit="seconds",
         )
         self.standby = Metric(
@@ -105,7 +105,7 @@ class Metrics:
             self.stuck.samples.append((labels, math.nan if unknown else float(len(nodes))))
             known_ages = [age for age in nodes.values() if age is not None]
             if known_ages:
-                self.oldest.samples.append(({"engine": label, "finding": spec.code}, max(known_ages)))
+                self.oldest.samples.append((labels, max(known_ages)))
 
     async def add_dead(self, reader: Reader) -> None:
         """Add the dead letters of an engine."""
@@ -118,7 +118,7 @@ class Metrics:
         self.dead.samples.append((labels, math.nan if unknown else float(len(report.dead_letters))))
         since = [each.since for each in report.dead_letters if each.since is not None]
         if since and report.at is not None:
-            self.dead_oldest.samples.append(({"engine": reader.label}, report.at - min(since)))
+            self.dead_oldest.samples.append((labels, report.at - min(since)))
 
 
 def exposition(families: Iterable[Metric]) -> Iterator[str]:

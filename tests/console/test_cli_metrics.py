@@ -56,11 +56,11 @@ def test_the_numbers_are_those_of_the_other_commands(demo: str) -> None:
     assert {family for family, *_ in steady} == {"unstick_nodes", "unstick_stuck_nodes"}
     for family, name, precision, n in steady:
         assert found[family]["tasker", name, precision] == n
-        assert family == "unstick_nodes" or found["unstick_stuck_oldest_age_seconds"]["tasker", name] > 0
+        assert family == "unstick_nodes" or found["unstick_stuck_oldest_age_seconds"]["tasker", name, precision] > 0
     dead = unstick("dead", "--json", dsn=demo).json["dead"][0]
     assert found["unstick_dead_letters"] == {("tasker", "exact"): len(dead["dead_letters"])}
     oldest = dead["at"] - min(each["since"] for each in dead["dead_letters"])
-    assert found["unstick_dead_letters_oldest_age_seconds"]["tasker",] == pytest.approx(oldest, abs=60)
+    assert found["unstick_dead_letters_oldest_age_seconds"]["tasker", "exact"] == pytest.approx(oldest, abs=60)
 
 
 def test_what_was_not_checked_is_not_zero(eternaltwin: str) -> None:
@@ -103,6 +103,8 @@ def test_a_capped_number_says_so(demo: str, monkeypatch: pytest.MonkeyPatch) -> 
     found = read(unstick("metrics", dsn=demo).out)
     assert found["unstick_dead_letters"] == {("tasker", "capped"): 1}
     assert 1 in [n for (_, _, precision), n in found["unstick_stuck_nodes"].items() if precision == "capped"]
+    assert [*found["unstick_dead_letters_oldest_age_seconds"]] == [("tasker", "capped")]
+    assert {precision for *_, precision in found["unstick_stuck_oldest_age_seconds"]} == {"capped", "exact"}
 
 
 text = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)

@@ -156,7 +156,7 @@ def test_an_action_on_an_incident_is_for_all_its_nodes(server: PostgresServer) -
     assert len(whole.json["versions"]) == 2100
     assert "may have more nodes" not in whole.err
     assert len(unstick("do", "release", *words, "--limit", "2050", dsn=dsn).json["versions"]) == 2050
-    found = re.findall(r'finding="executing_long",precision="(\w+)"} (\d+)', unstick("metrics", dsn=dsn).out)
+    found = re.findall(r'nodes{.*finding="executing_long",precision="(\w+)"} (\d+)', unstick("metrics", dsn=dsn).out)
     assert found == [("capped", "2000")]
     server.drop(dsn)
 
