@@ -507,7 +507,7 @@ def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int
 @_words("name", "engines")
 @click.option("--group", metavar="KEY", help="Revive a group of dead letters that dead lists.")
 @_filters("Revive the dead letters of ENGINE that match.")
-@_limit("Revive at most this number, the oldest.")
+@_limit("Revive at most this number, the oldest of those that are read.")
 @click.option(
     "--cohorts", metavar="SIZES", default="1,5,25", show_default=True, help="The first cohorts; then doubling."
 )

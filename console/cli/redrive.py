@@ -79,7 +79,7 @@ async def _selected(target: Target, workspace: Workspace, source: Source) -> tup
         label = source.group.partition("/")[0]
         if source.engine is not None and workspace.named(source.engine) is not workspace.named(label):
             raise click.UsageError(f"The group {source.group} is not of the engine {source.engine}.")
-        dead_letters = await members_of(workspace, source.group, source.limit)
+        dead_letters, part = await members_of(workspace, source.group, source.limit)
         selection = f"group {source.group}"
     else:
         if source.engine is None:
@@ -89,11 +89,13 @@ async def _selected(target: Target, workspace: Workspace, source: Source) -> tup
             raise click.UsageError("--filter is empty; it would select every dead letter.")
         label = source.engine
         reader = workspace.named(label)
-        dead_letters = await dead_matching(reader, conditions, source.limit)
+        dead_letters, part = await dead_matching(reader, conditions, source.limit)
         dead_letters = [d for d in dead_letters if redrives.revival_of(reader, d) is not None] or dead_letters
         selection = f"filter {source.filter}"
     if not dead_letters:
         raise EmptyError("The selection is empty: no dead letter was selected.\nNothing was changed.")
+    if part:
+        say(f"--limit: the oldest of those that were read, not of all: {part}.")
     return workspace.named(label).label, selection, redrives.oldest(dead_letters)[: source.limit]
 
 

@@ -134,16 +134,16 @@ def _suggested(incident: Incident) -> tuple[str, ...]:
 
 
 async def _of_group(workspace: Workspace, key: str, limit: int | None) -> Selected:
-    members = await members_of(workspace, key, limit)
+    members, _ = await members_of(workspace, key, limit)  # with a limit, the newest
     return Selected(
         ids=tuple(each.node.id for each in members), guards={each.node.id: each.node.version for each in members}
     )
 
 
-async def members_of(workspace: Workspace, key: str, limit: int | None) -> list[DeadLetter]:
-    """Return the dead letters of a group, worst and newest first.
+async def members_of(workspace: Workspace, key: str, limit: int | None) -> tuple[list[DeadLetter], str]:
+    """Return the dead letters of a group, worst and newest first, and why there may be older ones.
 
-    Raises EmptyError; DatabaseError if not all of them could be read.
+    Raises EmptyError; DatabaseError if there may be and ``limit`` is more than were read.
     """
     report = await dead.read(workspace.named(key.partition("/")[0]), GROUP_DEAD_LETTERS)
     group = next((group for group in report.groups if group.key == key), None)
@@ -152,26 +152,24 @@ async def members_of(workspace: Workspace, key: str, limit: int | None) -> list[
     if group is None and not report.capped:
         raise EmptyError(f"There is no group {key} now.\nNothing was changed. unstick dead lists the groups.")
     members = [each for each in report.dead_letters if group is not None and each.fingerprint == group.fingerprint]
-    if limit is None or len(members) < limit:
-        why = f"only {len(report.dead_letters)} dead letters were read" if report.capped else ""
-        _complete([report.scan_required.why if report.scan_required is not None else why])
-    return members
+    why = f"only the newest {len(report.dead_letters):,} dead letters were read" if report.capped else ""
+    whys = [report.scan_required.why if report.scan_required is not None else why]
+    return members, _complete(whys, limited=limit is not None and len(members) >= limit)
 
 
-async def dead_matching(reader: Reader, conditions: Filter, limit: int | None) -> list[DeadLetter]:
-    """Return the dead letters that match a filter.
+async def dead_matching(reader: Reader, conditions: Filter, limit: int | None) -> tuple[list[DeadLetter], str]:
+    """Return the dead letters that match a filter, and why there may be more.
 
-    Raises DatabaseError if not all of them could be read.
+    Raises DatabaseError if there may be more and no ``limit`` is given.
     """
     kinds = {revival.kind for revival in reader.engine.spec.revivals}
     selection = await select(reader, conditions, None, kinds)
-    if limit is None:
-        _complete(selection.missing)
+    why = _complete(selection.missing, limited=limit is not None)
     dead_letters: list[DeadLetter] = []
     for start in range(0, len(selection.nodes), NODES_AT_ONCE):
         ids = [node.id for node in selection.nodes[start : start + NODES_AT_ONCE]]
         dead_letters += (await reader.pages.dead(limit=len(ids), ids=ids)).dead_letters
-    return dead_letters
+    return dead_letters, why
 
 
 async def _matching(
@@ -197,15 +195,16 @@ async def _matching(
             selection = await select(reader, conditions, rest, kinds[reader.label])
             versions |= {node.id: node.version for node in selection.nodes}
             missing += [] if selection.cut else selection.missing
-    _complete([] if limit is not None and len(versions) >= limit else missing)
+    _complete(missing, limited=limit is not None and len(versions) >= limit)
     return Selected(ids=tuple(versions), guards=versions)
 
 
-def _complete(missing: Sequence[str]) -> None:
-    """Raise DatabaseError if the selection may lack nodes."""
-    whys = list(filter(None, missing))
-    if whys:
+def _complete(missing: Sequence[str], *, limited: bool) -> str:
+    """Return why the selection may lack nodes, or "". Raise DatabaseError instead if it is not ``limited``."""
+    why = next(filter(None, missing), "")
+    if why and not limited:
         raise DatabaseError(
-            f"Not everything was looked at: {whys[0]}.",
+            f"Not everything was looked at: {why}.",
             "Nothing was changed. A narrower selection, or --limit with the number of nodes to act on, needs less.",
         )
+    return why

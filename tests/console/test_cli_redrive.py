@@ -333,6 +333,19 @@ def test_its_entries_are_shown_as_others(queue: Queue) -> None:
     assert queue.run("audit", "--verify").code == 0
 
 
+def test_a_limit_takes_the_oldest_of_those_that_were_read(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("console.cli.selected.GROUP_DEAD_LETTERS", 3)
+    words = ("redrive", "--group", queue.fill(5), "--yes", "--cohorts", "2", "--wait", "0", *REASON)
+    answer = queue.run(*words)
+    assert (answer.code, "Not everything was looked at: only the newest 3 dead letters were read" in answer.err) == (
+        1,
+        True,
+    )
+    answer = queue.run(*words, "--limit", "2")
+    assert queue.revived() == [[3, 4]]
+    assert "--limit: the oldest of those that were read, not of all: only the newest 3 dead letters were" in answer.err
+
+
 def test_the_pace_limits_how_many_are_revived(queue: Queue) -> None:
     key = queue.fill(5)
     with Worker(queue.dsn, fine):
