@@ -12,7 +12,7 @@ from queries.db.errors import DatabaseError, attempted
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
 from queries.read.findings import FINDING_NODES
-from queries.read.question import scan_required
+from queries.read.question import scan_of
 from queries.read.reader import Reader
 from queries.records.finding import EVERY_CHECK, Finding, Findings, Incident, SkippedFinding
 from queries.records.node import ScanRequired
@@ -230,7 +230,8 @@ def _failures_not_read(workspace: Workspace, parts: Iterable[Part]) -> Iterator[
     for reader, part in ((workspace.engines.get(part.label), part) for part in parts):
         for each in part.findings.skipped_findings:
             if reader is not None and each.ddl and reader.findings.specs[each.code].newest_first:
-                yield reader.label, scan_required(reader.variant, f"findings/{each.code}")
+                unmet = next(name for name, need in reader.engine.spec.needs.items() if need.ddl == each.ddl)
+                yield reader.label, scan_of(reader.variant, unmet)
 
 
 def _failed(before: Part, error: DatabaseError, *skipped: SkippedFinding) -> Part:

@@ -162,11 +162,11 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     Findings with equal ``cause`` are one incident. An incident absorbs the findings that its finding ``explains``.
     With ``since``, the query is derived. So it is with ``among``: a part of common table expressions. ``nodes`` has
     the rows with their ``id``, and ``more``, if there is one, whether there may be other rows, unless the statement is
-    for given nodes. ``unread``, if there is one, has a row for each part of the rows that was not read: why, or NULL
-    after a limit. With ``alike``, the part has ``failures`` instead: ``id``, ``at``, ``error``, and ``first``, true for
-    the rows that are compared. Those are found whose error at least half of these have. With ``regular``, the part has
-    ``events``: ``key``, ``id`` and ``at``. Each key is found whose events came at regular intervals and do not any
-    more, with the id of its last one.
+    for given nodes. ``unread``, if there is one, has a row for each part of the rows that was not read: why, the need
+    that would lead to them, or NULL after a limit. With ``alike``, the part has ``failures`` instead: ``id``, ``at``,
+    ``error``, and ``first``, true for the rows that are compared. Those are found whose error at least half of these
+    have. With ``regular``, the part has ``events``: ``key``, ``id`` and ``at``. Each key is found whose events came at
+    regular intervals and do not any more, with the id of its last one.
     """
 
     code: str

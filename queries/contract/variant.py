@@ -122,15 +122,18 @@ class EngineVariant:
         """
         return {"met_needs": sorted(self.detected.met_needs), "settings": self.engine.settings, **more}
 
+    def met_needs(self, allow_scan: bool) -> frozenset[str]:
+        """Return the needs that are met, with ``allow_scan`` also by a scan."""
+        needs, tables = self.engine.spec.needs.items(), self.detected.relations
+        scans = {name for name, need in needs if allow_scan and need.table in tables and not need.column}
+        return self.detected.met_needs | scans
+
     def select(self, name: str, *, allow_scan: bool = False, kind: str = "") -> Statement | None:
         """Return the best variant of a statement for this schema and server, or None.
 
         ``allow_scan``: also one that must scan a table, but none that needs an object which does not exist.
         """
         candidates = self.engine.statements.get(name, ())
-        met_needs = self.detected.met_needs
-        if allow_scan:
-            needs, tables = self.engine.spec.needs.items(), self.detected.relations
-            met_needs |= {name for name, need in needs if need.table in tables and not need.column}
+        met_needs = self.met_needs(allow_scan)
         version = self.database.server.version if self.database.server else 0
         return choose(candidates, met_needs, version, kind)

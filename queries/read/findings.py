@@ -10,7 +10,7 @@ import msgspec
 from queries.contract import absence
 from queries.contract.rows import SHAPES, json_object, json_part, verify
 from queries.contract.server_spec import LABEL
-from queries.contract.spec import FindingSpec
+from queries.contract.spec import FindingSpec, Need
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError, readable
 from queries.db.query import Query, Rows
@@ -225,7 +225,10 @@ class FindingReader:
         rows = [row for row in every if row["id"] is not None]
         partial = [row for row in every if row["id"] is None]
         parts = [json_part(row["evidence"]) for row in partial if row["evidence"] is not None]
-        skipped += [self._skipped(spec.code, part.why or f"not in {part.unread}") for part in parts]
+        needs = self._variant.engine.spec.needs
+        for part in parts:
+            need = needs.get(part.unread, Need(why=part.why or f"not in {part.unread}"))
+            skipped.append(self._skipped(spec.code, need.why, ddl=need.ddl or None))
         if len(rows) > limit or len(partial) > sum(bool(part.why) for part in parts):
             capped.append(spec.code)
         with readable(f"findings/{spec.code}.sql"):

@@ -101,7 +101,8 @@ class PageReader:
             if chosen is None:
                 scan = scan_required(self._variant, "dead") if "dead" in self._variant.engine.statements else None
                 return DeadLetters(dead_letters=(), at=await NOW.answer(transaction), scan_required=scan)
-            values = self._variant.parameters(cursor=cursor, limit=limit, ids=local)
+            met_needs = sorted(self._variant.met_needs(allow_scan))
+            values = self._variant.parameters(cursor=cursor, limit=limit, ids=local, met_needs=met_needs)
             rows = await rows_of(chosen, "dead", values).answer(transaction)
             read = await self.of(transaction, rows, limit)
         with readable("dead.sql"):

@@ -129,7 +129,11 @@ def needed(variant: EngineVariant, name: str) -> Statement:
 def scan_required(variant: EngineVariant, name: str, kind: str = "") -> ScanRequired:
     """Return the first unmet need of a statement, and the cost of a scan."""
     variants = (s for s in variant.engine.statements[name] if s.is_for(kind))
-    unmet = next((n for s in variants for n in sorted(s.needs - variant.detected.met_needs)), "")
+    return scan_of(variant, next((n for s in variants for n in sorted(s.needs - variant.detected.met_needs)), ""))
+
+
+def scan_of(variant: EngineVariant, unmet: str) -> ScanRequired:
+    """Return a need that is not met, and the cost of a scan instead."""
     need = variant.engine.spec.needs[unmet]
     relation = variant.detected.relations.get(need.table)
     return ScanRequired(need=unmet, why=need.why, blocks=relation.blocks if relation else 0, ddl=need.ddl)

@@ -12,12 +12,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from console.text.views.incidents import incidents as lines_of
-from queries import snapshot
 from queries.contract.builtin import builtin_folder
 from queries.contract.loader import load
 from queries.files.statement import Statement
-from queries.records.finding import Finding
 from tests.command import unstick
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
@@ -44,6 +41,15 @@ WITH job AS (
 INSERT INTO solid_queue_failed_executions (job_id, error, created_at) SELECT id, 'boom', now() FROM job
 """
 
+LOST = """
+WITH job AS (
+  INSERT INTO solid_queue_jobs (queue_name, class_name, created_at, updated_at)
+  SELECT 'mail', 'Mail', now(), now() FROM generate_series(1, 2100) RETURNING id
+)
+INSERT INTO solid_queue_ready_executions (job_id, queue_name, created_at) SELECT id, 'mail', now() FROM job;
+INSERT INTO solid_queue_jobs (queue_name, class_name, created_at, updated_at) VALUES ('mail', 'Lost', now(), now())
+"""
+
 # Findings whose statement has a limit without the row that says "at least", and why that hides no node.
 WINDOW = "it reports one node, from a window of rows that its verdict is about"
 NEWEST = "it is about the newest rows: older ones do not count"
@@ -63,7 +69,6 @@ NO_ROW = {
     ("uni2work", "cron_overdue"): NEWEST,
     ("uni2work", "long_queue"): WINDOW,
     ("uni2work", "no_workers"): WINDOW,
-    ("uni2work", "overdue"): WINDOW,
     ("uni2work", "overtaken"): WINDOW,
     ("uni2work", "schedule_missed"): NEWEST,
     ("uni2work", "time_ahead"): "it looks at both ends of the tables, where times ahead are",
@@ -113,27 +118,12 @@ async def test_each_statement_that_reaches_its_limit_says_at_least(
         server.drop(dsn)
 
 
-async def test_more_executing_jobs_than_are_read_are_capped(server: PostgresServer, tmp_path: Path) -> None:
-    dsn = server.fresh("oban")
-    server.sql(EXECUTING, dsn)
-    workspace = await opened(dsn, tmp_path)
-    try:
-        (reader,) = workspace.engines.values()
-        read = await reader.findings.read(limit=3000)
-        assert [each for each in read.skipped_findings if each.failed] == []
-        code = "executing_long"
-        found: list[Finding] = [each for each in read.findings if each.code == code]
-        assert len(found) > 1999
-        assert code in read.capped
-        incidents = snapshot.incidents(workspace, read.findings, [(reader.label, each) for each in read.capped])
-        (incident,) = (each for each in incidents if each.capped and each.n > 1999)
-        assert incident.sentence.startswith(f"At least {len(incident.findings)} jobs are executing")
-        shown = str(lines_of([incident], 200, now=read.at, command=str, helps=str))
-        assert f"{incident.n}+ job" in shown
-        assert "+ more" in shown
-    finally:
-        await workspace.close()
-        server.drop(dsn)
+def test_the_newest_job_without_an_execution_is_found_behind_many(server: PostgresServer) -> None:
+    dsn = server.fresh("solid_queue")
+    server.sql(LOST, dsn)
+    found = [each for each in unstick("stuck", "--json", dsn=dsn).json["incidents"] if each["code"] == "execution_lost"]
+    assert [(each["n"], each["capped"]) for each in found] == [(1, True)]
+    server.drop(dsn)
 
 
 def the_only_one(dsn: str, label: str) -> dict[str, Any]:

@@ -3,36 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
-from uuid import UUID
 
-import asyncpg
-import pytest
-
-from queries.read.reader import Reader
-from queries.records.dead_letter import DeadLetter
 from queries.workspace import Workspace
-from tests.db.agent_jobs import ANNA, BERT, AgentJobsDb
 from tests.db.estuary import ZERO, EstuaryDb
 from tests.db.tasker import TaskerDb
 from tests.db.uni2work import LIVE, Uni2workDb
-from tests.queries.builders import do, opened
+from tests.queries.builders import opened
 from tests.servers import PostgresServer
 from tests.simulators.tasker.data import Data
 from tests.simulators.tasker.step_history import complete, failed
 
 BLOCKED = {"check_return": complete(9000), "refund_card": failed(8000, error="503 after 512 ms")}
-
-
-async def all_of(reader: Reader, limit: int) -> list[DeadLetter]:
-    """Return every dead letter, read page by page."""
-    found: list[DeadLetter] = []
-    cursor: str | None = None
-    while True:
-        read = await reader.pages.dead(cursor, limit)
-        found += read.dead_letters
-        cursor = read.cursor
-        if cursor is None:
-            return found
 
 
 # tasker
@@ -58,27 +39,6 @@ async def test_a_permanently_failed_task_is_dead_until_the_operator_acts(tasker_
 
 
 # the others
-
-
-async def test_agent_jobs_failed_ones_of_all_users_newest_first(server: PostgresServer, tmp_path: Path) -> None:
-    dsn = server.fresh("agent_jobs")
-    agent_jobs_db = await AgentJobsDb.open(dsn)
-    jobs: list[UUID] = []
-    for n, (user, age) in enumerate(((ANNA, 900), (BERT, 800), (ANNA, 700), (ANNA, 600), (BERT, 500))):
-        jobs.append(await agent_jobs_db.job("failed", user=user, age=age, ended=age - 1, error=f"chunk {n} of {ANNA}"))
-    for status in ("pending", "completed"):
-        await agent_jobs_db.job(status, age=1000)
-    jobs.reverse()
-    workspace = await opened(dsn, tmp_path)
-    reader = workspace.engines["agent_jobs"]
-    assert [x.node.id for x in await all_of(reader, 2)] == [agent_jobs_db.id(job) for job in jobs]
-    assert {x.fingerprint for x in await all_of(reader, 2)} == {"failed: chunk <n> of <id>"}
-    assert {x.is_now for x in await all_of(reader, 2)} == {"failed"}
-    await do(workspace, "delete", [agent_jobs_db.id(jobs[0])], {}, "agent_jobs")
-    assert [x.node.id for x in (await reader.pages.dead()).dead_letters] == [agent_jobs_db.id(job) for job in jobs[1:]]
-    await agent_jobs_db.connection.close()
-    await workspace.close()
-    server.drop(dsn)
 
 
 async def test_estuary_what_no_executor_will_bring_on(server: PostgresServer, tmp_path: Path) -> None:
@@ -121,23 +81,3 @@ async def test_uni2work_jobs_that_no_instance_takes(uni2work_db: Uni2workDb, uni
     assert [x.is_now for x in dead_letters] == ["locked", "locked", "not locked"]
     await uni2work_db.sql("DELETE FROM queued_job WHERE id = $1", orphaned)
     assert len((await uni2work_workspace.engines["uni2work"].pages.dead()).dead_letters) == 2
-
-
-# What may not be read
-
-
-async def test_without_an_index_a_large_table_is_not_scanned(
-    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
-    dsn = server.fresh("agent_jobs", filled=True)
-    connection = await asyncpg.connect(dsn)
-    await connection.execute("DROP INDEX idx_jobs_user_status_created_at")
-    await connection.close()
-    workspace = await opened(dsn, tmp_path)
-    read = await workspace.engines["agent_jobs"].pages.dead()
-    assert read.dead_letters == ()
-    assert read.scan_required is not None
-    assert "CREATE INDEX" in read.scan_required.ddl
-    await workspace.close()
-    server.drop(dsn)

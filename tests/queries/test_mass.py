@@ -35,6 +35,10 @@ FAILED = {
         SELECT 'retryable', 'default', 'App.Charge', 2, 20,
                jsonb_build_array(jsonb_build_object('attempt', 1, 'error', '{{error}} after ' || n || ' ms')),
                {UTC} + interval '3 days', {UTC} FROM {ROWS}""",
+    "estuary": f"""
+        INSERT INTO tasks (task_type, wake_at, heartbeat, inbox)
+        SELECT 2, now() - {AGO} - interval '5 minutes', now() - {AGO} - interval '4 minutes',
+               ARRAY[json_build_array('00:00:00:00:00:00:00:00', '{{error}} after ' || n || ' ms')] FROM {ROWS}""",
     "solid_queue": f"""
         WITH job AS (INSERT INTO solid_queue_jobs (queue_name, class_name, created_at, updated_at)
                      SELECT 'default', 'Charge', {UTC}, {UTC} FROM {ROWS} RETURNING id, created_at)
@@ -142,5 +146,52 @@ async def test_failures_that_nothing_leads_to_are_a_row_with_the_cost_of_a_scan(
     assert (await dead.read(reader, 100)).scan_required is not None
     report = await dead.read(reader, 100, allow_scan=True)
     assert [(group.n, group.capped) for group in report.groups] == [(100, True)], "of the fresh ones alone"
+    await workspace.close()
+    server.drop(dsn)
+
+
+async def test_failures_between_two_backlogs_are_read_by_an_index_or_offered(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
+    dsn = server.fresh("estuary")
+    waiting = "INSERT INTO tasks (task_type, wake_at) SELECT 2, now() - interval '{} s' FROM generate_series(1, 3000)"
+    server.sql(";".join(map(waiting.format, (9000, 60))), dsn)
+    server.sql(FAILED["estuary"].format(many=100, start=0, gap=0.01, error="gateway timeout"), dsn)
+    for indexed in (False, True):
+        workspace = await opened(dsn, tmp_path)
+        (reader,) = workspace.engines.values()
+        if indexed:
+            await index(dsn, reader.engine)
+            await workspace.close()
+            workspace = await opened(dsn, tmp_path)
+            (reader,) = workspace.engines.values()
+        rows = {row.code: row for row in (await snapshot(workspace, [reader])).incidents}
+        assert ("failures_not_read" in rows, "undecodable_message" in rows) == (not indexed, indexed)
+        report = await dead.read(reader, 500)
+        assert (len(report.dead_letters), "the 2,500 first, the 2,500 last" in report.scope) == (100 * indexed, True)
+        assert len((await dead.read(reader, 500, allow_scan=True)).dead_letters) == 100
+        await workspace.close()
+    assert (rows["undecodable_message"].n, rows["undecodable_message"].capped) == (100, True)
+    server.drop(dsn)
+
+
+async def test_the_newest_locks_of_dead_workers_are_in_front_of_5000_older_ones(
+    server: PostgresServer, tmp_path: Path
+) -> None:
+    dsn = server.fresh("estuary")
+    server.sql(
+        "INSERT INTO tasks (task_type, heartbeat) SELECT 2, now() - n * interval '1 h' FROM generate_series(1, 6000) n",
+        dsn,
+    )
+    workspace = await opened(dsn, tmp_path)
+    (reader,) = workspace.engines.values()
+    page = await reader.pages.dead(limit=10)
+    assert [round((page.at - (each.since or 0)) / 3600) for each in page.dead_letters] == [*range(1, 11)]
+    assert page.scope == "of the locked tasks, the 5,000 with the newest heartbeat"
+    read = await reader.findings.read(limit=6000)
+    times = [read.at - (each.since or 0) for each in read.findings if each.code == "locked_by_a_dead_worker"]
+    assert (round(min(times) / 3600), round(max(times) / 3600), len(times)) == (1, 6000, 5000)
+    assert "locked_by_a_dead_worker" in read.capped
     await workspace.close()
     server.drop(dsn)

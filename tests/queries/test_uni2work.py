@@ -110,24 +110,34 @@ async def test_a_long_queue_is_read_at_its_ends_only(
 ) -> None:
     bounds = {LABEL: {"head": 3.0, "window": 4.0}}
     workspace = await opened(uni2work_db.dsn, tmp_path, overrides=bounds)
-    jobs = await uni2work_db.jobs(8)
+    jobs = await uni2work_db.jobs(4)
     hidden = await uni2work_db.job(held=900)
+    jobs += await uni2work_db.jobs(4)
     assert "3 in the oldest 3" in (await node(workspace, "holder:none")).title
     assert (await node(workspace, "queue:all")).title == "queue - 3+ queued, 1 locked", "the small index finds the lock"
     with monkeypatch.context() as large:
         large.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
         without = await opened(uni2work_db.dsn, tmp_path, overrides=bounds)
-        assert (await node(without, "queue:all")).title == "queue - 3+ queued, 0+ locked", "of the oldest ones alone"
-        await without.close()
+        assert (await node(without, "queue:all")).title == "queue - 3+ queued, 0+ locked", "of both ends alone"
     assert await all_of(workspace, "group:none|send-notification") == [f"job:{j}" for j in jobs[:3]]
     counts = {c.phase: (c.n, c.precision) for c in await reader(workspace).nodes.counts()}
-    assert counts[Phase.READY] == (5, Precision.CAPPED)
+    assert counts[Phase.READY] == (4, Precision.CAPPED)
     assert counts[Phase.DONE] == (None, Precision.UNKNOWN)
     capped = (await reader(workspace).findings.read()).capped
     assert {"duplicate", "skipped_by_workers", "inconsistent_lock"} <= set(capped), "rows beyond the window may match"
     assert not {"duplicate", "skipped_by_workers", "inconsistent_lock"} & set(
         (await reader(uni2work_workspace).findings.read()).capped
     )
+    newest, lost = await uni2work_db.job('["no", "job"]'), await uni2work_db.job(held=9000, age=9000)
+    read = await reader(without).findings.read()
+    assert {f"{LABEL}/job:{newest}", f"{LABEL}/job:{lost}"} <= {
+        x.node_id for x in read.findings if x.code in ("unrecognised", "orphaned_lock")
+    }
+    assert {"unrecognised", "orphaned_lock", "overdue"} <= set(read.capped)
+    page = await reader(without).pages.dead()
+    assert {newest, lost} <= {int(x.node.id.rpartition(":")[2]) for x in page.dead_letters}
+    assert page.scope == "the 1 oldest and the 2 newest jobs"
+    await without.close()
     live: list[str] = []
     cursor = None
     while True:
@@ -136,7 +146,7 @@ async def test_a_long_queue_is_read_at_its_ends_only(
         cursor = page.cursor
         if cursor is None:
             break
-    assert live == [f"job:{hidden}", *(f"job:{j}" for j in jobs)], "every row, the oldest lock first"
+    assert live == [f"job:{j}" for j in (lost, hidden, *jobs, newest)], "every row, the oldest lock first"
     await workspace.close()
 
 

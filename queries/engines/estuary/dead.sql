@@ -1,8 +1,9 @@
 -- Tasks that cannot continue without an operator: failing tasks with an undecodable message, tasks locked by a dead worker
 -- and not due, idle tasks with an unread inbox and no wake_at. The engine keeps no dead letters and retries without end.
--- A row without an id means that there may be more.
+-- Of each kind the newest are read. A row without an id means that there may be more.
 -- cursor: severity|time|id of the last row of the previous page, or NULL
--- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each kind.
+-- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each
+-- kind.
 WITH
 \ir parts/messages.sql
 ,
@@ -12,14 +13,14 @@ asked AS MATERIALIZED (
 held AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks
     WHERE :ids IS NULL AND 'task_by_heartbeat' = ANY (:met_needs)
-      AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz ORDER BY heartbeat LIMIT 5000)
+      AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND heartbeat <= now() ORDER BY heartbeat DESC LIMIT 5000)
   UNION ALL
   SELECT task_id, task_type, wake_at, heartbeat FROM asked WHERE heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND (wake_at > now() OR wake_at IS NULL)
 ),
-unread AS MATERIALIZED (
+unread_inbox AS MATERIALIZED (
   (SELECT task_id, task_type FROM :"schema".tasks
     WHERE :ids IS NULL AND 'task_scan' = ANY (:met_needs)
-      AND wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0 ORDER BY task_id LIMIT 5000)
+      AND wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0 ORDER BY task_id DESC LIMIT 5000)
   UNION ALL
   SELECT task_id, task_type FROM asked WHERE wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0
 ),
@@ -32,7 +33,7 @@ dead AS (
    WHERE (t.wake_at > now() OR t.wake_at IS NULL)
      AND t.heartbeat <= now() - :heartbeat_timeout_of_kind
   UNION ALL
-  SELECT u.task_id, u.task_type, 7, NULL, 'unread inbox', NULL FROM unread u
+  SELECT u.task_id, u.task_type, 7, NULL, 'unread inbox', NULL FROM unread_inbox u
 ),
 placed AS (
   SELECT DISTINCT ON (d.task_id) d.*, coalesce(d.at, '-infinity') AS place FROM dead d ORDER BY d.task_id, d.severity DESC
@@ -48,8 +49,9 @@ placed AS (
   ORDER BY p.severity DESC, p.place DESC, p.task_id DESC
   LIMIT :limit)
 UNION ALL
-SELECT NULL, CASE WHEN ARRAY['task_by_heartbeat', 'task_scan'] <@ :met_needs THEN 'the 5,000 tasks with the earliest wake_at'
-                  ELSE 'tasks that an index finds' END, NULL, NULL, NULL, NULL, NULL, NULL
- WHERE :ids IS NULL
-   AND ((SELECT count(*) FROM due) >= 5000
-        OR NOT ARRAY['task_by_heartbeat', 'task_scan'] <@ :met_needs)
+SELECT NULL, s.scope, NULL, NULL, NULL, NULL, NULL, NULL
+  FROM (VALUES ('tasks that an index finds', NOT ARRAY['task_by_heartbeat', 'task_scan'] <@ :met_needs),
+               ('of the due tasks, the 2,500 first, the 2,500 last and the newest locked ones', (SELECT count(*) FROM ends) = 5000),
+               ('of the locked tasks, the 5,000 with the newest heartbeat', (SELECT count(*) FROM held) = 5000),
+               ('of the tasks with an unread inbox, the newest 5,000', (SELECT count(*) FROM unread_inbox) = 5000)) AS s(scope, cut)
+ WHERE :ids IS NULL AND s.cut

@@ -1,7 +1,7 @@
 -- List jobs that no instance takes by itself: orphaned lock, inconsistent lock, or unrecognised content. The engine
 -- records no dead letters and no errors. A row without an id marks a truncated search.
 -- cursor: severity|time|id of the last row of the previous page, or NULL
--- Indexes: those of parts/locks.sql; the start of queued_job_pkey.
+-- Indexes: those of parts/locks.sql; both ends of queued_job_pkey.
 WITH
 \ir parts/locks.sql
 ,
@@ -13,7 +13,9 @@ dead AS (
    WHERE (l.lock_instance IS NULL) <> (l.lock_time IS NULL)
   UNION ALL
   SELECT w.id, 4, w.creation_time, 'unrecognised content', left(w.content::text, 300)
-    FROM (SELECT q.id, q.content, q.creation_time FROM :"schema".queued_job q ORDER BY q.id LIMIT :head::int) AS w
+    FROM ((SELECT q.id, q.content, q.creation_time FROM :"schema".queued_job q ORDER BY q.id LIMIT :head::int / 2)
+          UNION ALL
+          (SELECT q.id, q.content, q.creation_time FROM :"schema".queued_job q ORDER BY q.id DESC LIMIT (:head::int + 1) / 2)) AS w
    WHERE jsonb_typeof(w.content -> 'job') IS DISTINCT FROM 'string'
 ),
 placed AS (
@@ -35,6 +37,6 @@ placed AS (
   ORDER BY p.severity DESC, p.place DESC, p.id DESC
   LIMIT :limit)
 UNION ALL
-SELECT NULL, 'the first ' || (:settings ->> 'head') || ' jobs', NULL, NULL, NULL, NULL, NULL, NULL
+SELECT NULL, 'the ' || :head::int / 2 || ' oldest and the ' || (:head::int + 1) / 2 || ' newest jobs', NULL, NULL, NULL, NULL, NULL, NULL
  WHERE :ids IS NULL
    AND (EXISTS (SELECT FROM :"schema".queued_job q ORDER BY q.id OFFSET :head::int LIMIT 1))

@@ -26,6 +26,6 @@ UNION ALL
 (SELECT 'job:' || h.id, 'descendant', 'queued by it' FROM head h
   WHERE h.content IN (SELECT c.job FROM :"schema".cron_last_exec c JOIN given g ON g.kind = 'cron' AND c.id = g.key::int8) LIMIT :limit)
 UNION ALL
-SELECT NULL, r, 'only the ' || (:settings ->> 'window') || ' oldest rows were searched'
+SELECT NULL, r, 'only ' || (:settings ->> 'window') || ' rows were searched, for locks at both ends, else the oldest'
   FROM unnest(ARRAY['sibling', 'descendant', 'waiter']) AS r
  WHERE (SELECT count(*) FROM head) = :window::int

@@ -220,6 +220,15 @@ async def test_a_ring_of_parents_harms_nothing(estuary_db: EstuaryDb, workspace:
 
 
 @both_versions
+async def test_live_tasks_are_in_the_order_in_which_they_are_due(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    for wake in (None, "infinity", 70, -50, -50, "2020-01-01", "-infinity", None):
+        await estuary_db.task(wake=wake)
+    due = [n.due_at for n in (await reader(workspace, LABEL).pages.live()).nodes]
+    timed = [d for d in due if d is not None]
+    assert (timed, due[6:]) == (sorted(timed), [None, None])
+
+
+@both_versions
 async def test_find_takes_ids_in_any_spelling_and_types_by_name(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     one, two = "16:ba:2a:e3:8c:00:04:00", "16:ba:2b:00:00:00:00:01"
     await estuary_db.task(2, id_=one)

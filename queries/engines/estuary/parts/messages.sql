@@ -1,12 +1,33 @@
--- The messages of locked and ready tasks, with a verdict: of the given ids, or of the 5,000 tasks with the earliest wake_at.
+-- The messages of locked and ready tasks, with a verdict: of the given ids, or of the due
+-- tasks, the 2,500 with the earliest and with the latest wake_at (`ends`), and the 2,500 with the newest heartbeat.
 -- Reads the first 100 messages of each task, without messages above 100 kB. The text is made safe for jsonb, because jsonb
 -- rejects escapes and numbers that json accepts. failing: the last poll ended without a result, because a live poll renews the
 -- heartbeat before it is older than 75 % of the timeout. held_long: the task is locked and due for more than three timeouts, and no
 -- task of its type waits for a slot; with a message that is not known, its polls seem to fail again and again. mates: other tasks
 -- with the same heartbeat. One dequeue took them together, and it fails for all of them if one message is malformed.
--- Indexes: idx_tasks_ready_at, the first rows, twice if a task is held long; tasks_pkey.
-\ir due_rows.sql
-,
+-- Indexes: idx_tasks_ready_at from both ends, again the first rows if a task is held long; one on tasks(heartbeat), if it exists;
+-- tasks_pkey.
+ends AS MATERIALIZED (
+  SELECT DISTINCT ON (u.task_id) u.*
+    FROM ((SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks WHERE :ids IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 2500)
+          UNION ALL
+          (SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks WHERE :ids IS NULL AND wake_at <= now() ORDER BY wake_at DESC LIMIT 2500)) AS u
+   ORDER BY u.task_id
+),
+due AS MATERIALIZED (
+  SELECT e.* FROM ends e
+  UNION ALL
+  SELECT h.*
+    FROM (SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks
+           WHERE :ids IS NULL AND 'task_by_heartbeat' = ANY (:met_needs) AND heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND heartbeat <= now()
+           ORDER BY heartbeat DESC LIMIT 2500) AS h
+   WHERE h.task_id NOT IN (SELECT e.task_id FROM ends e)
+  UNION ALL
+  (SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks WHERE task_id = ANY (:task_keys))
+),
+unread AS ( -- between the ends
+  SELECT CASE WHEN NOT 'task_by_heartbeat' = ANY (:met_needs) THEN 'task_by_heartbeat' END AS unread WHERE (SELECT count(*) FROM ends) = 5000
+),
 elements AS MATERIALIZED (
   SELECT t.task_id, t.task_type, t.wake_at, t.heartbeat, l.timeout, e.position, e.element, left(e.element::text, 200) AS shown,
          t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS held,

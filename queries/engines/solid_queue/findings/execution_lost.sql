@@ -1,8 +1,17 @@
--- Unfinished jobs without an execution: no process ever takes them. Without ids, 2,000 unfinished jobs are checked.
--- Indexes: one on solid_queue_jobs(finished_at), those on job_id.
-WITH checked AS MATERIALIZED (
-  (SELECT j.id, j.created_at, j.class_name FROM :"schema".solid_queue_jobs j WHERE :ids IS NULL AND j.finished_at IS NULL LIMIT 2000)
-  UNION ALL
+-- Unfinished jobs without an execution: no process ever takes them. Without ids, 1,000 unfinished jobs
+-- are checked, and those among the newest 1,000 jobs.
+-- Indexes: one on solid_queue_jobs(finished_at), solid_queue_jobs_pkey, those on job_id.
+WITH unfinished AS MATERIALIZED (
+  SELECT j.id, j.created_at, j.class_name FROM :"schema".solid_queue_jobs j WHERE :ids IS NULL AND j.finished_at IS NULL LIMIT 1000
+),
+newest AS MATERIALIZED (
+  SELECT j.id, j.created_at, j.class_name, j.finished_at FROM :"schema".solid_queue_jobs j WHERE :ids IS NULL ORDER BY j.id DESC LIMIT 1000
+),
+checked AS MATERIALIZED (
+  SELECT u.* FROM unfinished u
+  UNION
+  SELECT n.id, n.created_at, n.class_name FROM newest n WHERE n.finished_at IS NULL
+  UNION
   SELECT j.id, j.created_at, j.class_name FROM :"schema".solid_queue_jobs j
    WHERE j.id = ANY (:job_keys) AND j.finished_at IS NULL
 )
@@ -18,4 +27,4 @@ WITH checked AS MATERIALIZED (
   ORDER BY j.created_at, j.id
   LIMIT :limit)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM checked) = 2000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM unfinished) = 1000

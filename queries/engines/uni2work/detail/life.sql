@@ -10,7 +10,7 @@ WITH holder AS (
 SELECT k.activity, coalesce(max(s.at)::text, 'not found') AS at,
        CASE WHEN isfinite(max(s.at)) THEN date_trunc('second', now() - max(s.at))::text END AS ago
   FROM holder h
- CROSS JOIN (VALUES (1, 'locks', 'newest lock, among the oldest rows'), (2, 'queued jobs', 'newest job it created, among the newest rows'),
+ CROSS JOIN (VALUES (1, 'locks', 'newest lock, among the oldest and the newest rows'), (2, 'queued jobs', 'newest job it created, among the newest rows'),
                     (3, 'cron executions', 'newest cron job it executed')) AS k(place, what, activity)
   LEFT JOIN signs s ON s.what = k.what AND s.instance = h.instance
  WHERE h.instance NOT IN ('none', 'inconsistent')

@@ -8,9 +8,11 @@ named AS (
          AS kind
     FROM overdue o JOIN :"schema".queued_job q ON q.id = o.id
 )
-SELECT 'job:' || n.id AS id, extract(epoch FROM n.creation_time)::float8 AS since,
+(SELECT 'job:' || n.id AS id, extract(epoch FROM n.creation_time)::float8 AS since,
        jsonb_strip_nulls(jsonb_build_object('created_at', date_trunc('second', n.creation_time)::text, 'kind', n.kind,
          'bucket', :settings -> 'throttled_by' ->> n.job,
          'age', CASE WHEN isfinite(n.creation_time) THEN date_trunc('second', now() - n.creation_time)::text ELSE 'ever' END)) AS evidence
   FROM named n
- ORDER BY n.creation_time, n.id
+ ORDER BY n.creation_time, n.id)
+UNION ALL
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :head::int)

@@ -23,4 +23,7 @@ nodes AS (
     FROM locked l LEFT JOIN life f ON f.instance = l.lock_instance::text
    WHERE l.lock_instance IS NOT NULL AND l.lock_time < now() - :stale
 ),
-more AS (SELECT NOT 'queue_by_lock_time' = ANY (:met_needs) AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :window::int) AS more)
+more AS (
+  SELECT CASE WHEN 'queue_by_lock_time' = ANY (:met_needs) THEN (SELECT count(*) FROM locked) >= :head::int
+              ELSE EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :window::int) END AS more
+)
