@@ -141,9 +141,9 @@ async def _of_group(workspace: Workspace, key: str, limit: int | None) -> Select
 
 
 async def members_of(workspace: Workspace, key: str, limit: int | None) -> tuple[list[DeadLetter], str]:
-    """Return the dead letters of a group, worst and newest first, and why there may be older ones.
+    """Return the dead letters of a group, newest first, and why some may be missing.
 
-    Raises EmptyError; DatabaseError if there may be and ``limit`` is more than were read.
+    Raises EmptyError; DatabaseError if some may be missing and ``limit`` is more than were read.
     """
     report = await dead.read(workspace.named(key.partition("/")[0]), GROUP_DEAD_LETTERS)
     group = next((group for group in report.groups if group.key == key), None)
@@ -200,7 +200,10 @@ async def _matching(
 
 
 def _complete(missing: Sequence[str], *, limited: bool) -> str:
-    """Return why the selection may lack nodes, or "". Raise DatabaseError instead if it is not ``limited``."""
+    """Return why the selection may lack nodes, or "".
+
+    Raises DatabaseError if it is not ``limited``.
+    """
     why = next(filter(None, missing), "")
     if why and not limited:
         raise DatabaseError(

@@ -150,7 +150,7 @@ class FindingRow(Record):
 
 
 class UnreadPart(Record):
-    """Evidence of a row without an id: the part that could not be read, or the need that would lead to it.
+    """Evidence of a row without an id: the part that was not read, or its need.
 
     ``why``: the reason for which rows cannot be judged now.
     """
