@@ -20,6 +20,7 @@ from console.model import incident_nodes
 from console.model.filter import Filter
 from console.model.selection import SELECTED_FINDING_NODES, may_match, select
 from console.target import Target
+from console.text import formatting
 from queries.contract.server_spec import LABEL
 from queries.db.errors import DatabaseError
 from queries.read.nodes import NODES_AT_ONCE
@@ -152,7 +153,8 @@ async def members_of(workspace: Workspace, key: str, limit: int | None) -> tuple
     if group is None and not report.capped:
         raise EmptyError(f"There is no group {key} now.\nNothing was changed. unstick dead lists the groups.")
     members = [each for each in report.dead_letters if group is not None and each.fingerprint == group.fingerprint]
-    why = f"only the newest {len(report.dead_letters):,} dead letters were read" if report.capped else ""
+    part = report.scope or f"the newest {len(report.dead_letters):,} dead letters"
+    why = formatting.scope_note(part) if report.capped else ""
     whys = [report.scan_required.why if report.scan_required is not None else why]
     return members, _complete(whys, limited=limit is not None and len(members) >= limit)
 

@@ -169,7 +169,10 @@ async def test_failures_between_two_backlogs_are_read_by_an_index_or_offered(
         rows = {row.code: row for row in (await snapshot(workspace, [reader])).incidents}
         assert ("failures_not_read" in rows, "undecodable_message" in rows) == (not indexed, indexed)
         report = await dead.read(reader, 500)
-        assert (len(report.dead_letters), "the 2,500 first, the 2,500 last" in report.scope) == (100 * indexed, True)
+        assert (len(report.dead_letters), "the 2,500 tasks due first, the 2,500 due last" in report.scope) == (
+            100 * indexed,
+            True,
+        )
         assert len((await dead.read(reader, 500, allow_scan=True)).dead_letters) == 100
         await workspace.close()
     assert (rows["undecodable_message"].n, rows["undecodable_message"].capped) == (100, True)
@@ -188,7 +191,7 @@ async def test_the_newest_locks_of_dead_workers_are_in_front_of_5000_older_ones(
     (reader,) = workspace.engines.values()
     page = await reader.pages.dead(limit=10)
     assert [round((page.at - (each.since or 0)) / 3600) for each in page.dead_letters] == [*range(1, 11)]
-    assert page.scope == "of the locked tasks, the 5,000 with the newest heartbeat"
+    assert page.scope == "the 5,000 locked tasks with the newest heartbeat"
     read = await reader.findings.read(limit=6000)
     times = [read.at - (each.since or 0) for each in read.findings if each.code == "locked_by_a_dead_worker"]
     assert (round(min(times) / 3600), round(max(times) / 3600), len(times)) == (1, 6000, 5000)

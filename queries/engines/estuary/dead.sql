@@ -51,7 +51,8 @@ placed AS (
 UNION ALL
 SELECT NULL, s.scope, NULL, NULL, NULL, NULL, NULL, NULL
   FROM (VALUES ('tasks that an index finds', NOT ARRAY['task_by_heartbeat', 'task_scan'] <@ :met_needs),
-               ('of the due tasks, the 2,500 first, the 2,500 last and the newest locked ones', (SELECT count(*) FROM ends) = 5000),
-               ('of the locked tasks, the 5,000 with the newest heartbeat', (SELECT count(*) FROM held) = 5000),
-               ('of the tasks with an unread inbox, the newest 5,000', (SELECT count(*) FROM unread_inbox) = 5000)) AS s(scope, cut)
+               ('the 2,500 tasks due first, the 2,500 due last' || CASE WHEN 'task_by_heartbeat' = ANY (:met_needs) THEN ' and the newest locked ones' ELSE '' END,
+                (SELECT count(*) FROM ends) = 5000),
+               ('the 5,000 locked tasks with the newest heartbeat', (SELECT count(*) FROM held) = 5000),
+               ('the 5,000 newest tasks with an unread inbox', (SELECT count(*) FROM unread_inbox) = 5000)) AS s(scope, cut)
  WHERE :ids IS NULL AND s.cut
