@@ -128,19 +128,21 @@ async def tree(
             failed = access_warnings(workspace, asked) + [f"{part.label}: {part.error}" for part in parts if part.error]
             failed += [f"{name}: {why}" for name, why in declined_engines(workspace, engine).items()]
             notes = [*failed, *(why for part in parts for why in part.unread), *_skipped(parts)]
+            more = f"There may be more below these {levels} levels: --depth {levels + 1} shows more."
+            deeper = [more] if any(part.deeper for part in parts) else []
             at = max((part.at for part in parts), default=0.0)
             answer = Tree(
                 nodes=tuple(row.node for row in rows),
                 at=at,
-                complete=not notes,
-                notes=tuple(notes),
+                complete=not (notes or deeper),
+                notes=(*notes, *deeper),
                 scope="; ".join(f"{part.label}: {part.scope}" for part in parts if part.scope),
                 scan_required=next((need for part in parts for need in part.scan_required.values()), None),
             )
             output.answer(answer, lambda: _lines(rows, at, output.ascii))
             say(*notes)
-            if any(part.deeper for part in parts) and depth is None and not target.json:
-                say(f"There may be more below these {levels} levels: --depth {levels + 1} shows more.")
+            if depth is None and not target.json:
+                say(*deeper)
             if narrowed.terms and not rows and not target.json:
                 say(f"No node matches {narrowed}. Searched: {', '.join(reader.label for reader in readers)}.")
             elif not (rows or notes or target.json):

@@ -245,7 +245,15 @@ class _Writer:
         NULL comes last, in a part of its own.
         """
         parts: list[TemplatePart] = []
+        more: Lines = []
+        declared = ", ".join(dict.fromkeys(literal(status.native) for status in self.spec.statuses))
         for n, kind, need, column in self._by_status():
+            type_ = self._relation(kind).get(kind.columns.get("status", ""))  # an expression has only declared ones
+            known = {None, *self.spec.recognise.enums, *([type_] if kind.table in self.spec.recognise.literals else [])}
+            if declared and type_ not in known:
+                at: Setting = ("kinds", n)
+                values: Values = {**self._of(n, kind), "status": self._status(kind), "declared": declared}
+                more += filled("undeclared", at, {**values, "kind": kind.name, "most": str(SEARCHED_ROWS)})
             for _, filter_ in self._each_unfinished(kind, need):
                 orders: dict[str, tuple[str, ...]] = {filter_: (kind.key,)}
                 if column:
@@ -254,7 +262,8 @@ class _Writer:
                 parts += [self._part(n, kind, len(parts) + m, *each) for m, each in enumerate(orders.items(), 1)]
         if parts:
             header = self._header(need for _, _, need, _ in self._by_status())
-            self._page("live.sql", "Unfinished nodes: by status, then in the order of the index.", header, parts)
+            about = "Unfinished nodes: by status, then in the order of the index."
+            self._page("live.sql", about, header, parts, more=more)
 
     def _counts(self) -> None:
         parts: list[TemplatePart] = []

@@ -276,7 +276,7 @@ def detect(
             why = trust.unreadable(schema, engine.spec.recognise.relations) or None if why is None else why
             if why is None:
                 one = _found(engine, schema, schemas, usable, trust)
-                here.append(msgspec.structs.replace(one, newer=_newer(engine, schema, parts)))
+                here.append(msgspec.structs.replace(one, newer=_newer(engine, schema, relations, parts)))
             elif why:
                 declined.append(Declined(engine=engine.name, schema=schema, why=why))
         # A label without schema could move to another schema when one is created.
@@ -358,14 +358,8 @@ def _more_than_known(engine: Engine, relations: Mapping[str, Relation]) -> str:
     Its actions would leave them as they are, so the table's own workers may not find the row again.
     """
     spec = engine.spec
-    for name, words in spec.recognise.literals.items():
-        checks = relations[name].checks.split("CHECK ") if name in relations and not relations[name].locked else []
-        named = {f"'{word}'" for word in words}
-        own = [each for each in spec.own.objects if each.startswith(f"check on {name}: ")]
-        literals = {word for each in own for word in re.findall(_LITERAL, each)}
-        for allowed in (set(re.findall(_LITERAL, check)) for check in checks if own):
-            if named <= allowed and (more := sorted(allowed - literals)):
-                return f"{name} may have the status {', '.join(more)}, which this engine does not have: it is only read"
+    for name, statuses in _more_statuses(engine, relations).items():
+        return f"{name} may have the status {', '.join(statuses)}, which this engine does not have: it is only read"
     changed = _named((p for worker in spec.workers for p in worker.privileges), *CHANGES)
     for name in sorted(changed & relations.keys()):
         columns = set(spec.own.columns.get(name, ()))
@@ -374,6 +368,20 @@ def _more_than_known(engine: Engine, relations: Mapping[str, Relation]) -> str:
             why = "which this engine does not have: its actions would not set it, so it is only read"
             return f"{name} has {', '.join(more)}, {why}"
     return ""
+
+
+def _more_statuses(engine: Engine, relations: Mapping[str, Relation]) -> dict[str, list[str]]:
+    """Return by table the statuses that its CHECK constraints name and the engine does not have."""
+    spec, statuses = engine.spec, dict[str, list[str]]()
+    for name, words in spec.recognise.literals.items():
+        checks = relations[name].checks.split("CHECK ") if name in relations and not relations[name].locked else []
+        named = {f"'{word}'" for word in words}
+        own = [each for each in spec.own.objects if each.startswith(f"check on {name}: ")]
+        literals = {word for each in own for word in re.findall(_LITERAL, each)}
+        for allowed in (set(re.findall(_LITERAL, check)) for check in checks if own):
+            if named <= allowed and (more := sorted(allowed - literals)):
+                statuses[name] = more
+    return statuses
 
 
 def _qualified(name: str, schema: str) -> tuple[str, str]:
@@ -481,10 +489,11 @@ def _as_wide(kinds: Iterable[str]) -> set[str]:
     return {wider for kind in kinds for wider in (kind, *_WIDER.get(kind, ()))}
 
 
-def _newer(engine: Engine, schema: str, parts: Parts) -> str:
-    """Return the statuses that an enum type has in addition, or ""."""
+def _newer(engine: Engine, schema: str, relations: Mapping[str, Relation], parts: Parts) -> str:
+    """Return the statuses that an enum type or a CHECK constraint has in addition, or ""."""
     enums = engine.spec.recognise.enums.items()
     more = {name: [each for each in parts[schema, name, "enum"] if each not in labels] for name, labels in enums}
+    more |= _more_statuses(engine, relations)
     named = "; ".join(f"{name} may be {', '.join(labels)}" for name, labels in more.items() if labels)
     return f"{named}: newer than this release of unstick" if named else ""
 
@@ -498,7 +507,8 @@ def _wrong_types(recognise: Recognise, schema: str, parts: Parts) -> str | None:
     for sort, shapes in (("enum", recognise.enums), ("composite", recognise.composites)):
         for name, labels in shapes.items():
             is_ = parts.get((schema, name, sort))
-            if is_ is None or not set(labels) <= set(is_) or (sort != "enum" and len(is_) != len(labels)):
+            needed = {label for label in labels if f"{name}.{label}" not in recognise.optional}
+            if is_ is None or not needed <= set(is_) or (sort != "enum" and len(is_) != len(labels)):
                 says = f"has {', '.join(is_)}, not {', '.join(labels)}" if is_ else "is missing"
                 return f"the {sort} type {name} {says}"
     functions = {name for _, name, sort in parts if sort == "function"}

@@ -92,7 +92,7 @@ class Reader:
     def _why_not_for(self, action: Action, node: Node) -> str:
         if node.kind not in action.kinds:
             return f"not for {a_kind(node.kind)}"
-        if self.detected.newer and node.status not in self.nodes.phases:
+        if self.detected.newer and node.phase not in self.nodes.phases.get(node.status or "", ()):
             return f"{self.detected.newer}; only nodes with a status that it knows are changed"
         waits = action.waits and node.phase is Phase.RUNNING  # an executor ends that soon
         outside = action.phases and node.phase not in action.phases and not waits

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -11,6 +13,7 @@ import asyncpg
 import msgspec
 import pytest
 
+from queries.contract.builtin import builtin
 from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
 from tests.outside import HOMEMADE, copied, schema
@@ -18,6 +21,7 @@ from tests.queries.builders import opened
 from tests.servers import PostgresServer
 
 GONE = "gone"
+WHOLE = ("tree", "--json", "--depth", "99", "--limit", "5000")
 # Rows by number, each with its parent.
 SHAPES: dict[str, Mapping[int, int | str]] = {
     "own parent": {0: 0},
@@ -87,3 +91,63 @@ async def test_children_that_cost_too_much_time_are_lost_alone(
     assert [node.kind for node in (*lost.nodes, *read.nodes)] == ["task"]
     assert "An index on the column of the parent" in lost.scan_required.why
     await workspace.close()
+
+
+TABLES = "ANY (SELECT to_regclass(t) FROM unnest($1::text[]) t)"
+ODD = {  # shapes of tables, as queries for the statements that make them
+    "as it is": "SELECT NULL FROM unnest($1::text[]) WHERE false",
+    "infinite times": f"""SELECT format('UPDATE %1$s SET %2$I = %3$L WHERE ctid = (SELECT ctid FROM %1$s
+        WHERE %2$I IS NOT NULL ORDER BY ctid OFFSET %4$s LIMIT 1)', attrelid::regclass, attname, v, n)
+      FROM pg_attribute JOIN unnest(ARRAY['infinity', '-infinity']) WITH ORDINALITY AS v(v, n) ON true
+     WHERE attrelid = {TABLES} AND atttypid::regtype::text LIKE 'timestamp%' AND attgenerated = ''""",
+    "without indexes": f"""SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index
+     WHERE indrelid = {TABLES} AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)""",
+}
+LISTED = {("tasker", "dead_letter")}  # by `dead`, not in the tree
+
+
+@pytest.mark.parametrize("name", sorted(engine.name for engine in builtin()))
+@pytest.mark.parametrize("shape", ODD)
+async def test_an_answer_that_is_called_complete_has_every_row(
+    server: PostgresServer, tmp_path: Path, name: str, shape: str
+) -> None:
+    dsn = server.fresh(name, filled=True)
+    (spec,) = [engine.spec for engine in builtin() if engine.name == name]
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("SET session_replication_role = replica")
+    for (statement,) in await connection.fetch(ODD[shape], list(spec.recognise.relations)):
+        with contextlib.suppress(asyncpg.CheckViolationError):
+            await connection.execute(statement)
+    answer = await asyncio.to_thread(unstick, *WHOLE, dsn=dsn, home=tmp_path)
+    shown = Counter(node["kind"] for node in answer.json["nodes"])
+    kinds = [kind for kind in spec.kinds if kind.table and (name, kind.name) not in LISTED]
+    there = {kind.name: await connection.fetchval(f"SELECT count(*) FROM {kind.table}") for kind in kinds}
+    missing = {kind: n - shown[kind] for kind, n in there.items() if n != shown[kind]}
+    await connection.close()
+    assert answer.json["complete"] == (not missing and not answer.json["notes"]), (missing, answer.json["notes"])
+    assert shape == "without indexes" or name in ("oban", "solid_queue") or answer.json["complete"]
+    part = await asyncio.to_thread(unstick, *WHOLE[:2], "--depth", "1", dsn=dsn, home=tmp_path)
+    assert not part.json["complete"]
+    server.drop(dsn)
+
+
+FREE = "ALTER TABLE work_items DROP CONSTRAINT work_items_state_check, ALTER state DROP NOT NULL"
+UNDECLARED = {  # changes, and what of it is named
+    "SELECT 1": None,
+    "UPDATE work_items SET state = 'paused' WHERE id < 3": "not 2 of the kind item with the status paused (2)",
+    "UPDATE work_items SET state = NULL WHERE id = 1": "not 1 of the kind item with the status NULL (1)",
+    "INSERT INTO work_items (task, state) SELECT 'x', 'done' FROM generate_series(1, 10100)": "without a search for",
+}
+
+
+@pytest.mark.parametrize("change", UNDECLARED)
+async def test_live_names_rows_of_undeclared_statuses(server: PostgresServer, tmp_path: Path, change: str) -> None:
+    dsn = server.fresh()
+    copied(tmp_path / "engines", source=HOMEMADE)
+    server.sql(f"{schema(HOMEMADE)}; {FREE}; {change}", dsn)
+    words = ("tree", "--live", "--json", "--limit", "5000", "--engines", str(tmp_path / "engines"))
+    answer = (await asyncio.to_thread(unstick, *words, dsn=dsn, home=tmp_path)).json
+    named = UNDECLARED[change]
+    assert answer["complete"] == (named is None), answer["notes"]
+    assert (named or "") in " ".join(answer["notes"])
+    server.drop(dsn)

@@ -12,7 +12,7 @@ SELECT 'job:' || j.id AS id, concat_ws('|', j.state, j.priority, j.scheduled_at,
         WHERE j.state = s.state AND j.queue = substr(:parent, 7)
           AND (c.state IS DISTINCT FROM s.state::text OR (j.priority, j.scheduled_at, j.id) > (c.priority, c.at, c.id))
         ORDER BY j.priority, j.scheduled_at, j.id LIMIT :limit) AS j
- WHERE s.state::text IN ('available', 'executing', 'scheduled', 'retryable', 'suspended')
+ WHERE s.state::text NOT IN ('completed', 'discarded', 'cancelled')
    AND (c.state IS NULL OR s.state >= c.state:::"schema".oban_job_state)
  ORDER BY j.state, j.priority, j.scheduled_at, j.id
  LIMIT :limit

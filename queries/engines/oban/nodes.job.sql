@@ -1,7 +1,9 @@
 -- Jobs by id.
 -- Index: oban_jobs_pkey.
 SELECT 'job:' || j.id AS id, 'queue:' || j.queue AS parent_id, 'job' AS kind, j.worker AS title,
-       j.state::text AS status, extract(epoch FROM j.inserted_at)::float8 AS created_at,
+       j.state::text AS status, -- a state of a newer release may have the word of a producer's status
+       CASE WHEN j.state::text NOT IN ('available', 'scheduled', 'executing', 'retryable', 'suspended', 'completed', 'discarded', 'cancelled') THEN 'unknown' END AS phase,
+       extract(epoch FROM j.inserted_at)::float8 AS created_at,
        extract(epoch FROM greatest(j.attempted_at, j.completed_at, j.discarded_at, j.cancelled_at, j.inserted_at))::float8 AS changed_at,
        extract(epoch FROM CASE WHEN j.state::text IN ('available', 'scheduled', 'retryable') THEN j.scheduled_at END)::float8 AS due_at,
        CASE WHEN j.state = 'executing' THEN coalesce(j.attempted_by[2], j.attempted_by[1]) END AS owner,

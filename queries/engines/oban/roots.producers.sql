@@ -4,7 +4,7 @@
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan of each state.
 WITH RECURSIVE place AS (SELECT CASE WHEN :cursor LIKE '2|%' THEN substr(:cursor, 3) END AS name),
 \ir parts/queues.sql
-SELECT n.id, n.cursor
+(SELECT n.id, n.cursor
   FROM ((SELECT 1 AS rank, 'producer:' || p.uuid AS id, '1|' || p.uuid AS cursor, p.uuid::text AS key
            FROM :"schema".oban_producers p
           WHERE :cursor IS NULL OR '1|' || p.uuid > :cursor COLLATE "C"
@@ -12,4 +12,6 @@ SELECT n.id, n.cursor
         UNION ALL
         (SELECT 2, 'queue:' || q.name, '2|' || q.name, q.name FROM queues q WHERE q.name IS NOT NULL LIMIT :limit)) AS n
  ORDER BY n.rank, n.key
- LIMIT :limit
+ LIMIT :limit)
+UNION ALL
+SELECT NULL, 'unfinished jobs'

@@ -3,4 +3,6 @@
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan of each state.
 WITH RECURSIVE place AS (SELECT substr(:cursor, 3) AS name),
 \ir parts/queues.sql
-SELECT 'queue:' || q.name AS id, '2|' || q.name AS cursor FROM queues q WHERE q.name IS NOT NULL LIMIT :limit
+(SELECT 'queue:' || q.name AS id, '2|' || q.name AS cursor FROM queues q WHERE q.name IS NOT NULL LIMIT :limit)
+UNION ALL
+SELECT NULL, 'unfinished jobs'

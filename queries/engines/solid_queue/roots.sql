@@ -12,7 +12,7 @@ queues AS (
   SELECT (SELECT j.queue_name FROM :"schema".solid_queue_jobs j WHERE j.queue_name > q.name ORDER BY j.queue_name LIMIT 1)
     FROM queues q WHERE q.name IS NOT NULL
 )
-SELECT n.id, n.rank || '|' || n.key AS cursor
+(SELECT n.id, n.rank || '|' || n.key AS cursor
   FROM ((SELECT '1' AS rank, 'process:' || p.id AS id, lpad(p.id::text, 19, '0') AS key
            FROM :"schema".solid_queue_processes p, place l
           WHERE l.rank < '1' OR l.rank = '1' AND p.id > CASE WHEN l.rank = '1' THEN l.key::int8 END
@@ -25,4 +25,6 @@ SELECT n.id, n.rank || '|' || n.key AS cursor
         UNION ALL
         (SELECT '3', 'queue:' || q.name, q.name FROM queues q WHERE q.name IS NOT NULL LIMIT :limit)) AS n
  ORDER BY n.rank, n.key
- LIMIT :limit
+ LIMIT :limit)
+UNION ALL
+SELECT NULL, 'unfinished jobs'
