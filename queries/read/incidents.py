@@ -228,10 +228,13 @@ def _is_older(symptom: Finding, cause: Finding, at: float | None) -> bool:
 
     A lock of a second does not explain a wait of an hour; one that was there for half of that time may.
     """
-    if at is None or not cause.affects or cause.code == "standby" or cause.since is None or symptom.since is None:
+    if at is None or not cause.affects or cause.code == "standby":
         return False
-    if symptom.read_at is not None and symptom.read_at < cause.since:
+    hidden = cause.since is None and cause.evidence.get("hidden")
+    if symptom.read_at is not None and (hidden or (cause.since is not None and symptom.read_at < cause.since)):
         return True  # such as a table lock, for which it cannot be read again
+    if cause.since is None or symptom.since is None:
+        return False
     return cause.since - symptom.since > max(OLDER_SECONDS, at - cause.since)
 
 
