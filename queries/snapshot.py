@@ -19,6 +19,7 @@ from queries.records.node import ScanRequired
 from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
 from queries.workspace import Workspace
 
+LIFE_SECONDS = 60.0  # for which a sign of life need not be renewed
 COUNTED_SECONDS = 2.2  # in which each busy session reports its counters, and one that fails twice a second is seen
 
 TakePart = Callable[[Part], None]  # takes each engine's part as soon as it is read
@@ -64,7 +65,13 @@ async def snapshot(
     standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
     if once and workspace.server_findings.counts_once(standing):
         await asyncio.sleep(COUNTED_SECONDS)
-        server = await _of_server(workspace, parts, kept, await _outside(workspace))
+        outside = await _outside(workspace)
+        server = await _of_server(workspace, parts, kept, outside)
+    if living := [reader for reader in readers if _lives(workspace, reader)]:
+        again = await together(*(_of_engine(reader, limit, sampled, counts, kept) for reader in living))
+        again = await together(*map(offered, living, again))
+        parts = list({part.label: part for part in (*parts, *again)}.values())
+        server = await _of_server(workspace, parts, kept, outside)
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
         server = msgspec.structs.replace(server, findings=about)
@@ -102,6 +109,15 @@ def _as_here(workspace: Workspace, incident: Incident) -> Incident:
     if not doing or incident.code not in server_spec().groups["standstill"]:
         return incident
     return msgspec.structs.replace(incident, sentence=f"{incident.sentence} {doing}")
+
+
+def _lives(workspace: Workspace, reader: Reader) -> bool:
+    """Note when workers last deleted rows. Return True if the findings were read without knowing that they live."""
+    flow, before = reader.engine.spec.flow, reader.variant.moved
+    if flow is None or not flow.shows_life:
+        return False
+    moved = reader.variant.moved = workspace.server_findings.moved(reader.label)
+    return moved is not None and (before is None or moved - before > LIFE_SECONDS)
 
 
 async def server_problems(

@@ -32,6 +32,7 @@ class EngineVariant:
         self.label = detected.label
         self.session_options: dict[str, str] = {}
         self.unrecognised = ""
+        self.moved: float | None = None  # see `FlowSpec`
         self._reasons: dict[str, str] = {}  # by option: evidence for its value, or who chose it
         self._settings = settings
         self._recognised = False
@@ -120,7 +121,8 @@ class EngineVariant:
 
         ``settings`` are the thresholds and options.
         """
-        return {"met_needs": sorted(self.detected.met_needs), "settings": self.engine.settings, **more}
+        settings = {**self.engine.settings, "moved": self.moved} if self.moved else self.engine.settings
+        return {"met_needs": sorted(self.detected.met_needs), "settings": settings, **more}
 
     def met_needs(self, allow_scan: bool) -> frozenset[str]:
         """Return the needs that are met, with ``allow_scan`` also by a scan."""

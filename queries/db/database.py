@@ -272,6 +272,7 @@ class Database:
             try:
                 yield transaction
             finally:
+                self.load.wrote = time.monotonic()
                 await self._roll_back("write")
 
     def why_read_only(self) -> str:

@@ -52,6 +52,7 @@ class ServerLoad:
         self.worked = 0.0  # seconds so far
         self.rollbacks = 0  # transactions so far, which the server counts as failed ones
         self.commits = 0
+        self.wrote = 0.0  # monotonic time of the end of the last transaction that changes rows
         self.round_trip = self.LONGEST_S
 
     @property

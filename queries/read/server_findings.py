@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -94,7 +95,7 @@ class Counters(Record):
 
     ``reset``: when they began at 0.
     ``consoles`` are the connections of all consoles. ``own`` and ``own_commits`` count the transactions of this one
-    until the read.
+    until the read. ``wrote``: when it last changed rows, by the monotonic clock; None if that may not be counted yet.
     """
 
     deadlocks: int
@@ -105,6 +106,7 @@ class Counters(Record):
     labels: tuple[str, ...]
     own: int = 0
     own_commits: int = 0
+    wrote: float | None = None
     rows: dict[str, RowCounters] = {}
 
 
@@ -215,6 +217,14 @@ class ServerFindings:
         at, counters = self._history[-1] if self._history else (0.0, None)
         counts = counters.rows.get(label) if counters else None
         return (at, counts) if counts else None
+
+    def moved(self, label: str) -> float | None:
+        """Return a time after which others deleted rows of an engine; None if that was not seen."""
+        for (_, later), (at, earlier) in pairwise(reversed(self._history)):
+            now, was = later.rows.get(label), earlier.rows.get(label)
+            if now and was and now.deleted > was.deleted and later.wrote == earlier.wrote is not None:
+                return at
+        return None
 
     def doing(self, label: str) -> str:
         """Return a sentence about these sessions, or "" before the first read."""
@@ -356,7 +366,14 @@ class ServerFindings:
 
     def _counters(self, row: Mapping[str, Any], evidence: Mapping[str, Any]) -> Counters:
         load = self.database.load
-        counters = {**evidence, "labels": row["affects"] or (), "own": load.rollbacks, "own_commits": load.commits}
+        wrote = load.wrote if time.monotonic() - load.wrote > COUNTER_DELAY_SECONDS else None
+        counters = {
+            **evidence,
+            "wrote": wrote,
+            "labels": row["affects"] or (),
+            "own": load.rollbacks,
+            "own_commits": load.commits,
+        }
         return msgspec.convert(counters, Counters)
 
 

@@ -19,7 +19,7 @@ throttled AS MATERIALIZED (
                            'why', CASE WHEN t.id IS NULL THEN 'It fails at once and returns to the queue, or the application cannot read it'
                                        ELSE 'Its job kind is throttled: the token bucket ' || t.bucket || ' is empty' END,
                            'kind', p.kind, 'bucket', t.bucket)) AS evidence,
-        t.id IS NULL AS suggest
+        t.id IS NULL AND p.proven AS suggest
    FROM named p LEFT JOIN throttled t ON t.id = p.id
   ORDER BY p.creation_time, p.id)
 UNION ALL

@@ -6,7 +6,7 @@
                            'why', 'It fails at once and returns to the queue, or the application cannot read it', 'kind',
 \ir ../parts/kind.sql
                            ) AS evidence,
-        true AS suggest
+        p.proven AS suggest
    FROM skipped p JOIN :"schema".queued_job q ON q.id = p.id
   ORDER BY p.creation_time, p.id)
 UNION ALL

@@ -5,8 +5,8 @@ WITH
 , late AS MATERIALIZED (
   SELECT h.id, h.creation_time, f.waiting, f.n,
          CASE WHEN f.in_order THEN h.passed > 0 AND h.passed >= h.later * :passed_share
-              ELSE coalesce(greatest(f.newest, f.executed) > h.creation_time, false) OR h.passed > 0 END AS others,
-         f.in_order
+              ELSE coalesce(greatest(f.newest, f.executed, f.moved) > h.creation_time, false) OR h.passed > 0 END AS others,
+         coalesce(greatest(f.newest, f.executed) > h.creation_time, false) OR h.passed > 0 AS proven, f.in_order
     FROM placed h CROSS JOIN flow f
    WHERE h.waits
      AND NOT (f.waiting >= :untaken_rows::int AND f.waiting * 2 > f.n AND NOT f.alive)
