@@ -77,6 +77,7 @@ async def test_without_the_queue_in_this_database_messages_are_external(tasker_d
         "poison_message",
         "no_worker",
         "no_orchestrator",
+        "orchestrators_behind",
         "workers_behind",
         "hidden_message",
     }

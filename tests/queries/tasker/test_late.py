@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 
@@ -69,6 +70,20 @@ async def test_workers_that_run_but_cannot_keep_up(tasker_db: TaskerDb, data: Da
     await tasker_db.sql("UPDATE workflow_step_transitions SET created_at = created_at - interval '1 hour'")
     assert await found(tasker_db, "workers_behind") == []
     assert len(await found(tasker_db, "no_worker")) == 2
+
+
+@both_versions
+async def test_orchestrators_that_run_but_cannot_keep_up(tasker_db: TaskerDb, data: Data, engine: Engine) -> None:
+    made = data.task("refund", ago=20 * MINUTE, age=HOUR, steps={"check_return": handed_in(20 * MINUTE)})
+    for _ in range(3):
+        data.message(made, "check_return", age=20 * MINUTE, queue=RESULTS)
+    await tasker_db.write(data)
+    assert "was seen to move a task in the last 5 min" in (await found(tasker_db, "no_orchestrator"))[0].sentence
+    assert await engine.orchestrator.move_task(made.id, "steps_in_process", "evaluating_results", "x", uuid4())
+    (behind,) = await found(tasker_db, "orchestrators_behind")
+    assert (behind.evidence["moved"], await found(tasker_db, "no_orchestrator")) == (1, [])
+    await tasker_db.sql("UPDATE task_transitions SET created_at = created_at - interval '6 minutes'")
+    assert len(await found(tasker_db, "no_orchestrator")) == 1
 
 
 async def test_a_message_that_was_read_once_and_never_again(tasker_db: TaskerDb, data: Data) -> None:

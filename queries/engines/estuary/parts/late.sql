@@ -14,7 +14,7 @@ nodes AS (
          CASE WHEN l.names IS NOT NULL THEN 'No task is being polled: ' || l.names || ' take none'
               WHEN l.executor IS NULL THEN 'No executor serves this type, or its executors are down, busy or failing'
               WHEN l.executor_polls THEN 'The ' || l.executor || ' polls other types: it does not serve this type, or all its slots are in use'
-              ELSE 'The ' || l.executor || ' polls no type' END AS not_served,
+              ELSE 'The ' || l.executor || ' polls no type at this moment' END AS not_served,
          CASE WHEN l.taken THEN 'No cause is known. Tasks of this type seem to be taken: ' || l.upcoming || ' become due soon, but only ' || (l.waits #>> '{}') || ' wait'
               WHEN l.skipped THEN 'Tasks that became due later are polled: the executor passes this one over, or takes the newest tasks first'
               ELSE 'Tasks of this type that wait: ' || (l.waits #>> '{}') || '; polled: ' || l.polls || '. All slots of the executors are in use, or they are too slow' END AS not_taken
