@@ -10,8 +10,9 @@ import msgspec
 from queries.contract.server_spec import LABEL, server_spec
 from queries.db.errors import DatabaseError, attempted
 from queries.read import incidents as grouping
-from queries.read.blockers import row_locked
+from queries.read.blockers import ROW_LOCKED, row_locked
 from queries.read.findings import FINDING_NODES
+from queries.read.incidents import LOCKED_BY
 from queries.read.question import scan_of
 from queries.read.reader import Reader
 from queries.records.finding import EVERY_CHECK, Finding, Findings, Incident, SkippedFinding
@@ -72,6 +73,7 @@ async def snapshot(
         again = await together(*map(offered, living, again))
         parts = list({part.label: part for part in (*parts, *again)}.values())
         server = await _of_server(workspace, parts, kept, outside)
+    parts = [_behind_locks(part, server.findings.findings) for part in parts]
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
         server = msgspec.structs.replace(server, findings=about)
@@ -109,6 +111,17 @@ def _as_here(workspace: Workspace, incident: Incident) -> Incident:
     if not doing or incident.code not in server_spec().groups["standstill"]:
         return incident
     return msgspec.structs.replace(incident, sentence=f"{incident.sentence} {doing}")
+
+
+def _behind_locks(part: Part, of_server: Iterable[Finding]) -> Part:
+    """Return an engine's part whose suggested actions name who locks the rows of their nodes."""
+    holders = {each.node_id: each.evidence["holder"] for each in of_server if each.code == ROW_LOCKED}
+    findings = list(part.findings.findings)
+    for place, each in enumerate(findings):
+        if each.action and (holder := holders.get(each.node_id)):
+            why = f"{holder} locks the row of {each.node_id} now, so {each.action} would skip it"
+            findings[place] = msgspec.structs.replace(each, evidence={**each.evidence, LOCKED_BY: why})
+    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=tuple(findings)))
 
 
 def _lives(workspace: Workspace, reader: Reader) -> bool:

@@ -76,7 +76,8 @@ async def row_locked(
     if _standby(database):
         return Findings(findings=(), at=0.0)
     of_engines = tuple(of_engines)
-    ids = _symptomatic(readers, of_engines)
+    late = _symptomatic(readers, of_engines)
+    ids = list(dict.fromkeys((*late, *(f.node_id for f in of_engines if f.action))))[:LATE_NODES_READ]
     asked = _asked(readers, ids)
     skipped: list[SkippedFinding] = []
     reads = [_locks(database, asked, skipped)] if asked else []
@@ -85,9 +86,12 @@ async def row_locked(
     parts = read.pop(0) if asked else []
     sessions = [each for some in read for each in some]
     role = database.server.role if database.server else ""
-    findings = [finding for part in parts for finding in _findings(part, role)]
+    locked = [finding for part in parts for finding in _findings(part, role)]
+    causes = [each for each in locked if each.node_id in late]
+    # Of the other nodes a lock is no cause, but their suggested action has to wait for it.
+    findings = causes + [msgspec.structs.replace(each, suspected=True) for each in locked if each.node_id not in late]
     if server is not None:
-        findings += _mostly(findings, Counter(node_id.partition("/")[0] for node_id in ids), server)
+        findings += _mostly(causes, Counter(node_id.partition("/")[0] for node_id in late), server)
     for each in sessions:
         findings += _waiting(each, role, server)
     at = max((part.at for part in parts), default=0.0)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf
 
 from queries.contract.server_spec import LABEL
@@ -18,6 +18,7 @@ from queries.text.counted import noun_of, plural
 from queries.text.instant import unknown_last
 
 REFUSED = "refused"  # in the evidence: why the finding's action is not suggested
+LOCKED_BY = "locked_by"  # in the evidence: who locks the row of the node whose action is suggested
 REFUSED_FOR_NOW = "refused_for_now"  # in the evidence: why the finding's action is not possible yet
 
 # Number of schemas from which on their incidents with one cause are shown as one.
@@ -322,7 +323,7 @@ def _incident(
         since=min((f.since for f in findings if f.since is not None), default=None),
         action=offered[0].action if same else None,
         arguments=offered[0].arguments if same else {},
-        remedy=_remedy(spec, first),
+        remedy=_remedy(spec, findings),
         about=f"{owners} {spec.several}" if owners > 1 else _about(spec, example),
         symptoms=tuple(_symptoms(explained, capped)),
         findings=tuple(findings),
@@ -340,8 +341,10 @@ def _about(spec: FindingSpec, first: Finding) -> str:
     return next((text for text in texts if not text.isdecimal()), "")
 
 
-def _remedy(spec: FindingSpec, first: Finding) -> str:
-    refused, remedy = first.evidence.get(REFUSED), sentence.fill(spec.remedy, first.evidence)
+def _remedy(spec: FindingSpec, findings: Sequence[Finding]) -> str:
+    first = findings[0].evidence
+    locked = next((why for each in findings if (why := each.evidence.get(LOCKED_BY))), None)
+    refused, remedy = first.get(REFUSED, locked), sentence.fill(spec.remedy, first)
     return " ".join(filter(None, (remedy, refused and f"{refused[:1].upper()}{refused[1:]}.")))
 
 

@@ -21,6 +21,7 @@ from queries.records.action import Outcome, Proof
 from queries.records.finding import Finding
 from queries.records.lock import Blockers, LockSession
 from queries.records.node import split_id
+from queries.snapshot import snapshot
 from queries.workspace import Workspace
 from tests.command import unstick
 from tests.db.eternaltwin import EternaltwinDb
@@ -449,6 +450,22 @@ async def test_a_lock_of_a_moment_explains_nothing(
     assert server_spec().settings["row_locked"] == 1.0
     monkeypatch.setitem(server_spec().thresholds, "row_locked", "1h")  # a slow machine may take a second
     assert (await row_locked(workspace.database, workspace.engines, late(eternaltwin_db, task))).findings == ()
+
+
+async def test_a_suggestion_names_who_locks_the_row_of_its_node(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace, sessions: Sessions
+) -> None:
+    free, held = [await eternaltwin_db.task(status="Blocked", polled=3600, age=3600) for _ in range(2)]
+    holder = await sessions.holding(held)
+    await old(workspace)
+    why = f"Pid {holder.get_server_pid()} (psql, role postgres) locks the row of {eternaltwin_db.id(held)} now, so wake"
+    for locked in (True, False):
+        now = await snapshot(workspace, [reader(workspace)], once=False)
+        (incident,) = [each for each in now.incidents if each.engine != LABEL]
+        assert (incident.code, incident.action, incident.n) == ("lost_wakeup", "wake", 2)
+        assert (why in incident.remedy) == locked
+        assert not [each for each in now.incidents if each.code == "row_locked"], "it explains nothing"
+        await holder.execute("ROLLBACK")
 
 
 async def test_nodes_without_such_a_symptom_are_not_read(
