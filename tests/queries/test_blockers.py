@@ -455,7 +455,7 @@ async def test_a_lock_of_a_moment_explains_nothing(
 async def test_a_suggestion_names_who_locks_the_row_of_its_node(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, sessions: Sessions
 ) -> None:
-    free, held = [await eternaltwin_db.task(status="Blocked", polled=3600, age=3600) for _ in range(2)]
+    _, held = [await eternaltwin_db.task(status="Blocked", polled=3600, age=3600) for _ in range(2)]
     holder = await sessions.holding(held)
     await old(workspace)
     why = f"Pid {holder.get_server_pid()} (psql, role postgres) locks the row of {eternaltwin_db.id(held)} now, so wake"

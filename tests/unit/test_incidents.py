@@ -7,8 +7,6 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from queries.contract.builtin import builtin
-from queries.contract.server_spec import server_spec
 from queries.contract.spec import Explains, FindingSpec
 from queries.read.incidents import by_schemas, incidents, is_new, ordered
 from queries.records.action import Proof
@@ -100,18 +98,6 @@ def test_the_server_explains_symptoms_of_the_engines_it_affects() -> None:
     assert shown(lock, found("late", 1), found("late", 2)) == [("lock", 2, {"late": 2})]
     elsewhere = found("lock", 0, engine="server", affects=("other",), pid=1)
     assert sorted(shown(elsewhere, found("late", 1))) == [("late", 1, {}), ("lock", 0, {})]
-
-
-def test_a_locked_row_is_above_the_tasks_of_the_orchestrator_that_waits_for_it() -> None:
-    """The orchestrator lives and does nothing else meanwhile."""
-    tasker = next(engine for engine in builtin() if engine.name == "tasker")
-    specs = {"tasker": {each.code: each for each in tasker.spec.findings}, "server": server_spec().codes}
-    of_server: dict[str, Any] = {"engine": "server", "affects": ("tasker",), "root": "pid 7", "backend_start": "now"}
-    lock, wait = found("row_locked", 1, **of_server), found("session_waits", 2, **of_server, suspected=True)
-    left = [found("orchestrator_gone", n, engine="tasker") for n in range(12)]
-    (incident,) = incidents([*left, wait, lock], specs)
-    assert incident.code == "row_locked"
-    assert {(s.code, s.n) for s in incident.symptoms} == {("session_waits", 1), ("orchestrator_gone", 12)}
 
 
 def test_a_young_cause_does_not_explain_an_old_symptom() -> None:

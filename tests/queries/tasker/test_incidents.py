@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import math
+
+import asyncpg
 import pytest
 
+from queries.contract.server_spec import server_spec
+from queries.snapshot import snapshot
 from tests.db.tasker import LABEL, TaskerDb
 from tests.queries.builders import outcomes_of, why
 from tests.queries.incident_groups import incidents_of, the_only
@@ -132,3 +138,30 @@ async def test_a_missing_worker_explains_the_tasks_of_its_queue(tasker_db: Taske
             tasker_db.workspace, LABEL, "no_worker", action=None, symptoms={"stale_soon": 4, "dead_letter": 1}
         )
     ).remedy
+
+
+async def test_a_locked_row_is_above_the_tasks_of_the_orchestrator_that_waits_for_it(
+    tasker_db: TaskerDb, data: Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """psql is idle in a transaction. The orchestrator lives, waits for its row and does nothing else meanwhile."""
+    monkeypatch.setitem(server_spec().thresholds, "session_waits", "0s")
+    monkeypatch.setattr("queries.read.incidents.OLDER_SECONDS", math.inf)  # no session can be made older
+    made = [data.task("refund", state="initializing", ago=11 * MINUTE) for _ in range(12)]
+    await tasker_db.write(data)
+    row = f"task_transitions WHERE most_recent AND task_uuid = '{made[0].id}'"
+    names = ("psql", "tasker-orchestrator")
+    dsn = tasker_db.workspace.database.text
+    psql, waiter = [await asyncpg.connect(dsn, server_settings={"application_name": name}) for name in names]
+    await psql.execute(f"BEGIN; SELECT FROM {row} FOR UPDATE")
+    waits = asyncio.create_task(waiter.execute(f"SELECT FROM {row} FOR UPDATE"))
+    waited = "SELECT count(*) FROM pg_locks WHERE NOT granted AND waitstart < now() - '1.1s'::interval"
+    while not await tasker_db.value(waited):
+        await asyncio.sleep(0.1)
+    now = await snapshot(tasker_db.workspace, [tasker_db.reader], once=False)
+    symptoms = {each.code: each.n for each in now.incidents[0].symptoms}
+    assert (now.incidents[0].code, symptoms.get("orchestrator_gone")) == ("row_locked", 12), now.incidents
+    assert f"pid {psql.get_server_pid()} (psql, role postgres)" in now.incidents[0].sentence
+    assert len(now.incidents) == 1
+    await psql.close()
+    await waits
+    await waiter.close()
