@@ -31,6 +31,7 @@ class EngineDeadLetters:
     def __init__(self, cap: int) -> None:
         self.dead_letters: dict[str, DeadLetter] = {}
         self.at = 0.0  # server time of the last read
+        self._dates: dict[str, float] = {}  # of the last read of each dead letter
         self.scan_required: ScanRequired | None = None
         self.error_text = ""  # error of the last read
         self.due = True  # True if a pass should start soon
@@ -46,6 +47,11 @@ class EngineDeadLetters:
         if self._groups is None:
             self._groups = dead_letters.grouped(self.dead_letters.values(), capped=not self.whole)
         return self._groups
+
+    @property
+    def oldest(self) -> float:
+        """Server time at which the first of the dead letters was read, or at which there were none."""
+        return min((self._dates.get(id_, 0.0) for id_ in self.dead_letters), default=self.at)
 
     @property
     def whole(self) -> bool:
@@ -65,10 +71,12 @@ class EngineDeadLetters:
         self.at, self.scan_required, self.error_text, self.scope = page.at, page.scan_required, "", page.scope
         read = {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
         self.dead_letters |= read
+        self._dates |= dict.fromkeys(read, page.at)
         self._pass = pages.append(read, page.cursor)
         met = self._pass.places
         if page.cursor is None or len(met) >= self._cap:
             self.dead_letters = {key: each for key, each in self.dead_letters.items() if key in met}
+            self._dates = {key: at for key, at in self._dates.items() if key in met}
             self.pages, self._pass, self.due = self._pass, UNREAD, False
         self._groups = None
 
@@ -82,6 +90,7 @@ class EngineDeadLetters:
         for key in keys:
             del self.dead_letters[key]
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
+        self._dates |= dict.fromkeys(keys, page.at)
 
     def again(self) -> None:
         """Start a new pass soon."""
@@ -114,7 +123,7 @@ class DeadLetterBoard:
         DatabaseError if the connection is lost.
         """
         self.parts = {label: self.parts.get(label) or EngineDeadLetters(DEAD_LETTERS_READ) for label in readers}
-        ids = list(seen)
+        ids, before = list(seen), self._at
         for label, part in self.parts.items():
             await _collect_error(part, part.renew(readers[label], (i for i in ids if i.startswith(f"{label}/"))))
         for turn in range(FIRST_PAGES):
@@ -124,7 +133,11 @@ class DeadLetterBoard:
             label = self._next(due or list(self.parts))
             await _collect_error(self.parts[label], self.parts[label].step(readers[label]))
             changed()
-        return max((part.at for part in self.parts.values() if part.at), default=None)
+        return self._at if self._at > before else None  # an earlier time would date the failure
+
+    @property
+    def _at(self) -> float:
+        return max((part.at for part in self.parts.values()), default=0.0)
 
     def _next(self, labels: list[str]) -> str:
         self._turn += 1

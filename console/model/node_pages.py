@@ -47,6 +47,7 @@ class NodePages:
         self.scope = ""  # the part of the list that was read, if not all of it
         self.scan_required: dict[str | None, ScanRequired] = {}
         self.worst: Mapping[str, int] = NOTHING  # places of nodes that need attention, and of their ancestors
+        self._dates: dict[str, float] = {}  # of the last read of each node
         self._windows: dict[str | None, PageWindow] = {}
         self._scan_allowed: set[str | None] = set()
         self._pinned: set[str] = set()  # loaded nodes that were read without their page
@@ -67,6 +68,10 @@ class NodePages:
     def window(self, parent_id: str | None) -> PageWindow:
         """Return the window of loaded pages below a parent (of the roots, for None)."""
         return self._windows.get(parent_id, UNREAD)
+
+    def oldest(self, ids: Iterable[str]) -> float:
+        """Return when the first of these nodes was read; without any, when the last page was."""
+        return min((self._dates.get(id_, 0.0) for id_ in ids), default=self.at)
 
     def node(self, id_: str) -> Node | None:
         """Return a node as last read, also if it was marked and is evicted."""
@@ -134,7 +139,7 @@ class NodePages:
             start = page.cursor
             if start is None or start == window.first or loaded.intersection(node.id for node in page.nodes):
                 break
-        self.at = page.at
+        self._date(page)
         # Nodes from the first loaded one on belong to the loaded pages, or will after the next refresh.
         nodes = list(takewhile(lambda node: node.id not in loaded, nodes))
         window = self._windows[parent_id] = window.prepend([node.id for node in nodes])
@@ -160,7 +165,7 @@ class NodePages:
         page = await self._page(parent_id, window.start_of(ids))
         if page is None or page.scan_required is not None or window is not self.window(parent_id):
             return ForestChange[Node]()
-        self.at = page.at
+        self._date(page)
         fresh |= {node.id for node in page.nodes} & set(self.forest.children(parent_id) or ())
         loaded, nodes = set(self._paged(parent_id)), page.nodes
         if loaded and window.after is not None:
@@ -174,7 +179,7 @@ class NodePages:
         if reader is None or not ids:
             return ()
         page = await reader.nodes.read(ids)
-        self.at = page.at
+        self._date(page)
         return self.forest.update(page.nodes), self.forest.remove(set(ids) - {node.id for node in page.nodes})
 
     async def _page(self, parent_id: str | None, cursor: str | None, *, allow_scan: bool = False) -> Page | None:
@@ -188,6 +193,10 @@ class NodePages:
         return page
 
     # what was read
+
+    def _date(self, page: Page) -> None:
+        self.at = page.at
+        self._dates |= {node.id: page.at for node in page.nodes}
 
     def start(self, parent_id: str | None, page: Page) -> ForestChange[Node]:
         """Take a first page.
@@ -212,7 +221,7 @@ class NodePages:
 
         Return None if it was read.
         """
-        self.at = page.at
+        self._date(page)
         if page.scan_required is None:
             self.scan_required.pop(parent_id, None)
             return None
@@ -223,6 +232,7 @@ class NodePages:
         """Load nodes below a parent without their page."""
         new = [node for node in nodes if node.id not in self.forest]
         self._pinned.update(node.id for node in new)
+        self._dates |= {node.id: self.at for node in new}  # at least
         self.forest.merge_children(parent_id, new)
 
     def sort(self, parent_id: str | None) -> None:
@@ -273,6 +283,8 @@ class NodePages:
     def _shrink(self) -> None:
         """Unload the children of folded nodes if too many nodes are loaded."""
         forest = self.forest
+        if len(self._dates) > 2 * MAX_NODES:
+            self._dates = {id_: at for id_, at in self._dates.items() if id_ in forest}
         if forest.loaded <= MAX_NODES:
             return
         with self._evicting():

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
@@ -342,11 +344,18 @@ async def test_a_lost_server_leaves_the_last_picture(own_server: PostgresServer,
 async def test_an_engine_that_cannot_be_read_says_so(
     tasker_db: TaskerDb, tasker: str, detected_once: None, tmp_path: Path
 ) -> None:
-    await tasker_db.write(Data(1))
+    data = Data(1)
+    dead(data, 2)
+    await tasker_db.write(data)
     async with run_tui(tasker, tmp_path, size=(150, 40)) as tui:
         await tui.press("3")
-        await tui.wait_for("no dead letters")
+        await tui.wait_for(REFUND, "2 dead letters")
         await tasker_db.sql("ALTER TABLE tasks_dlq RENAME TO elsewhere")
-        await tui.wait_for("tasker  not read: ", "tasks_dlq")
+        await tui.wait_for(lambda: re.search(r"tasker  not read for \S+: ", tui.text), "tasks_dlq", REFUND)
+        await down_to(tui, REFUND)
+        screen: Any = tui.app.screen
+        cells = [screen.cell(field, screen.row) for field in screen.columns()]
+        assert {style for cell in cells for _, style in cell} == {"$faint"}
+        await tui.wait_for(lambda: re.search(r"● live (?!<)\S+ old", tui.text))  # as old as its rows
         await tasker_db.sql("ALTER TABLE elsewhere RENAME TO tasks_dlq")
-        await tui.wait_for("no dead letters")
+        await tui.wait_for("2 dead letters", lambda: "not read" not in tui.text)

@@ -150,7 +150,7 @@ async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(
 async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = await eternaltwin_db.job()
+    job, other = await eternaltwin_db.job(), await eternaltwin_db.job()
     task = await eternaltwin_db.task(job)
     reader, asked = workspace.engines["eternaltwin"], list[list[str]]()
     node_list = NodeList(lambda: reader, ListKind.TREE)
@@ -183,6 +183,8 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
     assert after is not None
     assert before.revision is not None
     assert after.revision == before.revision + 1
+    pages = node_list.pages
+    assert pages.oldest([*seen, eternaltwin_db.id(other, "job")]) < pages.oldest(seen) == pages.at
 
 
 async def test_a_list_without_an_engine_reads_nothing() -> None:

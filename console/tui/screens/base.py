@@ -274,7 +274,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             self._header_bar.styles.background = header.color if header.production else None
             self._header_bar.show(header)
             live = self.session.link is ConnectionState.LIVE
-            self.host.renew_header_in(unchanged_for(self.data_age, self.session.clocks.screen.interval, live=live))
+            age = None if self.data_age is None else max(self.data_age, self.rows_age)
+            self.host.renew_header_in(unchanged_for(age, self.session.clocks.screen.interval, live=live))
 
     def renew_footer(self) -> None:
         """Update the key hints."""
@@ -401,6 +402,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         production = self.host.production
         live, age, clock = session.link is ConnectionState.LIVE, self.data_age, session.clocks.screen
         late = is_late(age, clock.interval)
+        oldest = None if age is None else max(age, self.rows_age)
         return Header(
             context=context.name if context else "",
             color=theme.context_color(context.color if context else "", production=bool(production))
@@ -418,7 +420,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             paused=session.paused,
             screen_failed=bool(session.polls.screen_trouble),
             critical=self._critical(),
-            age=old(None if age is None else age + ((server and server.lag) or 0.0), exact=late or not live),
+            age=old(None if oldest is None else oldest + ((server and server.lag) or 0.0), exact=late or not live),
             late=late,
             interval=clock.interval,
             pace=0.0 if is_late(age, clock.pace) else clock.pace,
@@ -428,6 +430,16 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     def data_age(self) -> float | None:
         """Seconds since what the screen shows was read; None before that."""
         return self.session.state.age
+
+    @property
+    def rows_age(self) -> float:
+        """Seconds since the first of the rows in view was read; 0 if not before the data."""
+        state, at = self.session.state, self.rows_at()
+        return 0.0 if at is None else max(state.at + (state.age or 0.0) - at, 0.0)
+
+    def rows_at(self) -> float | None:
+        """Return the server time at which the first of the rows in view was read; None if that is not known."""
+        return None
 
     def _critical(self) -> int | None:
         if not self.session.state.findings_loaded:

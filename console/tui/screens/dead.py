@@ -78,6 +78,9 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
 
     # reading
 
+    def rows_at(self) -> float | None:
+        return min((part.oldest for part in self._board.parts.values() if part.at), default=None)
+
     async def load(self) -> None:
         near = [row.records[0].key for row in self.table.around if row.records and row.group is None]
         at = await self._board.look(self.session.engines, near, self._came)
@@ -115,7 +118,11 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
         The row of an engine has a note and the number of its dead letters.
         """
         if not isinstance(row.group, EngineSection):
-            return super().cell(field, row)
+            line, unread = (
+                super().cell(field, row),
+                row.records and self._board.parts[row.records[0].group.engine].error_text,
+            )
+            return [(text, "$faint") for text, _ in line] if unread else line
         label = row.group.engine
         part = self._board.parts[label]
         if field.name == "error":
@@ -127,7 +134,9 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
 
     def _note(self, label: str, part: EngineDeadLetters) -> str:
         if part.error_text:
-            return f"not read: {part.error_text}"
+            state = self.session.state
+            unread = f" for {formatting.age(max(state.at + (state.age or 0.0) - part.oldest, 0.0))}" if part.at else ""
+            return f"not read{unread}: {part.error_text}"
         if part.scan_required is not None:
             return f"not read: {part.scan_required.why}"
         if part.dead_letters or not part.pages.read:

@@ -28,6 +28,7 @@ from console.text.views.lines import wrapped
 from console.tui import keymap
 from console.tui.help_context import HelpContext
 from console.tui.screens.base import MainScreen
+from console.tui.widgets.header import is_late
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
 from console.tui.widgets.messages import notice
@@ -186,7 +187,10 @@ class ListScreen(MainScreen):
     def renew_header(self) -> None:
         super().renew_header()
         if self.alive:
-            self.table.fade(self.session.link is not ConnectionState.LIVE)
+            unread = bool(self.session.polls.screen_trouble) and is_late(
+                self.rows_age, self.session.clocks.screen.interval
+            )
+            self.table.fade(unread or self.session.link is not ConnectionState.LIVE)
 
     def show_preview(self) -> None:
         """Show the lines about the row under the cursor."""

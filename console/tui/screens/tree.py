@@ -121,6 +121,9 @@ class TreeScreen(ListScreen):
 
     # refresh
 
+    def rows_at(self) -> float | None:
+        return self.node_list.pages.oldest(self.table.visible_ids) if self.node_list.pages.read else None
+
     async def read(self) -> None:
         node_list = self._choose()
         if node_list is self._nothing:

@@ -125,7 +125,12 @@ def _state(header: Header, width: int) -> list[Part]:
     if header.link == "live" and header.paused:
         parts.append((f"paused, {header.age}" if header.age else "paused", "bold" if plain else "bold $warning"))
     elif header.link == "live" and header.screen_failed:
-        parts.append(("screen not read", "bold" if plain else "bold $warning"))
+        parts.append(
+            (
+                f"screen not read, {header.age}" if header.age else "screen not read",
+                "bold" if plain else "bold $warning",
+            )
+        )
     elif header.link == "live" and header.late:
         parts.append((f"data {header.age}", "bold" if plain else "bold $warning"))
     elif header.link == "live":
