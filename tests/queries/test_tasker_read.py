@@ -181,32 +181,6 @@ async def test_a_step_is_listed_once_under_its_deepest_parent(tasker_db: TaskerD
 
 
 @both_versions
-async def test_a_cycle_neither_blocks_nor_hides_steps(tasker_db: TaskerDb, data: Data) -> None:
-    made = data.task("fulfil_order", state="waiting_for_dependencies")
-    await tasker_db.write(data)
-    pairs = [("pack_parcel", "reserve_stock"), ("send_confirmation", "send_confirmation")]
-    for up, down in pairs:
-        await tasker_db.sql(
-            "INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)"
-            " VALUES ($1, $2, 'x', now(), now())",
-            made.steps[up],
-            made.steps[down],
-        )
-    seen = await tree(tasker_db, tasker_db.task(made))
-    flat: list[str] = []
-
-    def walk(branch: dict[str, Any]) -> None:
-        for title, below in branch.items():
-            flat.append(title.partition(" ")[0])
-            walk(below)
-
-    walk(seen)
-    assert sorted(flat) == sorted(made.steps)
-    detail = await details.read(tasker_db.reader, tasker_db.step(made, "pack_parcel"))
-    assert detail is not None
-
-
-@both_versions
 async def test_a_deep_chain_and_a_wide_fan(tasker_db: TaskerDb) -> None:
     chain = tuple(Step(name=f"c{n}", after=(f"c{n - 1}",) if n else ()) for n in range(120))
     ladder = tuple(Step(name=f"l{n}", after=tuple(f"l{m}" for m in range(max(0, n - 3), n))) for n in range(60))
@@ -223,14 +197,8 @@ async def test_a_deep_chain_and_a_wide_fan(tasker_db: TaskerDb) -> None:
         while node.startswith("tasker/step:"):
             node, depth = (await tasker_db.reader.nodes.read([node])).nodes[0].parent_id or "", depth + 1
         assert (node, depth) == (tasker_db.task(made[name]), len(made[name].steps))
-    seen, cursor = [], None
-    while True:
-        page = await tasker_db.reader.pages.children(tasker_db.step(made["fan"], "f"), cursor, 100)
-        seen += [n.title for n in page.nodes]
-        cursor = page.cursor
-        if cursor is None:
-            break
-    assert seen == [f"f{n}" for n in range(250)]
+    page = await tasker_db.reader.pages.children(tasker_db.step(made["fan"], "f"), None, 500)
+    assert [node.title for node in page.nodes] == [f"f{n}" for n in range(250)]
 
 
 @both_versions

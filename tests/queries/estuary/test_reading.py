@@ -209,16 +209,6 @@ async def test_pages_of_roots_go_on_over_pages_of_children(estuary_db: EstuaryDb
         }
 
 
-async def test_a_ring_of_parents_harms_nothing(estuary_db: EstuaryDb, workspace: Workspace) -> None:
-    one, two = "16:00:00:00:00:00:00:01", "16:00:00:00:00:00:00:02"
-    await estuary_db.task(id_=one, parent=two, wake=1)
-    await estuary_db.task(id_=two, parent=one, wake=2)
-    r = reader(workspace, LABEL)
-    assert (await r.pages.roots()).nodes == ()
-    assert [n.id for n in (await r.pages.live()).nodes] == [estuary_db.id(one), estuary_db.id(two)]
-    assert [n.id for n in (await r.pages.children(estuary_db.id(one))).nodes] == [estuary_db.id(two)]
-
-
 @both_versions
 async def test_live_tasks_are_in_the_order_in_which_they_are_due(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     for wake in (None, "infinity", 70, -50, -50, "2020-01-01", "-infinity", None):
