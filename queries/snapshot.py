@@ -20,7 +20,6 @@ from queries.records.node import ScanRequired
 from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
 from queries.workspace import Workspace
 
-LIFE_SECONDS = 60.0  # for which a sign of life need not be renewed
 COUNTED_SECONDS = 2.2  # in which each busy session reports its counters, and one that fails twice a second is seen
 
 TakePart = Callable[[Part], None]  # takes each engine's part as soon as it is read
@@ -48,9 +47,14 @@ async def snapshot(
     """
     kept = kept or {}
     together = workspace.database.together
-    *first_parts, outside = await together(
-        *(_of_engine(reader, limit, sampled, counts, kept) for reader in readers), _outside(workspace)
-    )
+    reads = (_of_engine(reader, limit, sampled, counts, kept) for reader in readers)
+    if kept:  # counters can be compared: first read what they show of the engines
+        outside = await _outside(workspace)
+        for reader in readers:
+            reader.variant.moved = workspace.server_findings.moved(reader.label)
+        first_parts = await together(*reads)
+    else:
+        *first_parts, outside = await together(*reads, _outside(workspace))
 
     async def offered(reader: Reader, part: Part) -> Part:
         findings = await reader.findings.offered(part.findings)
@@ -66,13 +70,7 @@ async def snapshot(
     standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
     if once and workspace.server_findings.counts_once(standing):
         await asyncio.sleep(COUNTED_SECONDS)
-        outside = await _outside(workspace)
-        server = await _of_server(workspace, parts, kept, outside)
-    if living := [reader for reader in readers if _lives(workspace, reader)]:
-        again = await together(*(_of_engine(reader, limit, sampled, counts, kept) for reader in living))
-        again = await together(*map(offered, living, again))
-        parts = list({part.label: part for part in (*parts, *again)}.values())
-        server = await _of_server(workspace, parts, kept, outside)
+        server = await _of_server(workspace, parts, kept, await _outside(workspace))
     parts = [_behind_locks(part, server.findings.findings) for part in parts]
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
@@ -114,7 +112,7 @@ def _as_here(workspace: Workspace, incident: Incident) -> Incident:
 
 
 def _behind_locks(part: Part, of_server: Iterable[Finding]) -> Part:
-    """Return an engine's part whose suggested actions name who locks the rows of their nodes."""
+    """Return a part whose suggestions name who locks the rows of their nodes."""
     holders = {each.node_id: each.evidence["holder"] for each in of_server if each.code == ROW_LOCKED}
     findings = list(part.findings.findings)
     for place, each in enumerate(findings):
@@ -122,15 +120,6 @@ def _behind_locks(part: Part, of_server: Iterable[Finding]) -> Part:
             why = f"{holder} locks the row of {each.node_id} now, so {each.action} would skip it"
             findings[place] = msgspec.structs.replace(each, evidence={**each.evidence, LOCKED_BY: why})
     return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=tuple(findings)))
-
-
-def _lives(workspace: Workspace, reader: Reader) -> bool:
-    """Note when workers last deleted rows. Return True if the findings were read without knowing that they live."""
-    flow, before = reader.engine.spec.flow, reader.variant.moved
-    if flow is None or not flow.shows_life:
-        return False
-    moved = reader.variant.moved = workspace.server_findings.moved(reader.label)
-    return moved is not None and (before is None or moved - before > LIFE_SECONDS)
 
 
 async def server_problems(

@@ -31,7 +31,7 @@ class EngineDeadLetters:
     def __init__(self, cap: int) -> None:
         self.dead_letters: dict[str, DeadLetter] = {}
         self.at = 0.0  # server time of the last read
-        self._dates: dict[str, float] = {}  # of the last read of each dead letter
+        self.oldest = self._began = 0.0  # begin of the last pass that has ended, and of the one under way
         self.scan_required: ScanRequired | None = None
         self.error_text = ""  # error of the last read
         self.due = True  # True if a pass should start soon
@@ -47,11 +47,6 @@ class EngineDeadLetters:
         if self._groups is None:
             self._groups = dead_letters.grouped(self.dead_letters.values(), capped=not self.whole)
         return self._groups
-
-    @property
-    def oldest(self) -> float:
-        """Server time at which the first of the dead letters was read, or at which there were none."""
-        return min((self._dates.get(id_, 0.0) for id_ in self.dead_letters), default=self.at)
 
     @property
     def whole(self) -> bool:
@@ -71,12 +66,12 @@ class EngineDeadLetters:
         self.at, self.scan_required, self.error_text, self.scope = page.at, page.scan_required, "", page.scope
         read = {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
         self.dead_letters |= read
-        self._dates |= dict.fromkeys(read, page.at)
+        self._began = self._began if pages.places else page.at
         self._pass = pages.append(read, page.cursor)
         met = self._pass.places
         if page.cursor is None or len(met) >= self._cap:
             self.dead_letters = {key: each for key, each in self.dead_letters.items() if key in met}
-            self._dates = {key: at for key, at in self._dates.items() if key in met}
+            self.oldest = self._began
             self.pages, self._pass, self.due = self._pass, UNREAD, False
         self._groups = None
 
@@ -90,7 +85,6 @@ class EngineDeadLetters:
         for key in keys:
             del self.dead_letters[key]
         self.dead_letters |= {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
-        self._dates |= dict.fromkeys(keys, page.at)
 
     def again(self) -> None:
         """Start a new pass soon."""

@@ -70,7 +70,7 @@ class NodePages:
         return self._windows.get(parent_id, UNREAD)
 
     def oldest(self, ids: Iterable[str]) -> float:
-        """Return when the first of these nodes was read; without any, when the last page was."""
+        """Return the earliest read of these nodes; without any, that of the last page."""
         return min((self._dates.get(id_, 0.0) for id_ in ids), default=self.at)
 
     def node(self, id_: str) -> Node | None:

@@ -371,7 +371,7 @@ def _more_than_known(engine: Engine, relations: Mapping[str, Relation]) -> str:
 
 
 def _more_statuses(engine: Engine, relations: Mapping[str, Relation]) -> dict[str, list[str]]:
-    """Return by table the statuses that its CHECK constraints name and the engine does not have."""
+    """Return by table the statuses that only its CHECK constraints name."""
     spec, statuses = engine.spec, dict[str, list[str]]()
     for name, words in spec.recognise.literals.items():
         checks = relations[name].checks.split("CHECK ") if name in relations and not relations[name].locked else []
@@ -490,7 +490,7 @@ def _as_wide(kinds: Iterable[str]) -> set[str]:
 
 
 def _newer(engine: Engine, schema: str, relations: Mapping[str, Relation], parts: Parts) -> str:
-    """Return the statuses that an enum type or a CHECK constraint has in addition, or ""."""
+    """Return the statuses that only an enum type or a CHECK has, or ""."""
     enums = engine.spec.recognise.enums.items()
     more = {name: [each for each in parts[schema, name, "enum"] if each not in labels] for name, labels in enums}
     more |= _more_statuses(engine, relations)

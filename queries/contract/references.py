@@ -48,7 +48,7 @@ def _argument(text: str, type_: str) -> str:
 
 def reference_faults(spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
     """Yield names that are not defined."""
-    settings = {*spec.thresholds, *spec.options, *(["moved"] if spec.flow and spec.flow.shows_life else [])}
+    settings = {*spec.thresholds, *spec.options, "moved"}
     every = {*spec.arguments, *(argument.name for action in spec.actions for argument in action.arguments)}
     for statement in files.statements.values():
         yield from _statement_faults(statement, settings, spec.needs)

@@ -262,13 +262,10 @@ class FlowSpec(Record, forbid_unknown_fields=True):
     """Table whose rows show how work enters and leaves the engine.
 
     A new row of ``table`` is new work. ``deletes``: the row of finished work is deleted; else its status changes.
-    ``shows_life``: a worker leaves no other trace of the work that it has done. The setting ``moved`` is then the time,
-    in seconds since 1970, after which others deleted rows, as the server's counters show.
     """
 
     table: str
     deletes: bool = False
-    shows_life: bool = False
 
 
 GONE = "gone"  # name of the argument by which an operator says that an owner is gone although a witness is alive

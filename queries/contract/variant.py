@@ -32,7 +32,7 @@ class EngineVariant:
         self.label = detected.label
         self.session_options: dict[str, str] = {}
         self.unrecognised = ""
-        self.moved: float | None = None  # see `FlowSpec`
+        self.moved: float | None = None  # a time after which others deleted rows of the work, as counters show
         self._reasons: dict[str, str] = {}  # by option: evidence for its value, or who chose it
         self._settings = settings
         self._recognised = False

@@ -60,7 +60,7 @@ class PageReader:
         """Read unfinished nodes, the most urgent first."""
         page, newer = await self._page("live", cursor, limit), self._variant.detected.newer
         known = f"nodes with a known status ({newer})" if newer else ""
-        return msgspec.structs.replace(page, scope=_joined(page.scope, known))
+        return msgspec.structs.replace(page, scope="; ".join(filter(None, (page.scope, known))))
 
     @property
     def matches_conditions(self) -> bool:
@@ -149,7 +149,7 @@ class PageReader:
                 nodes=tuple(by_id[id_] for id_ in dict.fromkeys(row["id"] for row in here) if id_ in by_id),
                 at=nodes.at,
                 cursor=here[-1].get("cursor") if len(here) == limit else None,
-                scope="" if isinstance(ids, ScanRequired) else _joined(*_searched(rows), visible),
+                scope="" if isinstance(ids, ScanRequired) else "; ".join(filter(None, (*_searched(rows), visible))),
                 scan_required=ids if isinstance(ids, ScanRequired) else None,
             )
             for ids, rows, here in zip(read, parts, named, strict=True)
@@ -172,7 +172,3 @@ def _decoded(value: Any) -> Any:
 def _searched(rows: Rows) -> list[str]:
     """Return the parts that were searched, which rows without id name."""
     return [row["cursor"] for row in rows if row["id"] is None]
-
-
-def _joined(*parts: str) -> str:
-    return "; ".join(filter(None, parts))

@@ -219,7 +219,7 @@ class ServerFindings:
         return (at, counts) if counts else None
 
     def moved(self, label: str) -> float | None:
-        """Return a time after which others deleted rows of an engine; None if that was not seen."""
+        """Return a time after which others deleted rows of an engine, or None."""
         for (_, later), (at, earlier) in pairwise(reversed(self._history)):
             now, was = later.rows.get(label), earlier.rows.get(label)
             if now and was and now.deleted > was.deleted and later.wrote == earlier.wrote is not None:
@@ -366,14 +366,8 @@ class ServerFindings:
 
     def _counters(self, row: Mapping[str, Any], evidence: Mapping[str, Any]) -> Counters:
         load = self.database.load
-        wrote = load.wrote if time.monotonic() - load.wrote > COUNTER_DELAY_SECONDS else None
-        counters = {
-            **evidence,
-            "wrote": wrote,
-            "labels": row["affects"] or (),
-            "own": load.rollbacks,
-            "own_commits": load.commits,
-        }
+        counters = {**evidence, "labels": row["affects"] or (), "own": load.rollbacks, "own_commits": load.commits}
+        counters["wrote"] = load.wrote if time.monotonic() - load.wrote > COUNTER_DELAY_SECONDS else None
         return msgspec.convert(counters, Counters)
 
 

@@ -96,12 +96,7 @@ async def test_children_that_cost_too_much_time_are_lost_alone(
 WITHOUT_INDEXES = """SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index
  WHERE indrelid = ANY (SELECT to_regclass(t) FROM unnest($1::text[]) t)
    AND NOT EXISTS (SELECT FROM pg_constraint WHERE conindid = indexrelid)"""
-ODD = (
-    "as it is",
-    "-infinity",
-    "infinity",
-    "without indexes",
-)  # shapes of tables; infinite times are in one row of three
+ODD = ("as it is", "-infinity", "infinity", "without indexes")  # a third of the times is infinite
 LISTED = {("tasker", "dead_letter")}  # by `dead`, not in the tree
 
 

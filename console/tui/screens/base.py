@@ -433,12 +433,12 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 
     @property
     def rows_age(self) -> float:
-        """Seconds since the first of the rows in view was read; 0 if not before the data."""
+        """Seconds since the oldest row in view was read; 0 if that is not known."""
         state, at = self.session.state, self.rows_at()
         return 0.0 if at is None else max(state.at + (state.age or 0.0) - at, 0.0)
 
     def rows_at(self) -> float | None:
-        """Return the server time at which the first of the rows in view was read; None if that is not known."""
+        """Return the server time of the oldest row in view; None if it is not known."""
         return None
 
     def _critical(self) -> int | None:

@@ -79,7 +79,7 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
     # reading
 
     def rows_at(self) -> float | None:
-        return min((part.oldest for part in self._board.parts.values() if part.at), default=None)
+        return min((part.oldest for part in self._board.parts.values() if part.oldest), default=None)
 
     async def load(self) -> None:
         near = [row.records[0].key for row in self.table.around if row.records and row.group is None]
@@ -134,8 +134,8 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
 
     def _note(self, label: str, part: EngineDeadLetters) -> str:
         if part.error_text:
-            state = self.session.state
-            unread = f" for {formatting.age(max(state.at + (state.age or 0.0) - part.oldest, 0.0))}" if part.at else ""
+            since = max(self.session.state.at + (self.session.state.age or 0.0) - part.oldest, 0.0)
+            unread = f" for {formatting.age(since)}" if part.oldest else ""
             return f"not read{unread}: {part.error_text}"
         if part.scan_required is not None:
             return f"not read: {part.scan_required.why}"

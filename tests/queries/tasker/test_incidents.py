@@ -143,7 +143,7 @@ async def test_a_missing_worker_explains_the_tasks_of_its_queue(tasker_db: Taske
 async def test_a_locked_row_is_above_the_tasks_of_the_orchestrator_that_waits_for_it(
     tasker_db: TaskerDb, data: Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """psql is idle in a transaction. The orchestrator lives, waits for its row and does nothing else meanwhile."""
+    """The orchestrator lives and does nothing else meanwhile."""
     monkeypatch.setitem(server_spec().thresholds, "session_waits", "0s")
     monkeypatch.setattr("queries.read.incidents.OLDER_SECONDS", math.inf)  # no session can be made older
     made = [data.task("refund", state="initializing", ago=11 * MINUTE) for _ in range(12)]
