@@ -1,7 +1,7 @@
 -- The oldest message of each queue of the orchestrators among those that no orchestrator reads: never read, or not again after
 -- their time.
--- `moved`: how often orchestrators moved a task or completed a step lately, among the newest 2,000 transitions of each.
--- Indexes: pgmq's primary keys (at most 2,000 messages of each queue); the primary keys of transitions backwards if a message is late.
+-- `moved`: how often orchestrators moved a task lately, among the newest 2,000 transitions.
+-- Indexes: pgmq's primary keys (at most 2,000 messages of each queue); task_transitions_pkey backwards if a message is late.
 queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
    WHERE :settings ->> 'queue' = 'pgmq' AND q.queue_name LIKE 'orchestration\_%'
@@ -18,12 +18,10 @@ oldest AS (
    ORDER BY l.queue_name, l.at, l.key::int8
 ),
 moves AS MATERIALIZED (
-  SELECT count(*) FILTER (WHERE m.own AND m.created_at BETWEEN localtimestamp - :no_orchestrator AND localtimestamp) AS moved
-    FROM ((SELECT x.processor_uuid IS NOT NULL AS own, x.created_at FROM :"schema".task_transitions x
-            WHERE EXISTS (SELECT FROM oldest) ORDER BY x.task_transition_uuid DESC LIMIT 2000)
-          UNION ALL
-          (SELECT x.to_state = 'complete' AND x.metadata ->> 'console' IS NULL, x.created_at FROM :"schema".workflow_step_transitions x
-            WHERE EXISTS (SELECT FROM oldest) ORDER BY x.workflow_step_transition_uuid DESC LIMIT 2000)) AS m
+  SELECT count(*) FILTER (WHERE x.processor_uuid IS NOT NULL AND x.to_state IN ('initializing', 'enqueuing_steps', 'evaluating_results')
+                            AND x.created_at BETWEEN localtimestamp - :picked_up AND localtimestamp) AS moved
+    FROM (SELECT x.processor_uuid, x.to_state, x.created_at FROM :"schema".task_transitions x
+           WHERE EXISTS (SELECT FROM oldest) ORDER BY x.task_transition_uuid DESC LIMIT 2000) AS x
 ),
 nodes AS (
   SELECT 'message:' || o.queue_name || '/' || o.key AS id, o.*, (SELECT m.moved FROM moves m) AS moved, (SELECT count(*) FROM messages a WHERE a.queue_name = o.queue_name) = 2000 AS many
