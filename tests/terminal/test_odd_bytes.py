@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import re
 import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -13,16 +14,24 @@ import pytest
 
 from tests.terminal.driver import Terminal
 
-# Latin-1, Alt-a with 8-bit meta, the mouse beyond column 95, a paste, a cut character, GBK, ↑ with 8-bit controls.
-VECTORS = (b"\xe9", b"\xe1", b"\x1b[M \x82\x90", b"\x1b[200~caf\xe9 \xfc\x1b[201~", b"\xe2\x821", b"\xc4\xe3", b"\x9bA")
+# Latin-1, Alt-a with 8-bit meta, a paste, a cut character, GBK, ↑ with 8-bit controls, and X10 reports of the mouse:
+# beyond column 95, with bytes that are one character, with bytes that are keys of actions, each of these cut.
+VECTORS = (
+    *(b"\xe9", b"\xe1", b"\x1b[200~caf\xe9 \xfc\x1b[201~", b"\xe2\x821", b"\xc4\xe3", b"\x9bA"),
+    *(b"\x1b[M \x82\x90", b"\x1b[M|\xc3\xa9 ", b"\x1b[MWCR", b"\x1b[MC|C|C", b"\x1b[M|CRC\x1b[MRRC", b"\x1b[35;67;82M"),
+)
 COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07")
 STRICT = """
-import sys
 from console.tui import driver
 driver.decoder = lambda: lambda data: data.decode("utf-8")
-from console.cli.main import main
-sys.exit(main())
 """
+FULL = """
+import os, signal
+sys.__stderr__ = open(os.dup(2), "w")
+full = os.open("/dev/full", os.O_WRONLY)
+signal.signal(signal.SIGUSR1, lambda *_: os.dup2(full, sys.__stderr__.fileno()))
+"""
+RUN = "import sys{}from console.cli.main import main\nsys.exit(main())"
 
 
 @pytest.mark.parametrize("place", ["list", "reason", "filter"])
@@ -34,7 +43,8 @@ def test_bytes_that_are_no_utf8_are_replaced(place: str, eternaltwin_demo: str, 
         elif place == "filter":
             terminal.press("/").wait_for("words, field:value")
         for number, vector in enumerate(VECTORS):
-            terminal.send(vector)
+            for piece in vector.split(b"|"):
+                terminal.send(piece).settled()  # longer than the pause after which an escape is a key
             if place == "list":
                 if b"caf" in vector:  # a list opens the search with what is pasted
                     terminal.wait_for("Find in all", "caf� �").press("escape").without("Find in all")
@@ -44,16 +54,25 @@ def test_bytes_that_are_no_utf8_are_replaced(place: str, eternaltwin_demo: str, 
                 terminal.type(f"<{number}>").wait_for(f"<{number}>")
         if place != "list":
             terminal.wait_for("�", re.compile("caf� �"))
-            terminal.press("escape").without("<6>")
+            terminal.press("escape").without("<11>")
         assert terminal.leave("ctrl+c") == 0
 
 
-def test_the_death_of_the_thread_that_reads_keys_is_a_failure(eternaltwin_demo: str, tmp_path: Path) -> None:
-    with Terminal(eternaltwin_demo, home=tmp_path, command=(sys.executable, "-c", STRICT)) as terminal:
+@pytest.mark.parametrize(
+    ("cause", "said"),
+    [(STRICT, b"a bug in unstick (UnicodeDecodeError)"), (FULL, b"cannot be used any more: No space left on device.")],
+    ids=["reads", "writes"],
+)
+def test_the_death_of_a_thread_of_the_terminal_is_a_failure(
+    cause: str, said: bytes, eternaltwin_demo: str, tmp_path: Path
+) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path, command=(sys.executable, "-c", RUN.format(cause))) as terminal:
         terminal.wait_for("● live", lambda: terminal.at > 0)
+        if cause == FULL:
+            terminal.signal(signal.SIGUSR1)
         assert terminal.send(b"\xe9j").ended() == 1
-        assert terminal.modes == set()
-    assert b"this is a bug in unstick (UnicodeDecodeError)" in terminal.raw
+        assert cause == FULL or terminal.modes == set()
+    assert said in terminal.raw
     assert b"Traceback" not in terminal.raw
 
 
