@@ -92,8 +92,11 @@ def _served(seed: int, *, full: bool) -> Iterator[str]:
             ready.cancel()
         except BaseException as error:
             (failed.append if ready.done() else ready.set_exception)(error)
+            if failed and not task.cancelling():
+                signal.raise_signal(signal.SIGINT)  # ends the console
         finally:
-            loop.run_until_complete(loop.shutdown_default_executor())
+            with contextlib.suppress(Exception):  # the loop itself may have failed
+                loop.run_until_complete(loop.shutdown_default_executor())
             loop.close()
 
     thread = threading.Thread(target=work, name="demo")
@@ -105,8 +108,8 @@ def _served(seed: int, *, full: bool) -> Iterator[str]:
             loop.call_soon_threadsafe(task.cancel)
         if thread.ident is not None:
             thread.join()
-    if failed:
-        raise failed[0]
+        if failed:
+            raise failed[0]
 
 
 def _needs_terminal(instead: str, why: str = "") -> None:

@@ -95,6 +95,28 @@ def test_the_demo_leaves_nothing_when_stopped_while_its_thread_starts(place: Pat
     left_nothing([], place)
 
 
+DYING = """
+import asyncio, signal, sys
+new, loops = asyncio.new_event_loop, []
+asyncio.new_event_loop = lambda: loops.append(new()) or loops[-1]
+signal.signal(signal.SIGUSR1, lambda *_: loops[0].call_soon_threadsafe(loops[0]._selector.close))
+from console.cli.main import main
+sys.exit(main())
+"""
+
+
+def test_the_death_of_the_demos_thread_is_a_failure(place: Path) -> None:
+    command = (sys.executable, "-c", DYING)
+    with Terminal("demo", home=place, command=command, TMPDIR=str(place)) as terminal:
+        terminal.wait_for(*READY)
+        family = [terminal.process, *terminal.process.children(recursive=True)]
+        assert terminal.signal(signal.SIGUSR1).ended() == 1
+        assert terminal.modes == set()
+    left_nothing(family, place)
+    assert b"this is a bug in unstick (ValueError)" in terminal.raw
+    assert b"Traceback" not in terminal.raw
+
+
 @pytest.mark.parametrize("ignored", most_in_proof([(), (signal.SIGHUP,)], unpacked=False), ids=["hangup", "nohup"])
 def test_closing_the_window_leaves_nothing(ignored: tuple[signal.Signals, ...], place: Path) -> None:
     with Terminal("demo", home=place, ignored=ignored, TMPDIR=str(place)) as terminal:
