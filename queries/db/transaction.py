@@ -6,7 +6,8 @@ import asyncio
 import contextlib
 import re
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from typing import Any
+from functools import partial
+from typing import Any, TypeVar
 
 import asyncpg
 
@@ -30,6 +31,7 @@ from queries.files.statement import Statement
 from queries.records.record import Record
 from queries.text.safe_text import has_bytes, shown_bytes
 
+T = TypeVar("T")
 RowsOrError = Rows | DatabaseError
 """Rows of a statement, or why it failed."""
 APART, UNDO_APART = "SAVEPOINT apart", ("ROLLBACK TO SAVEPOINT apart", "RELEASE SAVEPOINT apart")
@@ -178,6 +180,9 @@ class Transaction(Reads):
 
     async def control(self, command: str) -> str:
         """Run a transaction command and return its command tag. Raises DatabaseError."""
+        return await self._repeated(partial(self._control, command))
+
+    async def _control(self, command: str) -> str:
         await self._open()
         steps = self._first()
         settings = None  # SET LOCAL would fail in an aborted transaction, and is undone by ROLLBACK
@@ -196,8 +201,11 @@ class Transaction(Reads):
 
         Raises DatabaseError.
         """
-        if not self.begun:
-            await self.control("SAVEPOINT described")
+        return await self._repeated(partial(self._describe, statement))
+
+    async def _describe(self, statement: Statement) -> Description:
+        if self._aborted or not self.begun:
+            await self._control("SAVEPOINT described")
         assert self._pipeline is not None
         with driver_errors():
             prepared = await self._pipeline.describe(statement.text, self.settings.own.seconds + GRACE_SECONDS)
@@ -207,6 +215,17 @@ class Transaction(Reads):
             )
 
     # Conflicts of a read with the replay of a standby
+
+    async def _repeated(self, run: Callable[[], Awaitable[T]]) -> T:
+        """Run again what such a conflict cancelled."""
+        while True:
+            try:
+                return await run()
+            except DatabaseError as error:
+                if self._reads:
+                    self._aborted, self.settings.now = self.begun, None
+                if not await self._begins_again(error):
+                    raise self._advised(error) from error.__cause__
 
     def _is_conflict(self, error: DatabaseError) -> bool:
         """Return True also if the standby ended the connection of an idle transaction."""
@@ -243,7 +262,9 @@ class Transaction(Reads):
     def _first(self) -> list[Step]:
         """Return what is sent before the next statement: the begin, and queued commands."""
         steps: list[Step] = []
-        if not self.begun:
+        if self._aborted:
+            steps, self.settings.now = [Execute("ROLLBACK"), *self._begin], self.settings.own
+        elif not self.begun:
             steps += self._begin
             self.settings.begin()
         steps += map(Execute, self._queued)
@@ -259,9 +280,6 @@ class Transaction(Reads):
         bounded = True  # each statement before has a time limit of its own
         await self._open()
         steps = self._first()
-        if self._aborted:
-            steps[:0] = [Execute("ROLLBACK"), *self._begin]
-            self.settings.now = self.settings.own
         for query in queries:
             if (query.apart or self._apart) and not (apart or self._reads):
                 apart, before = True, self.settings.now

@@ -20,6 +20,7 @@ from tests.servers import PostgresServer
 
 COMMANDS = ("stuck", "tree", "dead", "changed --since 1h", "engines", "audit", "find Archive", "stuck --json")
 CONFLICTS = "SELECT sum(confl_snapshot)::int FROM pg_stat_database_conflicts"
+PID, SLEEP = Statement(text="SELECT pg_backend_pid() AS pid", source=""), "DO $$ BEGIN PERFORM pg_sleep({}); END $$"
 SESSION = "SELECT FROM pg_stat_activity WHERE application_name = 'unstick' AND state = 'idle in transaction'"
 
 
@@ -68,24 +69,39 @@ async def test_so_does_the_console(standby: str, tmp_path: Path, monkeypatch: py
     assert failures == []
 
 
-async def test_an_ended_transaction_goes_on_over_a_new_connection(standby: str) -> None:
-    database, pid = Database(standby), Statement(text="SELECT pg_backend_pid() AS pid", source="")
-    async with database.reading() as reading:
-        before = await reading.rows(pid, {})
+@pytest.mark.parametrize("first", ["rows", "control", "describe"])
+async def test_an_ended_transaction_goes_on_over_a_new_connection(standby: str, first: str) -> None:
+    database = Database(standby)
+    async with database.reading_alone() as reading:
+        before = await reading.rows(PID, {})
         while await asyncio.to_thread(fetch, standby, SESSION):
             await asyncio.sleep(0.1)
-        assert await reading.rows(pid, {}) != before
+        if first == "control":
+            assert await reading.control("SAVEPOINT again") == "SAVEPOINT"
+        elif first == "describe":
+            assert (await reading.describe(PID)).columns == (("pid", "int4"),)
+        assert await reading.rows(PID, {}) != before
     await database.close()
 
 
+async def test_a_cancelled_command_runs_again(standby: str) -> None:
+    database, began = Database(standby), await asyncio.to_thread(fetch, standby, CONFLICTS)
+    while await asyncio.to_thread(fetch, standby, CONFLICTS) == began:  # until one met a conflict
+        async with database.reading_alone() as reading:
+            assert await reading.control(SLEEP.format(0.1)) == "DO"
+            assert (await reading.describe(PID)).columns == (("pid", "int4"),)
+    await database.close()
+
+
+@pytest.mark.parametrize("command", [False, True])
 async def test_what_is_cancelled_again_and_again_names_the_settings(
-    standby: str, monkeypatch: pytest.MonkeyPatch
+    standby: str, monkeypatch: pytest.MonkeyPatch, command: bool
 ) -> None:
     monkeypatch.setattr(transaction, "REPEATS", 2)
-    database = Database(standby)
+    database, sleep = Database(standby), Statement(text="SELECT pg_sleep(60)", source="")
     with pytest.raises(
         ConflictError, match=r"raise its max_standby_streaming_delay, set its hot_standby_feedback = on"
     ):
-        async with database.reading(60) as reading:
-            await reading.rows(Statement(text="SELECT pg_sleep(60)", source=""), {})
+        async with database.reading_alone(60) as reading:
+            await (reading.control(SLEEP.format(60)) if command else reading.rows(sleep, {}))
     await database.close()
