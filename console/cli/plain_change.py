@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from queries.change.plan import Plan, count_nodes
 from queries.change.run import Run
 from queries.contract.spec import Action
 from queries.log.audit_log import TABLE
-from queries.records.action import Change, Durability, Outcome, Result
+from queries.records.action import Change, Outcome, Result
 from queries.records.finding import OPEN
 from queries.records.run import BULK, commands_of
 from queries.workspace import Workspace
@@ -87,18 +86,16 @@ def _report(target: Target, dry_run: Change, gone: Sequence[Result], loop: Loop,
     # An executor held the nodes of `for_now` at some time. Some of them may have changed since.
     outcomes = msgspec.structs.replace(done, results=_sorted(done.results, gone, rest), for_now=())
     left = [*(r for r in done.results if r.outcome is Outcome.UNSENT and run is None), *rest]
-    notes = list(_notes(target, dry_run, done, state.durable, left if rest and not (run and run.log.ended) else ()))
+    notes = list(_notes(target, dry_run, done, left if rest and not (run and run.log.ended) else ()))
     if loop.lost or any(r.outcome is Outcome.LOST for r in done.results):
         notes.insert(0, "A failover has undone committed changes. What was not changed again has the outcome lost.")
     return msgspec.structs.replace(outcomes_of(outcomes), notes=notes, open=bool(rest))
 
 
-def _notes(
-    target: Target, dry_run: Change, outcomes: Change, durable: Counter[Durability], rest: Sequence[Result]
-) -> Iterator[str]:
+def _notes(target: Target, dry_run: Change, outcomes: Change, rest: Sequence[Result]) -> Iterator[str]:
     """Yield how certain it is, and how to undo, continue or repeat it."""
     if outcomes.durability is not None:
-        yield certain(outcomes.durability, durable)
+        yield certain(outcomes.durability, outcomes.durable)
     if outcomes.audit_log is not None:
         yield f"Audit log: {'the table unstick.audit_log' if outcomes.audit_log == TABLE else outcomes.audit_log}."
     if outcomes.entries and len(dry_run.irreversible) < sum(r.outcome is Outcome.CHANGED for r in outcomes.results):

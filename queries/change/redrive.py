@@ -267,4 +267,5 @@ def report(run: Run, state: State, step: Step | None) -> RedriveReport:
         answers=msgspec.convert(answers, dict[Answer, int]),  # what ended it has been recorded as numbers only
         skipped=tuple(skipped),
         durability=least_certain(state.durable),
+        durable=dict(state.durable),
     )

@@ -281,7 +281,8 @@ class State:
     def change(self) -> Change:
         """Return the sum, with the last result of each node and decoded rows."""
         rows = tuple(row.read() for row in self.total.changes)
-        return msgspec.structs.replace(self.total, results=tuple(self.results.values()), changes=rows)
+        results, durable = tuple(self.results.values()), dict(self.durable)
+        return msgspec.structs.replace(self.total, results=results, changes=rows, durable=durable)
 
     def ids(self, *outcomes: Outcome) -> set[str]:
         """Return the nodes with these outcomes."""

@@ -339,7 +339,7 @@ class Change(Record):
     during the wait. ``blast_radius``: None if it was not asked for, or nothing will change. ``others``: rows beyond
     ``changes``, by foreign keys, triggers, rules. ``xid``: ids of its transactions as text; None if nothing was
     written. ``logged``: number of changed nodes whose rows are in the audit log, but not in ``changes``.
-    ``durability``: of the least certain transaction. ``lost``: why the server was lost before nodes changed, which can
+    ``durability``: of the least certain transaction. ``durable``: number of changed nodes by durability. ``lost``: why the server was lost before nodes changed, which can
     be tried again; or "". ``error``: why nothing was tried, and that nothing was changed.
     """
 
@@ -372,6 +372,7 @@ class Change(Record):
     run: str = ""  # id of the run, which its entries have
     logged: int = 0
     durability: Durability | None = None
+    durable: dict[Durability, int] = {}
     lost: str = ""
     error: str | msgspec.UnsetType = msgspec.UNSET
 

@@ -99,7 +99,7 @@ class RedriveReport(Record):
 
     ``state``: running, asking, or why it ended: done, budget, stopped. ``question``: what only the operator can decide,
     about ``asked_ids``. ``skipped``: nodes that were not revived, by name. ``durability``: of the least certain cohort
-    that this console has revived.
+    that this console has revived. ``durable``: number of nodes that it has revived, by durability.
     """
 
     run: str
@@ -118,6 +118,7 @@ class RedriveReport(Record):
     answers: dict[Answer, int] = {}
     skipped: tuple[Result, ...] = ()
     durability: Durability | None = None
+    durable: dict[Durability, int] = {}
 
     @property
     def open(self) -> bool:

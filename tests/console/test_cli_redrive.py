@@ -114,7 +114,7 @@ def queue(server: PostgresServer, tmp_path: Path) -> Iterator[Queue]:
 def same_as_shown(queue: Queue, report: dict[str, Any]) -> None:
     """Compare what `runs` shows of a redrive with its report."""
     shown = queue.run("runs", report["run"], "--json").json["report"]
-    own = {"format": report["format"], "at": report["at"], "durability": report["durability"]}
+    own = {name: report[name] for name in ("format", "at", "durability", "durable")}
     assert {**shown, **own} == report
 
 
@@ -131,7 +131,7 @@ def test_cohorts_grow_and_the_oldest_come_first(queue: Queue) -> None:
     assert (report["state"], report["nodes"], report["revived"]) == ("done", 40, 40)
     assert [each["size"] for each in report["cohorts"]] == [1, 5, 25, 9]
     assert report["answers"] == {"finished": 40}
-    assert report["durability"] == "local"
+    assert (report["durability"], report["durable"]) == ("local", {"local": 40})
     assert queue.revived() == [[1], [*range(2, 7)], [*range(7, 32)], [*range(32, 41)]]
     same_as_shown(queue, report)
     assert f"Redrive {report['run']}  retry group" in queue.run("runs", report["run"]).out

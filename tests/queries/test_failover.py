@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import random
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from console.cli.output import answered
 from queries.change import loop
 from queries.change import plan as parts
 from queries.change import transaction as attempt
@@ -290,3 +292,18 @@ async def test_nothing_is_said_where_no_standby_is_waited_for(
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     outcomes = await do(workspace, "wake", [task])
     assert (outcomes_of(outcomes), why(outcomes, task)) == ({task: CHANGED}, "")
+
+
+async def test_the_answer_says_how_certain_each_part_is(
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parts, "PART_NODES", 2)
+    dsn = own_server.fresh("eternaltwin")
+    ids = await filled(dsn, table=True, nodes=5)
+    workspace = await opened(dsn, tmp_path)
+    async for done, change in bulk(workspace, ids):
+        if done == 2:
+            own_server.sql("SELECT pg_create_physical_replication_slot('berlin', true)")
+        answer = json.loads(answered(change.state.outcomes()))
+    assert (answer["durability"], answer["durable"]) == ("detached", {"local": 2, "detached": 3})
+    await workspace.close()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from console.text.spans import Spans
 from console.text.views.blast_radius import blast_radius
@@ -180,7 +180,7 @@ _CERTAIN = {
 }
 
 
-def certain(durability: Durability | None, nodes: Counter[Durability] | None = None) -> str:
+def certain(durability: Durability | None, nodes: Mapping[Durability, int] | None = None) -> str:
     """Return how certain a change is, of how many ``nodes``; "" without a commit."""
     if nodes is not None and len(nodes) > 1:
         return " ".join(f"{counted(number, 'node')}: {_CERTAIN[each]}." for each, number in nodes.items())

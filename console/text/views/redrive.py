@@ -101,7 +101,7 @@ def report_lines(report: RedriveReport, cells: int, *, limit: int = 20, titled: 
     ``titled``: with its name above.
     """
     state = wrapped(f"{STATES[report.state]}; {report.revived} of {report.nodes} revived", cells, "bold")
-    asked, sure = question(report), certain(report.durability)
+    asked, sure = question(report), certain(report.durability, report.durable)
     return stacked(
         section(f"Redrive {report.run}", state, f"{report.action} {report.selection}") if titled else state,
         cohorts(report, cells),
