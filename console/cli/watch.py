@@ -21,6 +21,7 @@ from console.cli.repeat import repeat
 from console.cli.suggested import incident_lines
 from console.cli.target import opened, select_readers
 from console.target import Target
+from console.text.formatting import behind
 from console.text.spans import Make
 from queries.read.findings import FINDING_NODES
 from queries.records.finding import HIDDEN_ROWS, Incident
@@ -144,6 +145,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
                 first = False
                 for incident in now.incidents:
                     earlier.add(incident, now.at)
+                say(*filter(None, [behind(workspace.server)]))
                 say(f"Watching. Incidents that exist already: {len(now.incidents)}; --existing reports these too.")
             for incident in earlier.fresh(now.incidents, now.at):
                 ended.pop(incident.key, None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Iterator
@@ -15,6 +16,7 @@ from console.cli.schema import schema
 from console.text.views.row_diff import SAME_REFUSED
 from queries.read.blockers import STANDBY
 from tests.command import fetch, unstick
+from tests.console.test_cli_watch import line, running
 from tests.console.tui_driver import run_tui
 from tests.servers import PostgresServer
 
@@ -72,6 +74,24 @@ def test_every_answer_says_how_old_its_data_is_and_suggests_no_change(servers: t
     assert age is not None
     assert float(age[1]) > 0
     assert LINE.match(metrics.err)
+
+
+def test_watch_says_it_with_each_incident(servers: tuple[str, PostgresServer, str], tmp_path: Path) -> None:
+    words = ("watch", "--interval", "200ms", "-d", servers[2])
+    with running(tmp_path, *words) as process:
+        assert LINE.match(line(process.stderr))
+    with running(tmp_path, *words, "--existing", "--json") as process:
+        answers = [json.loads(line(process.stdout)) for _ in range(5)]
+    assert all(each["standby"]["data_of"] > 0 for each in answers)
+    incidents = [each["incident"] for each in answers]
+    found = [node for each in incidents for node in (each, *each["findings"], *each["explained"])]
+    assert {each["action"] for each in found} == {None}
+    assert {each["remedy"] for each in incidents} == {"", "Connect to the primary."}
+    with running(tmp_path, *words, "--existing") as process:
+        text = "".join(line(process.stdout) for _ in range(30))
+    keys = [each["key"] for each in incidents]
+    assert len(LINE.findall(text)) == sum(key in text for key in keys) > 2
+    assert "unstick do" not in text
 
 
 def test_a_refusal_by_the_server_is_said_once_and_leads_to_no_other_command(
