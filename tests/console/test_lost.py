@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,12 @@ from textual.widgets import Input
 
 from console.tui.widgets.list_table import ListTable
 from queries.change import plan as parts
+from queries.db import transaction
 from queries.log import audit_log
+from queries.records.action import Durability
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
 
 
@@ -169,7 +173,7 @@ CREATE TRIGGER pace AFTER UPDATE ON task FOR EACH STATEMENT EXECUTE FUNCTION pac
 """
 
 
-async def lose_the_server_in_a_bulk(tui: TuiDriver, own_server: PostgresServer) -> None:
+async def lose_the_server_in_a_bulk(tui: TuiDriver, lose: Callable[[], object]) -> None:
     await tui.wait_for("60", "SendEmail v1")
     await tui.press("asterisk")
     await tui.wait_for("60 marked")
@@ -177,7 +181,7 @@ async def lose_the_server_in_a_bulk(tui: TuiDriver, own_server: PostgresServer) 
     await tui.wait_for("Will change 2")
     await tui.press("C")
     await tui.wait_for(lambda: tui.app.session.works.all and len(tui.app.session.works.all[0].results) >= 4)
-    own_server.halt("immediate")
+    lose()
     await tui.wait_for("Server lost, retrying in", "s stops")
 
 
@@ -197,16 +201,41 @@ async def test_a_bulk_goes_on_when_the_server_is_back(
     own_server: PostgresServer, tmp_path: Path, sixty_tasks: str
 ) -> None:
     async with run_tui(sixty_tasks, tmp_path) as tui:
-        await lose_the_server_in_a_bulk(tui, own_server)
+        await lose_the_server_in_a_bulk(tui, lambda: own_server.halt("immediate"))
         own_server.start()
         await tui.wait_for("60 changed", "Close")
+
+
+async def test_a_paused_pooler_is_waited_for(
+    own_server: PostgresServer, tmp_path: Path, sixty_tasks: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its time is no work of the server, so the list is read as often as before."""
+    monkeypatch.setattr(transaction, "GRACE_SECONDS", 0.5)
+    async with Proxy(own_server.port) as pooler, run_tui(pooler.through(sixty_tasks), tmp_path) as tui:
+        session = tui.app.session
+        await lose_the_server_in_a_bulk(tui, pooler.runs.clear)
+        assert "A pooler in between may be paused" in session.works.all[0].error_text
+        pooler.runs.set()
+        await tui.wait_for("60 changed", "Close")
+        assert session.works.all[0].outcomes.durable == {Durability.LOCAL: 60}
+        await tui.press("enter")
+        await tui.wait_for("● live", "SendEmail v1")
+        assert session.workspace is not None
+        load, pace = session.workspace.database.load, session.clocks.screen.pace
+        worked = load.worked
+        pooler.runs.clear()
+        await tui.wait_for("no connection", "SendEmail v1", lambda: "may be paused" in session.error_text)
+        pooler.runs.set()
+        await tui.wait_for("● live", lambda: not session.error_text)
+        assert load.worked - worked < 1
+        assert session.clocks.screen.pace <= 2 * pace
 
 
 async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_start(
     own_server: PostgresServer, tmp_path: Path, sixty_tasks: str
 ) -> None:
     async with run_tui(sixty_tasks, tmp_path) as tui:
-        await lose_the_server_in_a_bulk(tui, own_server)
+        await lose_the_server_in_a_bulk(tui, lambda: own_server.halt("immediate"))
         await tui.press("s")
         work = tui.app.session.works.all[0]
         await tui.wait_for(f"do --resume {work.run_id}", "refused", "Close", "Resume")

@@ -41,6 +41,8 @@ class Proxy:
         self.trips = 0
         self.open = asyncio.Event()  # while it is not set, answers stay where they are
         self.open.set()
+        self.runs = asyncio.Event()  # while it is not set, transactions do not begin, as in a paused pooler
+        self.runs.set()
         self.port = 0
         self._target = port
         self._server: asyncio.Server | None = None
@@ -126,6 +128,7 @@ class Proxy:
                     self._asking.add(to_console)
                     self.trips += 1
                 await asyncio.sleep(self.delay / 2)
+                await self.runs.wait() if b"BEGIN" in data else None
                 if self.fail is not None and writes and data.endswith(COMMIT):
                     fail, self.fail = self.fail, None
                     self.failed += 1
