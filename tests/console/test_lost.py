@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+from collections.abc import Awaitable
 from pathlib import Path
 
 import pytest
@@ -15,6 +17,7 @@ from queries.log import audit_log
 from queries.records.action import Durability
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
+from tests.poolers import PgBouncer
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
 
@@ -173,7 +176,7 @@ CREATE TRIGGER pace AFTER UPDATE ON task FOR EACH STATEMENT EXECUTE FUNCTION pac
 """
 
 
-async def lose_the_server_in_a_bulk(tui: TuiDriver, lose: Callable[[], object]) -> None:
+async def lose_the_server_in_a_bulk(tui: TuiDriver, lose: Awaitable[object]) -> None:
     await tui.wait_for("60", "SendEmail v1")
     await tui.press("asterisk")
     await tui.wait_for("60 marked")
@@ -181,7 +184,7 @@ async def lose_the_server_in_a_bulk(tui: TuiDriver, lose: Callable[[], object]) 
     await tui.wait_for("Will change 2")
     await tui.press("C")
     await tui.wait_for(lambda: tui.app.session.works.all and len(tui.app.session.works.all[0].results) >= 4)
-    lose()
+    await lose
     await tui.wait_for("Server lost, retrying in", "s stops")
 
 
@@ -201,21 +204,29 @@ async def test_a_bulk_goes_on_when_the_server_is_back(
     own_server: PostgresServer, tmp_path: Path, sixty_tasks: str
 ) -> None:
     async with run_tui(sixty_tasks, tmp_path) as tui:
-        await lose_the_server_in_a_bulk(tui, lambda: own_server.halt("immediate"))
+        await lose_the_server_in_a_bulk(tui, asyncio.to_thread(own_server.halt, "immediate"))
         own_server.start()
         await tui.wait_for("60 changed", "Close")
 
 
+@pytest.mark.parametrize("real", [False, True])
 async def test_a_paused_pooler_is_waited_for(
-    own_server: PostgresServer, tmp_path: Path, sixty_tasks: str, monkeypatch: pytest.MonkeyPatch
+    own_server: PostgresServer, tmp_path: Path, sixty_tasks: str, monkeypatch: pytest.MonkeyPatch, real: bool
 ) -> None:
     """Its time is no work of the server, so the list is read as often as before."""
     monkeypatch.setattr(transaction, "GRACE_SECONDS", 0.5)
-    async with Proxy(own_server.port) as pooler, run_tui(pooler.through(sixty_tasks), tmp_path) as tui:
+    async with contextlib.AsyncExitStack() as stack:
+        pooler = await asyncio.to_thread(PgBouncer, own_server) if real else Proxy(own_server.port)
+        if isinstance(pooler, PgBouncer):
+            stack.callback(pooler.close)
+            dsn = pooler.dsn(sixty_tasks)
+        else:
+            dsn = (await stack.enter_async_context(pooler)).through(sixty_tasks)
+        tui = await stack.enter_async_context(run_tui(dsn, tmp_path))
         session = tui.app.session
-        await lose_the_server_in_a_bulk(tui, pooler.runs.clear)
+        await lose_the_server_in_a_bulk(tui, pooler.admin("PAUSE"))
         assert "A pooler in between may be paused" in session.works.all[0].error_text
-        pooler.runs.set()
+        await pooler.admin("RESUME")
         await tui.wait_for("60 changed", "Close")
         assert session.works.all[0].outcomes.durable == {Durability.LOCAL: 60}
         await tui.press("enter")
@@ -223,9 +234,9 @@ async def test_a_paused_pooler_is_waited_for(
         assert session.workspace is not None
         load, pace = session.workspace.database.load, session.clocks.screen.pace
         worked = load.worked
-        pooler.runs.clear()
+        await pooler.admin("PAUSE")
         await tui.wait_for("no connection", "SendEmail v1", lambda: "may be paused" in session.error_text)
-        pooler.runs.set()
+        await pooler.admin("RESUME")
         await tui.wait_for("● live", lambda: not session.error_text)
         assert load.worked - worked < 1
         assert session.clocks.screen.pace <= 2 * pace
@@ -235,7 +246,7 @@ async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_star
     own_server: PostgresServer, tmp_path: Path, sixty_tasks: str
 ) -> None:
     async with run_tui(sixty_tasks, tmp_path) as tui:
-        await lose_the_server_in_a_bulk(tui, lambda: own_server.halt("immediate"))
+        await lose_the_server_in_a_bulk(tui, asyncio.to_thread(own_server.halt, "immediate"))
         await tui.press("s")
         work = tui.app.session.works.all[0]
         await tui.wait_for(f"do --resume {work.run_id}", "refused", "Close", "Resume")

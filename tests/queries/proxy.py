@@ -61,6 +61,10 @@ class Proxy:
         """Drop, without a word, what is sent on the open connections."""
         self._forgotten |= self._open
 
+    async def admin(self, command: str) -> None:
+        """Do what PgBouncer does at PAUSE and RESUME."""
+        self.runs.clear() if command == "PAUSE" else self.runs.set()
+
     async def cut(self) -> None:
         """Break all connections."""
         for writer in self._open:
