@@ -16,7 +16,7 @@ import click
 
 from console.cli import prompts
 from console.cli.consent import Consent
-from console.cli.exit_codes import FAILED, INTERRUPTED, SKIPPED, UNKNOWN
+from console.cli.exit_codes import EMPTY, FAILED, INTERRUPTED, SKIPPED, UNKNOWN
 from console.cli.output import output_for, say
 from console.interrupts import signals_call
 from console.target import Target
@@ -28,7 +28,7 @@ from queries.change.state import Do
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
 from queries.db.database import FORBIDDEN
-from queries.db.errors import BALANCED, NO_CONNECTION, STANDBY, UNCHANGED, DatabaseError, UnknownIdError
+from queries.db.errors import BALANCED, NO_CONNECTION, STANDBY, UNCHANGED, DatabaseError
 from queries.records.action import Change, Outcome, Result, Risk
 from queries.records.record import Record
 from queries.workspace import Workspace
@@ -76,6 +76,12 @@ class Course(Record):
     possible: bool = True
 
 
+class EmptyError(click.ClickException):
+    """A selection without nodes."""
+
+    exit_code = EMPTY
+
+
 def changing(command: Changing[P]) -> Changing[P]:
     """Say that nothing was changed if a command fails. `carry_out` reports what was."""
 
@@ -83,16 +89,21 @@ def changing(command: Changing[P]) -> Changing[P]:
     async def saying(target: Target, /, *words: P.args, **options: P.kwargs) -> int:
         try:
             return await command(target, *words, **options)
-        except UnknownIdError:
+        except EmptyError as error:
+            _answer_unchanged(target, error.message.replace("\n", " "))
             raise
         except DatabaseError as error:
-            if target.json:
-                output_for(target).answer(Change(results=(), error=error.unchanged_line), tuple)
+            _answer_unchanged(target, error.unchanged_line)
             if UNCHANGED not in str(error):
                 error.args = (f"{error}\n{UNCHANGED}",)
             raise
 
     return saying
+
+
+def _answer_unchanged(target: Target, why: str) -> None:
+    if target.json:
+        output_for(target).answer(Change(results=(), error=why), tuple)
 
 
 async def carry_out(target: Target, workspace: Workspace, course: Course, consent: Consent) -> int:
@@ -101,7 +112,8 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
         assert course.preview is not None, "a run that goes on has none"
         return printed(target, course.preview)
     if course.possible and not _confirmed(target, workspace, course, consent):
-        say("Nothing was changed.")
+        _answer_unchanged(target, f"You did not agree. {UNCHANGED}")
+        say(UNCHANGED)
         return FAILED
     loop = await course.begin()
     standby, given_up, failed = asyncio.ensure_future(_standby_wait(workspace)), False, False

@@ -11,7 +11,7 @@ import msgspec
 
 from console.cli import dead, stuck
 from console.cli.arguments import unknown_action
-from console.cli.exit_codes import EMPTY
+from console.cli.carry_out import EmptyError
 from console.cli.options import option_value
 from console.cli.output import say
 from console.cli.target import select_readers
@@ -22,7 +22,7 @@ from console.model.selection import SELECTED_FINDING_NODES, may_match, select
 from console.target import Target
 from console.text import formatting
 from queries.contract.server_spec import LABEL
-from queries.db.errors import DatabaseError
+from queries.db.errors import UNCHANGED, DatabaseError
 from queries.read.nodes import NODES_AT_ONCE
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter
@@ -54,12 +54,6 @@ class Selected(Record):
     ids: tuple[str, ...]
     guards: Mapping[str, str] = {}
     arguments: tuple[str, ...] = ()
-
-
-class EmptyError(click.ClickException):
-    """A selection without nodes."""
-
-    exit_code = EMPTY
 
 
 async def selected(target: Target, workspace: Workspace, source: Source, action: str) -> Selected:
@@ -108,9 +102,8 @@ async def _of_incident(workspace: Workspace, key: str, action: str, limit: int |
         if incident := await _incident(workspace, key, SAMPLE_SECONDS):
             break
     if incident is None:
-        raise DatabaseError(
-            f"There is no incident {key} now.", "Nothing was changed. unstick stuck lists the incidents."
-        )
+        lists = workspace.database.command("stuck")
+        raise DatabaseError(f"There is no incident {key} now.", f"{UNCHANGED} `{lists}` lists the incidents.")
     if incident.capped and incident.engine in workspace.engines:
         whole = await incident_nodes.whole(workspace, incident, limit)
         incident = whole.incident
@@ -151,7 +144,8 @@ async def members_of(workspace: Workspace, key: str, limit: int | None) -> tuple
     if report.unreadable:
         raise DatabaseError(f"The dead letters cannot be read: {report.unreadable}", "Nothing was changed.")
     if group is None and not report.capped:
-        raise EmptyError(f"There is no group {key} now.\nNothing was changed. unstick dead lists the groups.")
+        lists = workspace.database.command("dead")
+        raise EmptyError(f"There is no group {key} now.\n{UNCHANGED} `{lists}` lists the groups.")
     members = [each for each in report.dead_letters if group is not None and each.fingerprint == group.fingerprint]
     part = report.scope or f"the newest {len(report.dead_letters):,} dead letters"
     why = formatting.scope_note(part) if report.capped else ""

@@ -143,7 +143,7 @@ async def load(workspace: Workspace, name: str) -> Run:
     """Load a run, to continue or end it. Raises DatabaseError, UnknownIdError."""
     if not audit_log.is_table_id(name):
         if earlier.find(workspace, name) is None:
-            raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
+            raise MissingError(f"There is no run {name}. `{workspace.database.command('runs')}` lists them.")
         shows = workspace.database.command("runs", name)
         path = workspace.audit_log.file.path.parent / earlier.FOLDER / name
         raise DatabaseError(
@@ -153,7 +153,7 @@ async def load(workspace: Workspace, name: str) -> Run:
     if (table := workspace.audit_log.run_table) is None:
         raise DatabaseError(f"The run {name} cannot be read: {workspace.audit_log.no_runs}.")
     if (log := await run_log.load(table, name)) is None:
-        raise MissingError(f"There is no run {name}. `unstick runs` lists them.")
+        raise MissingError(f"There is no run {name}. `{workspace.database.command('runs')}` lists them.")
     begun = log.begun
     reader = workspace.recorded(begun.engine, begun.schema)
     if reader is None:

@@ -229,7 +229,7 @@ class AuditLog:
         ``changes``: read the rows of an entry; those of a run are not read. Raises UnknownIdError, DatabaseError.
         """
         if not audit_log.is_id(name):
-            raise UnknownIdError(f"{name!r} is not the id of an entry. `unstick audit` lists the entries.")
+            raise UnknownIdError(f"{name!r} is not the id of an entry. `{self._database.command('audit')}` lists them.")
         for log in dict.fromkeys((self.source, self._log_of(name))):
             entry = await log.entry(name, changes=changes)
             entries = () if entry is None else (entry,)
@@ -239,7 +239,7 @@ class AuditLog:
                 return entries
         if self.unreadable:
             raise DatabaseError(self.unreadable)
-        raise MissingError(f"{await self._missing(name)} `unstick audit` lists the entries.")
+        raise MissingError(f"{await self._missing(name)} `{self._database.command('audit')}` lists the entries.")
 
     async def images(self, transaction: Transaction, entry: str) -> StoredImages | None:
         """Return the images of an entry, or None. Raises DatabaseError."""

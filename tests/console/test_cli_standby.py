@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 import time
 from collections.abc import Iterator
 from contextlib import closing
@@ -15,6 +16,7 @@ from jsonschema import Draft202012Validator
 from console.cli.schema import schema
 from console.text.views.row_diff import SAME_REFUSED
 from queries.read.blockers import STANDBY
+from queries.write import audit_log
 from tests.command import fetch, unstick
 from tests.console.test_cli_watch import line, running
 from tests.console.tui_driver import run_tui
@@ -25,7 +27,7 @@ LINE = re.compile(r"standby, data of \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\n")
 
 
 @pytest.fixture(scope="module")
-def servers() -> Iterator[tuple[str, PostgresServer, str]]:
+def pair() -> Iterator[tuple[str, PostgresServer, str]]:
     """A database, its standby, and the database there."""
     with closing(PostgresServer()) as primary:
         primary.start()
@@ -34,16 +36,16 @@ def servers() -> Iterator[tuple[str, PostgresServer, str]]:
             yield dsn, replica, replica.dsn(dsn.rpartition("/")[2])
 
 
-def test_an_idle_primary_is_no_lag(servers: tuple[str, PostgresServer, str]) -> None:
-    _, _, there = servers
+def test_an_idle_primary_is_no_lag(pair: tuple[str, PostgresServer, str]) -> None:
+    _, _, there = pair
     begun = time.time()
     first, second = (unstick("stuck", "--json", dsn=there).json for _ in range(2))
     assert begun <= first["standby"]["data_of"] < second["standby"]["data_of"] <= time.time()
     assert {i["key"] for i in first["incidents"]} == {i["key"] for i in second["incidents"]}
 
 
-def test_every_answer_says_how_old_its_data_is_and_suggests_no_change(servers: tuple[str, PostgresServer, str]) -> None:
-    dsn, replica, there = servers
+def test_every_answer_says_how_old_its_data_is_and_suggests_no_change(pair: tuple[str, PostgresServer, str]) -> None:
+    dsn, replica, there = pair
     node = fetch(dsn, BLOCKED)[0][0]
     assert "unstick do" in unstick("stuck", dsn=dsn).out
     assert "standby" not in unstick("stuck", "--json", dsn=dsn).json
@@ -76,8 +78,8 @@ def test_every_answer_says_how_old_its_data_is_and_suggests_no_change(servers: t
     assert LINE.match(metrics.err)
 
 
-def test_watch_says_it_with_each_incident(servers: tuple[str, PostgresServer, str], tmp_path: Path) -> None:
-    words = ("watch", "--interval", "200ms", "-d", servers[2])
+def test_watch_says_it_with_each_incident(pair: tuple[str, PostgresServer, str], tmp_path: Path) -> None:
+    words = ("watch", "--interval", "200ms", "-d", pair[2])
     with running(tmp_path, *words) as process:
         assert LINE.match(line(process.stderr))
     with running(tmp_path, *words, "--existing", "--json") as process:
@@ -95,9 +97,9 @@ def test_watch_says_it_with_each_incident(servers: tuple[str, PostgresServer, st
 
 
 def test_a_refusal_by_the_server_is_said_once_and_leads_to_no_other_command(
-    servers: tuple[str, PostgresServer, str],
+    pair: tuple[str, PostgresServer, str],
 ) -> None:
-    _, _, there = servers
+    _, _, there = pair
     nodes = [row[0] for row in fetch(there, BLOCKED.replace("LIMIT 1", "LIMIT 30"))]
     answer = unstick("do", "wake", *nodes, "-r", "test", "-n", dsn=there)
     assert (answer.code, answer.out.count("this server is a standby")) == (3, 1)
@@ -115,6 +117,28 @@ def test_a_command_that_fails_before_its_change_says_that_nothing_was_changed(co
     assert "Nothing was changed" not in unstick("stuck", dsn="postgresql://postgres@127.0.0.1:1/x").err
 
 
-async def test_the_header_of_the_console_says_it_too(servers: tuple[str, PostgresServer, str], tmp_path: Path) -> None:
-    async with run_tui(servers[2], tmp_path, start="stuck") as tui:
+@pytest.mark.parametrize(
+    ("command", "code"),
+    [
+        *(("undo 999", 3), ("do wake x/task:1", 2), ("do wake no-id", 2), ("do wake --filter kind:none", 6)),
+        *(("do wake --incident eternaltwin/none", 1), ("redrive --group eternaltwin/none", 6), ("do --resume 99", 3)),
+    ],
+)
+def test_so_does_one_that_finds_nothing(
+    server: PostgresServer, eternaltwin: str, tmp_path: Path, command: str, code: int
+) -> None:
+    server.sql(audit_log.ddl(), eternaltwin)
+    reason = () if "--resume" in command else ("-r", "x")
+    answer = unstick(*command.split(), *reason, "-y", "--json", dsn=eternaltwin, home=tmp_path)
+    assert (answer.code, answer.json["results"]) == (code, [])
+    assert "Nothing was changed." in answer.json["error"]
+    assert answer.err.count("Nothing was changed.") == 1
+    for hint in re.findall("`unstick ([^`]+)`", answer.err):
+        words = shlex.split(hint)
+        assert words[-2] == "-d"
+        assert unstick(*words[:-2], dsn=eternaltwin, home=tmp_path).code == 0
+
+
+async def test_the_header_of_the_console_says_it_too(pair: tuple[str, PostgresServer, str], tmp_path: Path) -> None:
+    async with run_tui(pair[2], tmp_path, start="stuck") as tui:
         await tui.wait_for("standby, data of ", "overdue timer", lambda: "W wake" not in tui.text)
