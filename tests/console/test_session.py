@@ -11,15 +11,10 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from console.model import run_work
 from console.model.node_list import NodeList
 from console.model.node_pages import ListKind
-from console.model.run_work import RunWork
 from console.model.session import ConnectionState, Session
-from queries.change import perform
-from queries.change.plan import plan_versions
-from queries.db.errors import DatabaseError, SlowError, connection_error
-from queries.records.action import Outcome
+from queries.db.errors import SlowError
 from queries.records.node import Page
 from queries.workspace import Workspace
 from tests.console.tui_driver import DEADLINE, run_tui
@@ -217,33 +212,6 @@ async def test_children_that_cost_a_scan_are_asked_for(
         await tui.wait_for("└", "○ Available", lambda: "costly" not in tui.text)
 
 
-async def test_a_work_in_parts_can_be_stopped_between_two(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
-    tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(1200), status="Blocked", timer=60)
-    reader = workspace.engines["eternaltwin"]
-    nodes = [
-        n
-        for at in range(0, 1200, 400)
-        for n in (await reader.nodes.read(map(eternaltwin_db.id, tasks[at : at + 400]))).nodes
-    ]
-    seen = {node.id: node.version for node in nodes}
-    dry_run = await perform.dry_run(workspace, plan_versions(workspace, "eternaltwin", "wake", seen), "test", {})
-    steps: list[int] = []
-
-    def changed() -> None:
-        steps.append(len(work.results))
-        if work.results:
-            work.leave()
-
-    async with workspace.database.reading():  # so that there is one connection only, and one part at a time
-        work = RunWork(workspace, changed, dry_run=dry_run)
-        await work.task
-    assert list(dict.fromkeys(steps)) == [0, 500, 1200]
-    assert work.counted() == {Outcome.CHANGED: 500, Outcome.REFUSED: 700}
-    assert work.summary == "500 changed, 700 refused"
-    assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Available'") == 500
-    assert work.results[-1].why == run_work.STOPPED
-
-
 async def test_more_nodes_than_are_dry_run_of(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     await eternaltwin_db.tasks(await eternaltwin_db.jobs(600), status="Blocked", timer=60)
     async with run_tui(eternaltwin, tmp_path) as tui:
@@ -294,23 +262,3 @@ async def test_a_refused_login_ends_the_connection_and_is_rarely_tried_again(
         session.refresh()
         await wait_for(lambda: session.link is ConnectionState.LIVE and not session.error_text)
         assert not session.polls.screen_trouble
-
-
-@pytest.mark.fast
-@pytest.mark.parametrize("code", ["28P01", "28000", "3D000", "42501", "0A000"])
-async def test_attempts_after_a_refusal_are_few(code: str) -> None:
-    """At most five in five minutes, as the driver may log in twice."""
-    now, attempts = 0.0, 0
-
-    async def refuse() -> Workspace:
-        nonlocal attempts
-        attempts += 1
-        raise connection_error(code, "no", "")
-
-    session = Session(refuse, 0.2, now=lambda: now)
-    while now < 300:
-        with contextlib.suppress(DatabaseError):
-            await session.connect()
-        session.failed(connection_error(code, "no", ""))
-        now = session.retry_at
-    assert attempts <= 5

@@ -196,19 +196,6 @@ async def test_a_reason_must_be_given(eternaltwin_db: EternaltwinDb, audited: Wo
     assert (await audited.audit_log.page())[0][0].reason == odd.reason
 
 
-async def test_a_read_only_console_changes_nothing(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
-) -> None:
-    task = eternaltwin_db.id(await eternaltwin_db.task())
-    before = await eternaltwin_db.digest()
-    workspace = await opened(eternaltwin, tmp_path, read_only=True)
-    outcomes = await do(workspace, "cancel", [task])
-    await workspace.close()
-    assert outcomes_of(outcomes) == {task: REFUSED}
-    assert why(outcomes, task) == "this console is read-only"
-    assert await eternaltwin_db.digest() == before
-
-
 # The database breaks it off
 
 POISON = """

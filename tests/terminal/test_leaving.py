@@ -12,7 +12,6 @@ from pathlib import Path
 import psutil
 import pytest
 
-from tests.command import fetch
 from tests.proof import most_in_proof, proof, repeated
 from tests.terminal.driver import Terminal
 
@@ -217,12 +216,3 @@ def test_ctrl_z_suspends_from_a_page_and_from_a_dialog(eternaltwin_demo: str, tm
             terminal.wait_for(partial(draws, terminal, drawn))
         terminal.press("escape").wait_for("Nothing was changed.")
         assert terminal.leave("q") == 0
-
-
-def test_a_no_to_a_command_is_said_in_json_too(eternaltwin_demo: str, tmp_path: Path) -> None:
-    ((node,),) = fetch(
-        eternaltwin_demo, "SELECT 'eternaltwin/task:' || task_id FROM task WHERE status = 'Blocked' LIMIT 1"
-    )
-    with Terminal("do", "cancel", node, "-r", "x", "--json", "-d", eternaltwin_demo, home=tmp_path) as terminal:
-        assert terminal.wait_for("Continue? [y/N]").type("n\r").ended() == 1
-    assert b'"error": "You did not agree. Nothing was changed."' in terminal.raw

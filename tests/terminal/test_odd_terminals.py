@@ -93,15 +93,6 @@ def test_keys_that_mean_nothing_do_nothing(eternaltwin_demo: str, tmp_path: Path
         assert terminal.leave("q") == 0
 
 
-def test_a_character_may_come_in_parts(eternaltwin_demo: str, tmp_path: Path) -> None:
-    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.wait_for("● live", JOB).press("/").settled()
-        for part in (b"n\xc3", b"\xa4", b"\xf0", b"\x9f\x99", b"\x82", b"x"):
-            terminal.send(part).settled(0.1)
-        terminal.wait_for("nä🙂x").press("escape").settled()
-        assert terminal.leave("q") == 0
-
-
 def shown(terminal: Terminal) -> list[str]:
     """The list without what goes on by itself.
 
@@ -109,15 +100,6 @@ def shown(terminal: Terminal) -> list[str]:
     """
     end = next(number for number, row in enumerate(terminal.rows) if row.startswith("───"))
     return [row[:60] for row in terminal.rows[4:end]]
-
-
-@pytest.mark.parametrize("key", most_in_proof(["W", "C", "R", "D", "L", "M"]))
-def test_an_action_that_is_not_for_this_node_says_why(key: str, eternaltwin_demo: str, tmp_path: Path) -> None:
-    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
-        terminal.wait_for("● live", JOB, lambda: terminal.at > 0).press("/").wait_for("words, field:value")
-        terminal.type("phase:unknown").wait_for("filter: phase:unknown", "empty job").press("enter").settled()
-        terminal.press(key).wait_for(re.compile("Reason, for the audit log|Not possible"))
-        assert terminal.leave("ctrl+c") == 0
 
 
 def test_without_colour_the_meaning_stays(eternaltwin_demo: str, tmp_path: Path) -> None:

@@ -48,17 +48,6 @@ def test_the_picture_stays_keys_work_and_it_comes_back(
     assert terminal.leave("q") == 0
 
 
-def test_an_action_without_a_server_changes_nothing_and_says_so(terminal: Terminal, own_server: PostgresServer) -> None:
-    own_server.halt("fast")
-    terminal.wait_for("no connection,")
-    terminal.press("C").wait_for("Reason, for the audit log").type("now of all times").press("enter")
-    terminal.wait_for("Nothing was changed.", "r tries again")
-    own_server.start()
-    terminal.wait_for("● live").press("r").wait_for("Rows before and after")
-    terminal.press("escape").wait_for("Nothing was changed.").without("Rows before and after")
-    assert terminal.leave("q") == 0
-
-
 def test_a_stopped_server_does_not_hold_the_keys(terminal: Terminal, own_server: PostgresServer) -> None:
     """Stop all processes of the server, so that it neither answers nor disconnects."""
     assert own_server.pid is not None
@@ -91,16 +80,6 @@ def test_leaving_does_not_wait_for_a_stopped_server(terminal: Terminal, own_serv
     finally:
         for process in family:
             process.send_signal(signal.SIGCONT)
-
-
-def test_there_is_no_server_yet(own_server: PostgresServer, dsn: str, tmp_path: Path) -> None:
-    own_server.halt("fast")
-    with Terminal(dsn, home=tmp_path) as terminal:
-        terminal.wait_for("Not connected yet.", "Cannot connect to the server", "q quits")
-        terminal.press("2", "4", "?").wait_for("/ search").press("1").wait_for("Not connected yet.")
-        own_server.start()
-        terminal.wait_for("● live", "ArchiveHammerfestUser")
-        assert terminal.leave("q") == 0
 
 
 def test_there_never_is_a_server(own_server: PostgresServer, dsn: str, tmp_path: Path) -> None:
