@@ -15,6 +15,7 @@ from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.read.incidents import REFUSED, REFUSED_FOR_NOW, Cause, cause_of
 from queries.read.nodes import NodeIds
+from queries.read.sentence import in_text
 from queries.records.action import Verdict
 from queries.records.finding import OPEN, Finding
 from queries.records.node import split_id
@@ -126,7 +127,7 @@ class Offers:
         """Return the finding with another action, and with the reason in its evidence."""
         name = self._specs[finding.code].instead if whole else ""
         action = self._variant.engine.action(name, split_id(finding.node_id)[1]) if name else None
-        evidence = {**finding.evidence, REFUSED: f"{finding.action} is refused: {why}"}
+        evidence = {**finding.evidence, REFUSED: f"{finding.action} is refused: {in_text(why)}"}
         return msgspec.structs.replace(_unsuggested(finding), action=action.name if action else None, evidence=evidence)
 
 

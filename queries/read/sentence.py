@@ -11,8 +11,9 @@ from queries.text.instant import of_timestamp
 
 _INTERVAL = r"(?:\d+ days? )?\d\d:\d\d:\d\d"
 _IN_TEXT = re.compile(
-    rf"(?a)(?<=\bfor ){_INTERVAL}|(?<=\bthan ){_INTERVAL}|{_INTERVAL}(?= ago\b)"
-    r"|(?<=\bsince )\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\+00"
+    rf"(?a)(?:(?<=\bfor )|(?<=\bthan )|(?<=\bwithin )|(?<=\bat most )|(?<=\bin )){_INTERVAL}"
+    rf"|{_INTERVAL}(?= (?:ago|late)\b)"
+    r"|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?:\+00\b| UTC\b)"
 )  # what a sentence says of a time; clocks in an error are not touched
 
 
@@ -36,16 +37,21 @@ class _SentenceValues(_Values):
         value = super().__getitem__(name)
         if not isinstance(value, str) or name in self._clocks:
             return value
-        return in_text(_written(value))
+        return written(value)
 
 
 def in_text(text: str) -> str:
     """Return a text of the server whose intervals and times are written as elsewhere."""
-    return _IN_TEXT.sub(lambda match: _written(match[0]), text) if ":" in text else text
+    return _IN_TEXT.sub(lambda match: _form(match[0]), text) if ":" in text else text
 
 
-def _written(value: str) -> str:
-    return of_timestamp(duration.of_interval(value))
+def written(value: str) -> str:
+    """Return a value of the server; an interval or a time as on the screen."""
+    return in_text(_form(value))
+
+
+def _form(text: str) -> str:
+    return of_timestamp(duration.of_interval(text).replace(" UTC", "+00"))
 
 
 def fill(sentence: str, evidence: Mapping[str, Any]) -> str:

@@ -8,9 +8,9 @@ from console.text import formatting
 from console.text.severity import band, marked
 from console.text.spans import Spans, link, wrap
 from console.text.views.lines import stacked, wrapped
+from queries.read.sentence import written
 from queries.records.action import Proof
 from queries.records.finding import Finding, Incident
-from queries.text.instant import of_timestamp
 from queries.text.safe_text import safe_text
 
 
@@ -73,6 +73,6 @@ def evidence(finding: Finding, cells: int, indent: int = 0) -> list[Spans]:
     line: Spans = []
     for key, value in finding.evidence.items():
         blank = "  " if line else ""
-        shown = "–" if value is None else of_timestamp(f"{value}")
+        shown = "–" if value is None else written(f"{value}")
         line += [(safe_text(f"{blank}{key}="), "$faint"), (safe_text(shown), link(value, "$faint"))]
     return [[(" " * indent, ""), *part] for part in wrap(line, max(cells - indent, 8)) if line]

@@ -68,7 +68,7 @@ SELECT w.id, 'queue:all', w.kind,
                   WHEN 'inconsistent' THEN 'inconsistent locks - ' || h.n || z.more
                   ELSE 'instance ' || w.key || ' - ' || h.n || z.more || CASE h.n || z.more WHEN '1' THEN ' lock' ELSE ' locks' END
                        || CASE WHEN f.at < now() - :stale
-                               THEN ' - no activity for ' || date_trunc('second', now() - f.at) ELSE '' END END,
+                               THEN ' - no activity since ' || to_char(timezone('UTC', f.at), 'YYYY-MM-DD"T"HH24:MI:SS"Z"') ELSE '' END END,
        CASE WHEN w.key = 'none' THEN 'ready'
             WHEN f.at >= now() - :stale THEN 'running' ELSE 'unknown' END,
        extract(epoch FROM h.created)::float8, extract(epoch FROM f.at)::float8,

@@ -8,7 +8,7 @@ WITH holder AS (
 ), whole AS (SELECT :cron_whole AS bytes),
 \ir ../parts/signs.sql
 SELECT k.activity, coalesce(max(s.at)::text, 'not found') AS at,
-       CASE WHEN isfinite(max(s.at)) THEN date_trunc('second', now() - max(s.at))::text END AS ago
+       CASE WHEN isfinite(max(s.at)) THEN date_trunc('second', now() - max(s.at)) || ' ago' END AS seen
   FROM holder h
  CROSS JOIN (VALUES (1, 'locks', 'newest lock, among the oldest and the newest rows'), (2, 'queued jobs', 'newest job it created, among the newest rows'),
                     (3, 'cron executions', 'newest cron job it executed')) AS k(place, what, activity)
