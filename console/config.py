@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn
@@ -23,6 +24,7 @@ from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
 
 if TYPE_CHECKING:
+    from queries.contract.outside import OutsideEngines
     from queries.files.strict_toml import TomlFile
 
 START_MODES = ("stuck", "tree", "dead", "audit")
@@ -138,7 +140,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     options: dict[str, dict[str, str | dict[str, str]]] = {}  # by engine: facts that the database does not record
     keys: dict[str, str] = {}  # by id of a binding: other keys for it, separated by commas
     filters: dict[str, str] = {}  # by name: a filter; `@name` in another filter inserts it
-    theme: str = ""  # name of a theme of Textual or unstick; without it, unstick's own
+    theme: str = ""  # name of a theme of Textual or unstick; without it, unstick's own, light if COLORFGBG says so
     start: Annotated[str, _mode] = "stuck"  # the screen that is shown first: stuck, tree, dead or audit
     ascii: bool = False  # draw lines and signs in ASCII, as with --ascii
     mouse: bool = True  # false: leave the mouse to your terminal, which then selects text
@@ -240,6 +242,17 @@ class Config(_Settings, frozen=True, kw_only=True):
         raise ConfigError(str(self.source.error(setting, problem)))
 
 
+def outside(config: Config, context: Context, places: Iterable[Path]) -> OutsideEngines:
+    """Load the engines outside of the package.
+
+    They are those of the settings, of the context, and of the ``given`` folders.
+    """
+    from queries.contract.outside import outside_engines  # slow to import, which a completion of contexts would notice
+
+    trusted = {name for name, settings in config.engines.items() if settings.trust}
+    return outside_engines((*config.engine_folders(context), *places), trusted)
+
+
 def path_of(given: str | None = None) -> Path:
     """Return the path of the settings file.
 
@@ -274,14 +287,14 @@ def load(given: str | None = None) -> Config:
         raise ConfigError(f"{shown(path)}:{line}: it is not UTF-8") from None
     except OSError as error:
         raise ConfigError(f"{shown(path)}: it cannot be read: {error.strerror}") from None
-    return parse(text, path, insecure(status))
+    return parse(text, path, insecure(status), insecure(status, writers=stat.S_IWOTH))
 
 
-def parse(text: str, path: Path, doubt: str = "") -> Config:
+def parse(text: str, path: Path, doubt: str = "", of_dsn: str = "") -> Config:
     """Return the settings in ``text``, the content of the file ``path``.
 
     ``doubt``: why another user may have written it, or "". Raises ConfigError, also for a setting that runs code of
-    others and is in doubt.
+    others and is in doubt. ``of_dsn``: the same for the database: a group may write the file.
     """
     from queries.files.strict_toml import TomlError, TomlFile  # slow to import, and often there is no settings file
 
@@ -291,7 +304,7 @@ def parse(text: str, path: Path, doubt: str = "") -> Config:
         if nul := re.search(r"(?<!\\)\\(u0000|U00000000)", text):  # no path, name or connection string can hold it
             raise ConfigError(f"{shown(path)}:{text.count(chr(10), 0, nul.start()) + 1}: a setting holds {nul[0]}")
         if doubt:
-            _refuse_trust(source, settings, doubt)
+            _refuse_trust(source, settings, doubt, ("dsn",) if of_dsn else ())
     except TomlError as error:
         raise ConfigError(str(error)) from None
     contexts = {
@@ -308,11 +321,11 @@ def shown(path: Path) -> str:
     return safe_text(f"~/{path.relative_to(home)}")
 
 
-def _refuse_trust(source: TomlFile, settings: SettingsFile, doubt: str) -> None:
-    """Raise TomlError for the first setting that trusts roles or folders."""
+def _refuse_trust(source: TomlFile, settings: SettingsFile, doubt: str, more: tuple[str, ...]) -> None:
+    """Raise TomlError for the first setting that trusts others, or is in ``more``."""
     why = f"is not obeyed, because {doubt}: chown it to yourself and chmod go-w"
     for name, context in settings.contexts.items():
-        for setting in ("trusted_owners", "engines"):
+        for setting in ("trusted_owners", "engines", *more):
             if getattr(context, setting):
                 raise source.error(("contexts", name, setting), why)
     for name, engine in settings.engines.items():

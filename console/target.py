@@ -7,10 +7,10 @@ from pathlib import Path
 
 import msgspec
 
-from console.config import UNNAMED, Config, Context
+from console.config import UNNAMED, Config, Context, outside
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
-from queries.contract.outside import NONE, OutsideEngines, outside_engines
+from queries.contract.outside import NONE, OutsideEngines
 from queries.db import dsn
 from queries.db.database import Server
 from queries.db.dsn import ConnectionTarget
@@ -129,15 +129,6 @@ def _place(host: str) -> str:
     """Return one name of a host that has several."""
     name = host.lower().removesuffix(".")
     return "localhost" if name in ("127.0.0.1", "::1") else name
-
-
-def outside(config: Config, context: Context, places: Iterable[Path]) -> OutsideEngines:
-    """Load the engines outside of the package.
-
-    They are those of the settings, of the context, and of the ``given`` folders.
-    """
-    trusted = {name for name, settings in config.engines.items() if settings.trust}
-    return outside_engines((*config.engine_folders(context), *places), trusted)
 
 
 def engine_words(places: Iterable[Path]) -> Iterator[str]:

@@ -144,8 +144,7 @@ def commands(context: Context, incomplete: str) -> Iterator[CompletionItem[str]]
 def _engines(context: Context) -> Iterable[Engine]:
     from pathlib import Path
 
-    from console.config import UNNAMED
-    from console.target import outside
+    from console.config import UNNAMED, outside
     from queries.contract.builtin import builtin
 
     folders = [Path(each) for each in context.ensure_object(CliOptions).engines]

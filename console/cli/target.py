@@ -14,9 +14,9 @@ from click import UsageError
 from console import garbage
 from console.cli.options import CliOptions, option_value
 from console.cli.output import ANSWERING, say
-from console.config import UNNAMED, interval, load
+from console.config import UNNAMED, interval, load, outside
 from console.interrupts import ended_by_ctrl_c
-from console.target import Target, engine_words, outside
+from console.target import Target, engine_words
 from console.text import formatting
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine

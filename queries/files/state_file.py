@@ -31,8 +31,8 @@ def open_private(name: str | Path, flags: int) -> int:
     """Return a descriptor for a file, also as the opener of `open`.
 
     With O_CREAT, create a missing file (0600) and folder (0700). Raises OSError, also if the file or its folder is a
-    symbolic link, belongs to another user, or can be written by other users. Another user could then choose the file
-    that is read or overwritten.
+    symbolic link, belongs to another user, can be written by other users, or has another name. Another user could then
+    choose the file that is read or overwritten.
     """
     path = Path(name)
     if flags & os.O_CREAT:
@@ -48,6 +48,8 @@ def open_private(name: str | Path, flags: int) -> int:
     try:
         if not stat.S_ISREG(os.fstat(file).st_mode):
             raise OSError(errno.EPERM, "it is not a regular file")
+        if os.fstat(file).st_nlink > 1:
+            raise OSError(errno.EPERM, "it has a second name (a hard link)")
         _check(file, "it")
         if flags & os.O_TRUNC:
             os.ftruncate(file, 0)
@@ -77,14 +79,16 @@ def make_private(folder: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
 
 
-def insecure(status: os.stat_result, what: str = "it", *, of_root: bool = True) -> str:
+def insecure(
+    status: os.stat_result, what: str = "it", *, of_root: bool = True, writers: int = stat.S_IWGRP | stat.S_IWOTH
+) -> str:
     """Return why another user may have written a file, or "".
 
-    ``of_root``: root may have written it.
+    ``of_root``: root may have written it. ``writers``: bits of its mode that let others write it.
     """
     if status.st_uid not in ((os.geteuid(), 0) if of_root else (os.geteuid(),)):
         return f"{what} belongs to another user (uid {status.st_uid})"
-    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_mode & writers:
         return f"{what} can be written by other users (mode {status.st_mode & 0o777:o})"
     return ""
 

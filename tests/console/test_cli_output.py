@@ -439,16 +439,17 @@ def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: P
         "print(*sorted(sys.modules), file=sys.stderr); sys.exit(code)"
     )
     run(tmp_path, "stuck", "-d", demo)  # fills the cache
-    done = subprocess.run(
-        [sys.executable, "-c", code, "stuck", "--json", "-d", demo],
-        cwd=ROOT,
-        env=environment(tmp_path),
-        capture_output=True,
-        text=True,
-        timeout=60,
-    )
-    assert done.returncode == 0
-    loaded = set(done.stderr.split())
+
+    def loaded_by(*words: str, **more: str) -> set[str]:
+        command, env = [sys.executable, "-c", code, *words], environment(tmp_path, more)
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0
+        return set(done.stderr.split())
+
+    completes = loaded_by(_UNSTICK_COMPLETE="bash_complete", COMP_WORDS="unstick do wa")
+    assert "queries.contract.builtin" in completes
+    assert not completes & {"asyncpg", "queries.workspace"}
+    loaded = loaded_by("stuck", "--json", "-d", demo)
     assert not loaded & set(MODULES)
     assert not loaded & {"console.model.fields.field", "console.model.filter", "queries.files.strict_toml"}
     assert not [name for name in loaded if name.startswith(("queries.change.", "queries.log."))]  # the write side

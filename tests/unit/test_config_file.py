@@ -35,12 +35,26 @@ def test_a_file_that_others_can_write_is_not_obeyed(tmp_path: Path, setting: str
     assert config.load(str(path)).theme == "night"
 
 
+DATABASE = '[contexts.prod]\ndsn = "host=db"\n'
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-def test_a_file_of_another_user_is_not_obeyed(tmp_path: Path) -> None:
+@pytest.mark.parametrize("text", [TRUSTING["trust"], DATABASE])
+def test_a_file_of_another_user_is_not_obeyed(tmp_path: Path, text: str) -> None:
     path = tmp_path / "config.toml"
-    path.write_text(TRUSTING["trust"])
+    path.write_text(text)
     os.chown(path, 65534, 65534)
     with pytest.raises(ConfigError, match="another user"):
+        config.load(str(path))
+
+
+def test_a_group_may_choose_the_database_but_not_everyone(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(DATABASE)
+    path.chmod(0o664)
+    assert config.load(str(path)).contexts["prod"].dsn == "host=db"
+    path.chmod(0o666)
+    with pytest.raises(ConfigError, match=r":2: contexts\.prod\.dsn is not obeyed"):
         config.load(str(path))
 
 

@@ -13,7 +13,9 @@ FLAGS = [os.O_RDONLY, WRITE, os.O_APPEND | os.O_CREAT | os.O_RDWR]
 
 
 @pytest.mark.parametrize("flags", FLAGS)
-@pytest.mark.parametrize("what", ["link", "dangling", "folder link", "writable", "writable folder", "pipe", "folder"])
+@pytest.mark.parametrize(
+    "what", ["link", "dangling", "folder link", "writable", "writable folder", "pipe", "folder", "name"]
+)
 def test_what_another_user_may_have_put_there_is_refused(tmp_path: Path, what: str, flags: int) -> None:
     folder, other = tmp_path / "state", tmp_path / "other"
     folder.mkdir(mode=0o700)
@@ -29,6 +31,8 @@ def test_what_another_user_may_have_put_there_is_refused(tmp_path: Path, what: s
         folder.symlink_to(tmp_path / "real")
     elif what == "pipe":
         os.mkfifo(path)
+    elif what == "name":
+        path.hardlink_to(other)
     elif what == "folder":
         path.mkdir()
     else:
