@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cache
 from typing import Any, Final, Generic, TypeVar
 
 from console.model.fields.field import DURATIONS, NOTHING, WORDS, Context, Field, Form
@@ -178,6 +179,15 @@ def _is(texts: Sequence[str], value: Value, *, part: bool) -> bool:
 
 
 NODES: Final = Fields(NODE_FIELDS, payload_field)
+
+
+@cache
+def lists() -> dict[str, Fields[Any]]:
+    """Return the fields of each list, by its mode; "": of all nodes."""
+    from console.model.fields import audit_entry, change, dead_letter, incident  # which the start does not need
+
+    others = {"dead": dead_letter, "audit": audit_entry, "stuck": incident, "changed": change}
+    return {"": NODES} | {mode: Fields(of.FIELDS) for mode, of in others.items()}
 
 
 def parse(text: str, fields: Fields[Any] = NODES, saved: Mapping[str, str] = NO_SAVED) -> Filter:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from importlib import import_module
 from time import monotonic
-from typing import Any
+from typing import Any, cast
 
 from textual import events
 from textual.app import App
@@ -17,6 +18,7 @@ from textual.driver import Driver
 from textual.filter import LineFilter
 from textual.screen import ModalScreen, Screen
 from textual.theme import BUILTIN_THEMES
+from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from console.config import ConfigError, Context
@@ -141,7 +143,7 @@ class UnstickApp(App[None]):
         self.keyboard = Keyboard(self, super().on_event, self._opening)
         for each in theme.THEMES:
             self.register_theme(theme.without_hue(each) if self.no_color else each)
-        self.theme = config.theme or theme.DEFAULT
+        self.theme = config.theme or theme.of_terminal(os.environ.get("COLORFGBG", ""))
 
     def _bind_keys(self, target: Target) -> None:
         config = target.config
@@ -418,11 +420,19 @@ class UnstickApp(App[None]):
         question = "An id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload."
         self.push_screen(PromptDialog("Find in all engines", question, text), self.search)
 
-    def search(self, wanted: str | Filter | None) -> None:
+    def search(self, wanted: str | Filter | None, mode: str = "") -> None:
         from console.tui.screens.find import FindScreen
 
-        if wanted and self.front is not None:
+        if mode and self.front is not None:
+            self.front.begin(self._filter(mode, str(wanted)), "open", exclusive=True)
+        elif wanted and self.front is not None:
             self.push_screen(FindScreen(wanted, self.front.mode()))
+
+    async def _filter(self, mode: str, text: str) -> None:
+        await self.switch_mode(mode)
+        self._close_screens()
+        await cast(Any, self.screen).action_filter()
+        self.screen.query_one("#filter", Input).value = text
 
     def follow(self, text: str) -> None:
         if self.front is not None:

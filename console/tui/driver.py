@@ -20,6 +20,7 @@ from textual.message import Message
 from console.tui.terminal_bytes import decoder
 from console.tui.textual_compat import SYNC_END, SYNC_START, XTermParser, end_with
 
+HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"  # the terminal's cursor
 KITTY_OFF = "\x1b[<u"  # one level of the Kitty keyboard protocol
 READ_BYTES = 4096  # at most, at once
 
@@ -34,6 +35,7 @@ class Terminal(LinuxDriver):
         super().__init__(*arguments, **settings)
         self._file = cast(Any, Output(cast(TextIO, self._file), self._failed))
         self._update: list[str] = []  # parts of an update that has not ended
+        self._cursor_seen = False
         self.exit_event = self._end_of_keys = WakingEvent()
 
     def write(self, data: str) -> None:
@@ -42,12 +44,18 @@ class Terminal(LinuxDriver):
         Write an update as a whole: each write wakes the writer thread.
         """
         if data != SYNC_START and not self._update:
+            self._cursor_seen = data == SHOW or (self._cursor_seen and data != HIDE)
             super().write(data)
             return
         self._update.append(data)
         if data == SYNC_END:
             whole, self._update = "".join(self._update), []
             super().write(whole)
+
+    def show_cursor(self, seen: bool) -> None:
+        """Show or hide the terminal's cursor, which screen readers follow in a field."""
+        if seen != self._cursor_seen:
+            self.write(SHOW if seen else HIDE)
 
     def send_message(self, message: Message) -> None:
         """Send a message to the app.

@@ -75,8 +75,8 @@ class Host(Protocol):
     def action_find(self, text: str = "") -> None:
         """Ask for a text to search for in all engines."""
 
-    def search(self, wanted: str | Filter | None) -> None:
-        """Show the nodes of all engines with a text, or those that match a filter."""
+    def search(self, wanted: str | Filter | None, mode: str = "") -> None:
+        """Show the nodes with a text or of a filter, or the list of a mode with it."""
 
     def follow(self, text: str) -> None:
         """Open the node that an id names."""

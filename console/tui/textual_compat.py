@@ -25,13 +25,14 @@ from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.color import Color
-from textual.geometry import Region
+from textual.geometry import Offset, Region
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
+from textual.widgets import Input
 
 from console.tui.canvas import Canvas
 from console.tui.multiplexer import passed_on
@@ -99,7 +100,11 @@ class ClosedGuard(GuardBase[R]):
         if self.app._batch_count:
             self._scroll_required = True  # so that it is painted after the batch
         elif not (self._repaint_required and (self._layout_required or self._scroll_required)):
+            if isinstance(field := self.focused, Input):  # its place is known after a layout only
+                self.app.cursor_position = field.cursor_screen_offset - Offset(field.cursor_at_end, 0)
             super()._compositor_refresh()
+            if self.is_active and (show := getattr(self.app._driver, "show_cursor", None)):
+                show(isinstance(field, Input))
 
     async def on_event(self, event: events.Event) -> None:
         """Handle an event, unless the screen is closed."""

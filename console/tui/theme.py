@@ -58,7 +58,6 @@ def _variables(phases: dict[Phase, str], *, faint: str, line: str, added: str, r
         "added": added,
         "removed": removed,
         "block-cursor-text-style": "none",
-        "input-cursor-text-style": "reverse",
     }
 
 
@@ -125,6 +124,11 @@ CONTEXT_COLORS = {
     "purple": "#7a4bb0",
     "grey": "#6b7480",
 }
+
+
+def of_terminal(colors: str) -> str:
+    """Return our theme for ``COLORFGBG``, which ends with 7 or 15 if it is light."""
+    return "unstick-light" if colors.rpartition(";")[2] in ("7", "15") else DEFAULT
 
 
 def without_hue(theme: Theme) -> Theme:

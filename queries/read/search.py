@@ -126,7 +126,7 @@ async def find_texts(reader: Reader, text: str, limit: int = HITS_READ, *, large
     the engine could search them.
     """
     if "search" not in reader.engine.statements:
-        return Hits(engine=reader.label, unsearched="this engine has no search.sql")
+        return Hits(engine=reader.label, unsearched="unstick searches this engine by ids only")
     return await _hits(reader, "search", text, limit, in_order=True, bytes=ANY_BYTES if large else SEARCHED_BYTES)
 
 

@@ -98,7 +98,7 @@ async def test_m_searches_values_that_were_too_large(
         await tui.press("f")
         await tui.type(IN_LARGE)
         await tui.press("enter")
-        await tui.wait_for("Nothing was found.", "m searches the large values, too.")
+        await tui.wait_for("Nothing was found in what was searched.", "m searches the large values, too.")
         await tui.press("m")
         await tui.wait_for("1 found", "Waits", lambda: "m searches" not in tui.text)
 

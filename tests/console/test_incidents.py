@@ -15,6 +15,7 @@ import pytest
 from console.text.views.news import is_news
 from console.tui.screens import stuck
 from console.tui.screens.stuck import StuckScreen
+from console.tui.screens.tree import TreeScreen
 from queries.read import incidents
 from queries.read.incidents import by_schemas
 from queries.records.finding import Incident
@@ -276,3 +277,31 @@ async def test_a_new_critical_incident_is_in_view_or_said_to_be_above(
         await tui.wait_for("▌ ▾ · empty job", "▲ 1 critical above", lambda: "‼ overdue timer" not in tui.text)
         await tui.press("home")
         await tui.wait_for("▌   ‼ overdue timer", lambda: "above" not in tui.text)
+        await tui.press("1")
+        await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen), "overdue timer")
+        tree = tui.app.screen
+        assert isinstance(tree, TreeScreen)
+        assert tree.above(tree.forest.shown(0, 99)) == "1 critical above"
+
+
+@pytest.mark.parametrize(
+    ("mode", "typed", "leads_to"),
+    [
+        ("2", "error:quota", "There are no dead letters"),
+        ("1", "who:root", "No changes made with unstick yet"),
+        ("4", "finding:overdue", "1 found"),
+        ("5", "outcome:changed", "No changes made with unstick yet"),
+        ("3", "nonsense:1", "no field nonsense"),
+    ],
+)
+async def test_a_filter_leads_to_the_list_that_has_its_fields(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, mode: str, typed: str, leads_to: str
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-3000)
+    async with run_tui(eternaltwin, tmp_path, size=(150, 30)) as tui:
+        await tui.wait_for("● live")
+        await tui.press(mode, "slash")
+        await tui.type(typed)
+        await tui.press("enter")
+        await tui.wait_for(leads_to)
+        assert "Nothing was found" not in tui.text

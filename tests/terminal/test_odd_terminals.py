@@ -93,6 +93,18 @@ def test_keys_that_mean_nothing_do_nothing(eternaltwin_demo: str, tmp_path: Path
         assert terminal.leave("q") == 0
 
 
+def test_a_character_may_come_in_parts(eternaltwin_demo: str, tmp_path: Path) -> None:
+    with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
+        terminal.wait_for("● live", JOB).press("/").settled()
+        for part in (b"n\xc3", b"\xa4", b"\xf0", b"\x9f\x99", b"\x82", b"x"):
+            terminal.send(part).settled(0.1)
+        terminal.wait_for("nä🙂x").settled()
+        assert (terminal.screen.cursor.hidden, terminal.screen.cursor.x) == (False, 6), "a screen reader follows it"
+        terminal.press("left").wait_for(lambda: terminal.screen.cursor.x == 5)
+        terminal.press("escape").wait_for(lambda: terminal.screen.cursor.hidden).settled()
+        assert terminal.leave("q") == 0
+
+
 def shown(terminal: Terminal) -> list[str]:
     """The list without what goes on by itself.
 

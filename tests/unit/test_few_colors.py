@@ -60,6 +60,11 @@ def test_every_pair_can_be_read_in_256_colours(of: Theme) -> None:
                 assert max(paper) - min(paper) < 100  # a tint, not teal
 
 
+@pytest.mark.parametrize(("colors", "name"), [("0;15", "-light"), ("0;default;7", "-light"), ("15;0", ""), ("", "")])
+def test_a_light_terminal_has_a_light_theme(colors: str, name: str) -> None:
+    assert theme.of_terminal(colors) == f"{theme.DEFAULT}{name}"
+
+
 def test_major_is_not_critical_on_a_light_screen() -> None:
     of, below = theme.THEMES[1], Color.parse(theme.THEMES[1].background or "").rich_color
     critical, major = (

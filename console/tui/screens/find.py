@@ -91,7 +91,9 @@ class FindScreen(RecordsScreen[Hit]):
 
     def nothing(self) -> tuple[str, str]:
         if self.finder.filter is None:
-            return "Nothing was found.", "f searches for another text, esc goes back."
+            unread = any(a.unsearched or a.unreadable or a.partial for a in self.finder.answers.values())
+            where = " in what was searched" if unread else ""
+            return f"Nothing was found{where}.", "f searches for another text, esc goes back."
         whole = all(answer.searched == ALL_NODES for answer in self.finder.answers.values())
         return f"No node {'' if whole else 'that was compared '}matches the filter.", "esc goes back."
 

@@ -23,6 +23,7 @@ from console.model.forest import Forest
 from console.model.list_model import ListModel
 from console.model.order import Order
 from console.model.session import ConnectionState
+from console.text.severity import band
 from console.text.spans import Make, Spans, drawn
 from console.text.views.lines import wrapped
 from console.tui import keymap
@@ -64,7 +65,8 @@ class ListScreen(MainScreen):
         self._notice = Container(self._notice_bar, id="notice")
         self._preview_bar = TextBar(self._previewed, id="preview")
         self._around_due = False  # what is around the list is painted after the list
-        self._elsewhere: Filter | None = None  # a filter that was typed for which this list lacks a field
+        self._elsewhere: tuple[Filter, str] | None = None  # what was typed, and the list that has its fields
+        self._wrong = ""  # why what was typed is no filter
 
     # what a screen provides
 
@@ -129,9 +131,16 @@ class ListScreen(MainScreen):
         more = ", …" if len(titles) > 3 else ""
         return wrapped(f"Keys act on what is marked, not on this row: {names}{more}", width, "bold $warning", 0)
 
+    def severities(self, rows: Sequence[Any]) -> list[int]:
+        """Return the severities of the rows that have one."""
+        return []
+
     def above(self, rows: Sequence[Any]) -> str:
-        """Return what came in above the screen."""
-        return f"{len(rows)} more above"
+        """Return how many rows of the worst severity came in above the screen."""
+        if not (severities := self.severities(rows)):
+            return f"{len(rows)} more above"
+        worst = band(max(severities))
+        return f"{sum(band(each) is worst for each in severities)} {worst.word} above"
 
     def more(self) -> bool:
         """Return True if the list may have records that are not loaded."""
@@ -415,17 +424,19 @@ class ListScreen(MainScreen):
 
     @on(Input.Changed, "#filter")
     def _typed(self, message: Input.Changed) -> None:
-        saved, self._elsewhere = self.host.saved_filters, None
+        saved, self._elsewhere, self._wrong = self.host.saved_filters, None, ""
         try:
             typed = filters.parse(message.value, self.model.fields, saved)
         except filters.FilterError as error:
-            with contextlib.suppress(filters.FilterError):
-                self._elsewhere = None if not self.SEARCHES else filters.parse(message.value, filters.NODES, saved)
-            if self._elsewhere is None:
-                self.say(f"{error.message} (at character {error.position + 1})", "warn")
-            else:
+            for mode, fields in filters.lists().items():
+                with contextlib.suppress(filters.FilterError):
+                    self._elsewhere = self._elsewhere or (filters.parse(message.value, fields, saved), mode)
+            self._wrong = f"{error.message} (at character {error.position + 1})"
+            if self._elsewhere is not None:
+                where = f"the list {mode}" if (mode := self._elsewhere[1]) else "all nodes"
+                self._wrong = f"This list cannot be filtered so: enter compares {where} with the filter."
                 self.set_filter(None)
-                self.say("This list cannot be filtered so: enter compares all nodes with the filter.", "warn")
+            self.say(self._wrong, "warn")
             return
         self.say("")
         self.set_filter(typed if typed.terms else None)
@@ -433,7 +444,10 @@ class ListScreen(MainScreen):
     def on_filter_line_kept(self) -> None:
         if (elsewhere := self._elsewhere) is not None:
             self.clear_filter()
-            self.host.search(elsewhere)
+            self.host.search(*elsewhere)
+            return
+        if self._wrong:
+            self.say(self._wrong, "warn")
             return
         self.query_one("#filter").display = bool(self.filter)
         self.table.focus()

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from console.model.fields.field import Bundle, Context, Field, RecordType
 from console.model.row_list import Ends, RowList
-from console.text.severity import band
 from console.text.spans import Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_screen import ListScreen
@@ -74,14 +73,9 @@ class RecordsScreen(ListScreen, Generic[T]):
         """Return what is shown if there are no records: a sentence, and details."""
         raise NotImplementedError
 
-    def above(self, rows: Sequence[Bundle[T]]) -> str:
-        """Return how many rows of the worst severity came in above the screen."""
+    def severities(self, rows: Sequence[Bundle[T]]) -> list[int]:
         rows = [row for row in rows if not row.above] or rows
-        severities = [self.RECORDS.severity(row) for row in rows if row.records and self.RECORDS.severity]
-        if not severities:
-            return super().above(rows)
-        worst = band(max(severities))
-        return f"{sum(band(each) is worst for each in severities)} {worst.word} above"
+        return [self.RECORDS.severity(row) for row in rows if row.records and self.RECORDS.severity]
 
     # the table
 

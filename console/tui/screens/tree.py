@@ -223,6 +223,10 @@ class TreeScreen(ListScreen):
         self._seeking = self._to_end = False
         self.say("")
 
+    def severities(self, rows: Sequence[Node]) -> list[int]:
+        of = self.session.state.findings.of
+        return [findings[0].severity for row in rows if (findings := of(row.id))]
+
     def lines(self, row: Node, width: int) -> list[Spans]:
         return views.preview(
             row,

@@ -15,7 +15,10 @@ HINT = "words, field:value, !negated   e.g. mail phase:blocked age:>1h"
 class FilterLine(Input):
     """Posts every change at once. Enter keeps the filter, Escape clears it."""
 
-    DEFAULT_CSS = "FilterLine, FilterLine:focus { height: 1; border: none; padding: 0 1; background: $primary 12%; }"
+    DEFAULT_CSS = """
+    FilterLine, FilterLine:focus { height: 1; border: none; padding: 0 1; background: $primary 12%; }
+    FilterLine > .input--cursor { background: transparent; color: auto; text-style: none; }
+    """
     BINDINGS = bindings(keymap.FILTER_LINE)
 
     class Kept(Message):
