@@ -44,10 +44,20 @@ def shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since
         for result in entry.results
         if result.outcome is Outcome.CHANGED and result.id in stuck
     }
+    by_id = {entry.id: entry for entry in entries}
+    undoes = {e.id: of for e in entries if e.action == UNDO.name and (of := by_id.get(str(e.arguments.get("entry"))))}
+    changed_by = {e.id: sum(r.outcome is Outcome.CHANGED for r in e.results) for e in entries}
+    undone = {of.id: changed_by[by] for by, of in undoes.items()}
+
+    def action(entry: AuditLogEntry, _: Context) -> str:
+        of, later = undoes.get(entry.id), f" ({undone[entry.id]} undone later)" if entry.id in undone else ""
+        return entry.action + (f" of {of.action} at {formatting.instant(of.at)}" if of else "") + later
+
+    done = [Field("action", action) if field.name == "action" else field for field in MARKDOWN]
     back = {id_: row for id_, row in changed.items() if row[2].action != UNDO.name}
     parts = {
         "Open": [*markdown_head(INCIDENTS), *map(_incident, incidents)] if incidents else ["Nothing."],
-        f"Done since {formatting.instant(since)}": markdown_table(MARKDOWN, entries) if entries else ["Nothing."],
+        f"Done since {formatting.instant(since)}": markdown_table(done, entries) if entries else ["Nothing."],
         "Stuck again": markdown_table(AGAIN, back.values()) if back else ["Nothing."],
     }
     return "\n".join(line for title, lines in parts.items() for line in (f"## {title}", "", *lines, ""))

@@ -34,10 +34,12 @@ async def test_a_shift_is_copied_with_what_is_open_done_and_stuck_again(
         await tui.wait_for("Sent to the terminal: shift as Markdown.")
         copied = tui.app.clipboard
     opened_, done, again = (part.partition("\n\n")[2] for part in copied.split("## ")[1:])
-    assert "overdue timer" in opened_
+    assert "| overdue timer " in opened_
     assert "| 3 tasks |" in opened_
     assert "| wake |" in done
     assert "2 changed" in done
+    assert "| wake (1 undone later) |" in done
+    assert "| undo of wake at " in done
     assert str(back) in again.replace("\\", "")
     assert str(gone) not in again.replace("\\", "")
     assert str(open_) not in again.replace("\\", "")

@@ -96,7 +96,8 @@ def _node_of(item: IncidentFinding, context: Context) -> Node | None:
 
 def _incident(row: Bundle[IncidentFinding], context: Context) -> Spans:
     worst = severity_of(row)
-    text, ink = f"{sign(worst, context.ascii)} {_title(row)}", band(worst).ink
+    mark = f"{sign(worst, context.ascii)} " if context.cells else ""  # a text has the word in another column
+    text, ink = f"{mark}{_title(row)}", band(worst).ink
     about = row.group.about if isinstance(row.group, Incident) else ""
     return [(text, ink if row.above else f"bold {ink}"), (f"  {about}" if about else "", "")]
 
@@ -111,7 +112,7 @@ def _nodes(row: Bundle[IncidentFinding], context: Context) -> Spans:
     if named_node is not None:
         return [(named_node.title, "")]
     _, kind, key = split_id(one.finding.node_id)
-    return [(f"{kind} {key}", "$faint")]
+    return [(kind if kind == key else f"{kind} {key}", "$faint")]
 
 
 def _number(row: Bundle[IncidentFinding], context: Context) -> Spans:
