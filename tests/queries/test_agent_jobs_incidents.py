@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from queries.workspace import Workspace
 from tests.db.agent_jobs import LABEL, AgentJobsDb
 from tests.queries.incident_groups import incidents_of, the_only
@@ -39,15 +41,24 @@ async def test_jobs_that_redis_lost_are_one_incident(agent_jobs_db: AgentJobsDb,
     assert [f.node_id for f in other.findings] == [agent_jobs_db.id(earlier)], "it was lost before"
 
 
+@pytest.mark.parametrize("rises", [False, True], ids=["emptied", "second queue"])
 async def test_new_jobs_that_complete_old_rows_show_that_redis_was_emptied(
-    agent_jobs_db: AgentJobsDb, mirror: Workspace
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, rises: bool
 ) -> None:
+    """If the numbers go on rising, a second queue counts its own."""
     for n in range(3):
         await agent_jobs_db.job("completed", age=9 * DAY, ended=900 - n, number=n + 1)
     for n in range(4):
         await agent_jobs_db.job("completed", age=9000 - n, ended=8900, number=200 + n)
     await agent_jobs_db.job(age=3600, number=204)
-    incident = await the_only(mirror, LABEL, "redis_emptied")
+    if rises:
+        await agent_jobs_db.job("completed", age=300, ended=290, number=205)
+    shown = await incidents_of(mirror, LABEL)
+    if rises:
+        assert shown.keys() == {"completion_not_recorded", "completed_by_wrong_job"}
+        return
+    (incident,) = shown.pop("redis_emptied")
+    assert not shown
     assert {s.code for s in incident.symptoms} >= {"completed_by_wrong_job", "job_ids_restarted"}
 
 

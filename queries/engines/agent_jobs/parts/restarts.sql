@@ -2,7 +2,8 @@
 -- with the job that shows each, its time, and the number before. The number of a job falls below half of the one before; small
 -- reversals are normal, because a row is written after the job is enqueued. If the numbers rise again in one step, to the one
 -- before or often, two queues write this table, and neither restarted. Or a row with one of the numbers 1 to 50 was completed
--- long after its creation and after a newer job: a new job with that number completed the old row, and has no row of its own.
+-- long after its creation and after a newer job: a new job with that number completed the old row, and has no row of its own,
+-- unless the numbers go on rising after that: a second queue counts its own.
 numbered AS MATERIALIZED (
   SELECT n.*, lag(n.number) OVER (ORDER BY n.created_at, n.number) AS before
     FROM (SELECT j.*, j.job_id::int8 AS number
@@ -31,6 +32,7 @@ restarts AS MATERIALIZED (
     CROSS JOIN LATERAL (SELECT max(o.number) AS number FROM numbered o
                          WHERE o.created_at > u.created_at AND o.completed_at < u.completed_at AND o.number > u.number + 50) AS n
     WHERE n.number IS NOT NULL AND NOT EXISTS (SELECT FROM dropped d WHERE d.at <= u.completed_at)
+      AND NOT EXISTS (SELECT FROM numbered o WHERE o.created_at > u.completed_at AND o.number > n.number)
     ORDER BY u.completed_at, u.number
     LIMIT 1)
 )
