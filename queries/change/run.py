@@ -311,7 +311,8 @@ async def messages(workspace: Workspace) -> list[str]:
             entries, _ = await audit_log.page(workspace.audit_log.file, None, ENTRIES_READ)
         except DatabaseError as error:
             return [*lines, error.line]
-        intents = sum(any(r.outcome is Outcome.UNKNOWN for r in entry.results) for entry in entries)
+        unsaid = (entry for entry in entries if entry.id not in workspace.audit_log.said)
+        intents = sum(any(r.outcome is Outcome.UNKNOWN for r in entry.results) for entry in unsaid)
         if intents:
             they = "1 audit log entry has" if intents == 1 else f"{intents} audit log entries have"
             lines.append(f"{they} no known outcome: see `{command('audit')}`.")

@@ -80,7 +80,7 @@ class AuditLog:
         self.receipts = Receipts(database, self.file, context)
         self.lost: list[AuditLogEntry] = []  # that a failover took out of the table, as far as the server was asked
         self._asked = ""  # life of the server that was asked for what it lacks
-        self._said: set[object] = set()
+        self.said: set[object] = set()  # what `news` has named: entries, and transactions with their fates
         self._database, self._server, self._reader = database, server, reader
         self.trusted = tuple(trusted)
         self._context, self._local_log = context, local_log
@@ -218,8 +218,8 @@ class AuditLog:
         if isinstance(lacking, DatabaseError):
             return []
         self._asked = life
-        sentences = [each.sentence() for each in lacking if (each.key, each.fate) not in self._said]
-        self._said |= {(each.key, each.fate) for each in lacking}
+        sentences = [each.sentence() for each in lacking if (each.key, each.fate) not in self.said]
+        self.said |= {said for each in lacking for said in ((each.key, each.fate), each.entry.id)}
         more = len(sentences) - NEWS_SHOWN
         return sentences[:NEWS_SHOWN] + ([f"And {more} more: `unstick audit` lists them."] if more > 0 else [])
 

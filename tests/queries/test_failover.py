@@ -14,6 +14,7 @@ import pytest
 from console.cli.output import answered
 from queries.change import loop
 from queries.change import plan as parts
+from queries.change import run as runs
 from queries.change import transaction as attempt
 from queries.change.loop import Loop
 from queries.db import database
@@ -183,18 +184,27 @@ async def test_a_missing_entry_of_the_same_server_is_no_failover(own_server: Pos
     await workspace.close()
 
 
-async def test_without_the_table_it_cannot_be_known(own_server: PostgresServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("answered", [True, False])
+async def test_without_the_table_it_cannot_be_known(
+    own_server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, answered: bool
+) -> None:
     dsn = own_server.fresh("eternaltwin")
     (one,) = await filled(dsn, table=False, nodes=1)
     workspace = await opened(dsn, tmp_path)
     await do(workspace, "wake", [one])
+    if not answered:  # the console was killed before it wrote the outcome
+        path = workspace.audit_log.file.path
+        path.write_text(path.read_text().splitlines(keepends=True)[0])
     await asyncio.to_thread(own_server.keep)
     await workspace.database.renew()
     assert await workspace.audit_log.news() == [], "a restart loses nothing"
+    monkeypatch.setattr(settle, "STATUS_SECONDS", -1.0)
     await asyncio.to_thread(own_server.fall_back)
     await workspace.database.renew()
+    assert len(await runs.messages(workspace)) == (not answered), "if nothing has named it"
     (said,) = await workspace.audit_log.news()
     assert f"Unknown: the server cannot tell if it has wake of {one} at " in said
+    assert await runs.messages(workspace) == [], "once"
     await workspace.close()
 
 
