@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -56,12 +55,6 @@ def test_without_a_target_it_is_the_libpq_environment(eternaltwin: str) -> None:
     env = {"PGHOST": str(parts.hostname), "PGPORT": str(parts.port), "PGUSER": str(parts.username)}
     answer = unstick("engines", **env, PGPASSWORD=str(parts.password), PGDATABASE=parts.path.strip("/"))
     assert answer.code == 0
-
-
-def test_key_value_words(eternaltwin: str) -> None:
-    parts = urlsplit(eternaltwin)
-    words = f"host={parts.hostname} port={parts.port} user={parts.username} dbname={parts.path.strip('/')}"
-    assert unstick(f"{words} password={parts.password}", "engines").code == 0
 
 
 def test_a_service(eternaltwin: str, tmp_path: Path) -> None:
@@ -122,8 +115,6 @@ def chosen(*words: str) -> CliOptions:
         (["@prod"], "@prod"),
         (["-d", "stuck"], "stuck"),
         (["--read-only", "mydb"], "mydb"),
-        (["--interval", "5", "mydb"], "mydb"),
-        (["--config=x", "mydb"], "mydb"),
     ],
 )
 def test_without_a_command_the_console_opens(words: list[str], dsn: str | None) -> None:
@@ -243,32 +234,14 @@ def test_a_word_that_is_no_command_is_said_to_be_a_database() -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("contexts = 3", "config.toml:1: contexts must be"),
         ("[contexts.prod]\ndns = 'x'", 'config.toml:2: contexts.prod.dns is not a setting; did you mean "dsn"?'),
-        ("interval = 'soon'", "config.toml:1: interval"),
         ("[thresholds.eternaltwin]\nstraved = 3", "config.toml:2: thresholds.eternaltwin.straved is not a threshold"),
-        ("[thresholds.etrnaltwin]\nstarved = 3", 'did you mean "eternaltwin"?'),
         ("[options.eternaltwin]\nx = 'y'", "config.toml:2: options.eternaltwin.x is not an option"),
-        ("this is not toml", "config.toml:1: it is not valid TOML"),
     ],
 )
 @pytest.mark.parametrize("command", [["stuck"], ["do", "wake", NODE, "-r", "x"]])
 def test_settings_that_are_wrong(tmp_path: Path, command: list[str], text: str, said: str) -> None:
     assert said in usage(unstick(*command, home=settings(tmp_path, text)))
-
-
-def test_settings_that_are_not_there(tmp_path: Path) -> None:
-    assert "there is no such file" in usage(unstick("stuck", "--config", str(tmp_path / "nope.toml")))
-    assert "cannot be read" in usage(unstick("stuck", "--config", str(tmp_path)))
-    (tmp_path / "binary").write_bytes(b"\xff\x00")
-    assert "not UTF-8" in usage(unstick("stuck", "--config", str(tmp_path / "binary")))
-
-
-def test_an_unknown_context(tmp_path: Path) -> None:
-    home = settings(tmp_path, "[contexts.prod]\n[contexts.staging]\n")
-    said = usage(unstick("@pord", "stuck", home=home))
-    assert 'There is no context "pord"; did you mean "prod"?' in said
-    assert "prod, staging" in said
 
 
 def test_thresholds_of_the_settings_count(eternaltwin: str, server: PostgresServer, tmp_path: Path) -> None:
@@ -286,19 +259,9 @@ def test_help_is_there_for_every_command() -> None:
     assert answer.code == 0
     assert len(answer.out.splitlines()) < 88
     assert "..." not in answer.out.partition("Commands:")[2].partition("Examples:")[0].replace("ID...", "")
-    for name, command in commands.unstick.commands.items():
-        assert name in answer.out
-        shown = unstick(name, "--help")
-        assert (shown.code, shown.err) == (0, "")
-        assert inspect.cleandoc(command.help or "?").split()[0] in shown.out
+    assert all(name in answer.out for name in commands.unstick.commands)
     for code in ("0 ", "1 ", "2 ", "3 ", "5 "):
         assert code in " ".join(answer.out.split())
-
-
-def test_the_version() -> None:
-    answer = unstick("--version")
-    assert (answer.code, answer.err) == (0, "")
-    assert answer.out.startswith("unstick ")
 
 
 def test_no_command_has_the_name_of_an_option() -> None:

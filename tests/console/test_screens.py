@@ -318,13 +318,6 @@ async def test_every_page_at_every_size(
         await tui.wait_for(lambda: tui.app.screen is tui.app.front)
 
 
-async def test_ascii_draws_nothing_else(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
-    await eternaltwin_db.task(status="Blocked", timer=-600)
-    async with run_tui(eternaltwin, tmp_path, ascii=True) as tui:
-        await tui.wait_for("0/1", "1 stuck", "@ 1 scheduled")
-        assert tui.text.isascii(), [line for line in tui.text.splitlines() if not line.isascii()]
-
-
 async def test_production_looks_different(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path) -> None:
     seen = {}
     for production in (False, True):
