@@ -46,8 +46,7 @@ def shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since
     }
     by_id = {entry.id: entry for entry in entries}
     undoes = {e.id: of for e in entries if e.action == UNDO.name and (of := by_id.get(str(e.arguments.get("entry"))))}
-    changed_by = {e.id: sum(r.outcome is Outcome.CHANGED for r in e.results) for e in entries}
-    undone = {of.id: changed_by[by] for by, of in undoes.items()}
+    undone = {of.id: sum(r.outcome is Outcome.CHANGED for r in e.results) for e in entries if (of := undoes.get(e.id))}
 
     def action(entry: AuditLogEntry, _: Context) -> str:
         of, later = undoes.get(entry.id), f" ({undone[entry.id]} undone later)" if entry.id in undone else ""

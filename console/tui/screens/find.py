@@ -91,9 +91,8 @@ class FindScreen(RecordsScreen[Hit]):
 
     def nothing(self) -> tuple[str, str]:
         if self.finder.filter is None:
-            unread = any(a.unsearched or a.unreadable or a.partial for a in self.finder.answers.values())
-            where = " in what was searched" if unread else ""
-            return f"Nothing was found{where}.", "f searches for another text, esc goes back."
+            part = any(a.unsearched or a.unreadable or a.partial for a in self.finder.answers.values())
+            return f"Nothing was found{' in what was searched' * part}.", "f searches for another text, esc goes back."
         whole = all(answer.searched == ALL_NODES for answer in self.finder.answers.values())
         return f"No node {'' if whole else 'that was compared '}matches the filter.", "esc goes back."
 
