@@ -340,7 +340,8 @@ class Change(Record):
     ``changes``, by foreign keys, triggers, rules. ``xid``: ids of its transactions as text; None if nothing was
     written. ``logged``: number of changed nodes whose rows are in the audit log, but not in ``changes``.
     ``durability``: of the least certain transaction. ``durable``: number of changed nodes by durability. ``lost``: why
-    the server was lost before nodes changed, which can be tried again; or "". ``error``: why nothing was tried, and that nothing was changed.
+    the server was lost before nodes changed, which can be tried again; or "". ``error``: why nothing was tried, and
+    that nothing was changed.
     """
 
     results: tuple[Result, ...] = ()  # of a dry run, `changed` means that the commit will change it
