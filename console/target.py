@@ -89,6 +89,21 @@ class Target(Record):
             rules=self.rules,
         ).open(later=later)
 
+    def where(self, workspace: Workspace) -> str:
+        """Return the opened database as it was named: context or service, hosts, database, role."""
+        server = workspace.server
+        try:
+            typed = dsn.parse(self.context.dsn)
+        except ValueError:  # a file of libpq has changed since it was opened
+            return f"{server.database} as {server.role}"
+        names = [f"@{self.name}"] if self.name else []
+        names += [f"service {typed.service}"] if typed.service else []
+        hosts = (
+            f"{host.name or host.address}{f':{host.port}' if host.port != dsn.DEFAULT_PORT else ''}"
+            for host in typed.hosts
+        )
+        return "  ".join([*names, f"{server.database} on {', '.join(hosts)} as {server.role}"])
+
     def production(self, workspace: Workspace | None) -> str:
         """Return the context that makes the server a production server, or ""."""
         if self.context.production:

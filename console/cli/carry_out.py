@@ -22,8 +22,11 @@ from console.interrupts import signals_call
 from console.target import Target
 from console.text.spans import UNLIMITED, Make, Spans
 from console.text.views.action import STANDBY_WAIT, dry_run_lines
+from console.text.views.lines import stacked
+from console.text.views.summary import summary
 from queries.change import signals
 from queries.change.loop import Loop
+from queries.change.plan import Plan
 from queries.change.state import Do
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
@@ -143,9 +146,30 @@ def printed(target: Target, report: Report) -> int:
     return exit_code(report.results) if report.code is None else report.code
 
 
-def dry_run_text(dry_run: Change, variants: Sequence[Action], gone: Sequence[Result], cells: int) -> list[Spans]:
-    """Return the lines of a dry run, with all of its rows and nodes."""
-    return dry_run_lines(dry_run, variants, gone, cells, limit=UNLIMITED, skipped_limit=UNLIMITED)
+def dry_run_text(
+    target: Target,
+    workspace: Workspace,
+    dry_run: Change,
+    plan: Plan,
+    consent: Consent,
+    cells: int,
+    *,
+    gone: Sequence[Result] = (),
+) -> list[Spans]:
+    """Return the summary of a dry run; with ``--rows`` also all of its rows and nodes."""
+    reader = workspace.engines.get(plan.label)
+    first = summary(
+        dry_run,
+        plan,
+        None if reader is None else reader.engine.spec,
+        cells,
+        where=target.where(workspace),
+        production=target.production(workspace),
+        skipped=gone,
+    )
+    most, actions = UNLIMITED if consent.rows else 0, list(plan.actions.values())
+    rest = dry_run_lines(dry_run, actions, gone, cells, limit=most, skipped_limit=most, rows_key="--rows")
+    return stacked(first, rest)
 
 
 def _instead(target: Target, results: Sequence[Result]) -> Iterator[str]:
@@ -161,13 +185,13 @@ def _confirmed(target: Target, workspace: Workspace, course: Course, consent: Co
 
     Raises UsageError.
     """
-    dry_run, server = course.dry_run, workspace.server
+    dry_run = course.dry_run
     if dry_run is None:
         return _accepted_risk(target, workspace, course.actions, course.more, consent)
     if not target.json and course.preview is not None:
         output_for(target).show(course.preview.lines)
     say(*filter(None, [workspace.other_hosts.warning]))
-    place = f"{target.name or server.database} (as {server.role})"
+    place = target.where(workspace)
     if (production := target.production(workspace)) not in ("", target.name):
         place += f", which is the production server of the context {production}"
     number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)

@@ -242,6 +242,7 @@ def _consent(
     options = (
         click.option("-r", "--reason", metavar="TEXT", help="Reason for the audit log. Required."),
         click.option("-n", "--dry-run", "preview", is_flag=True, help=preview),
+        click.option("--rows", is_flag=True, help="Show each row before and after, and the blast radius."),
         click.option("-y", "--yes", is_flag=True, help=yes),
         click.option(
             "--confirm",

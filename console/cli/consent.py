@@ -12,11 +12,13 @@ from queries.records.record import Record
 class Consent(Record):
     """Agreement to a change, as typed.
 
-    ``preview``: only a dry run. ``confirm``: the name of a production context, or of tables that lose rows.
+    ``preview``: only a dry run. ``rows``: show it whole, not only its summary. ``confirm``: the name of a production
+    context, or of tables that lose rows.
     """
 
     reason: str | None = None
     preview: bool = False
+    rows: bool = False
     yes: bool = False
     confirm: str | None = None
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TextIO
 
 import click
+import msgspec
 
 from console.cli.arguments import arguments_of, unknown_action
 from console.cli.carry_out import changing
@@ -67,6 +68,7 @@ async def do(
             raise click.UsageError(f"--edit and --input are for actions that edit a text; {action} does not.")
         else:
             plan = plan_versions(workspace, reader.label, action, versions, {n.id: n.title for n in records.values()})
+        plan = msgspec.structs.replace(plan, nodes=tuple(records.values()))
         values |= plan.arguments
         return await change(target, workspace, plan, variants, consent, values, reason=reason, gone=gone, wait=wait)
 

@@ -61,7 +61,9 @@ async def change(
         actions=actions,
         dry_run=shown,
         preview=Report(
-            record=shown, lines=lambda cells: dry_run_text(dry_run, actions, gone, cells), results=shown.results
+            record=shown,
+            lines=lambda cells: dry_run_text(target, workspace, dry_run, plan, consent, cells, gone=gone),
+            results=shown.results,
         ),
         more=f" Then wait up to {wait:.0f} s for {len(held)} that an executor holds." if held else "",
         possible=bool(held)

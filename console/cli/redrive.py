@@ -18,7 +18,7 @@ from console.cli.selected import Source, dead_matching, members_of
 from console.cli.target import opened
 from console.cli.tree import parsed
 from console.target import Target
-from console.text.spans import UNLIMITED
+from console.text.spans import UNLIMITED, Spans
 from console.text.views import redrive as views
 from queries.change import redrive as redrives
 from queries.change import run as runs
@@ -28,7 +28,7 @@ from queries.change.run import Run
 from queries.change.state import Do, Reason, parse_settings
 from queries.contract.spec import Action
 from queries.records.dead_letter import DeadLetter
-from queries.records.run import REDRIVE, RedrivePreview, RedriveReport, commands_of
+from queries.records.run import REDRIVE, RedriveReport, commands_of
 from queries.text.counted import counted
 from queries.workspace import Workspace
 
@@ -71,7 +71,21 @@ async def redrive(
             say(f"Redrive {run.log.id}: {nodes} in {counted(len(preview.cohorts), 'cohort')}. Ctrl-C leaves it open.")
             return await Loop(workspace, run=run).begin()
 
-        return await carry_out(target, workspace, _course(target, [action], begin, more, preview), consent)
+        whole = runs.part_of(workspace, plan, plan.ids)
+        whole = msgspec.structs.replace(whole, nodes=tuple(each.node for each in dead_letters))
+
+        def lines(cells: int) -> list[Spans]:
+            return [
+                *views.plan(preview, cells),
+                *dry_run_text(target, workspace, preview.dry_run, whole, consent, cells),
+            ]
+
+        course = msgspec.structs.replace(
+            _course(target, [action], begin, more),
+            dry_run=preview.dry_run,
+            preview=Report(record=preview, lines=lines, results=preview.dry_run.results),
+        )
+        return await carry_out(target, workspace, course, consent)
 
 
 async def _selected(target: Target, workspace: Workspace, source: Source) -> tuple[str, str, list[DeadLetter]]:
@@ -116,21 +130,10 @@ async def resume(target: Target, workspace: Workspace, run: Run, actions: Sequen
     return await carry_out(target, workspace, _course(target, actions, loop.begin, more), consent)
 
 
-def _course(
-    target: Target, actions: Sequence[Action], begin: Begin, more: str, preview: RedrivePreview | None = None
-) -> Course:
-    """Return how a redrive goes. ``preview`` None: it has begun."""
+def _course(target: Target, actions: Sequence[Action], begin: Begin, more: str) -> Course:
+    """Return how a redrive goes that has begun."""
     report = functools.partial(report_of, target)
-    course = Course(actions=actions, begin=begin, line=_line, report=report, more=more)
-    if preview is None:
-        return course
-    dry_run = preview.dry_run
-    shown = Report(
-        record=preview,
-        lines=lambda cells: [*views.plan(preview, cells), *dry_run_text(dry_run, actions, (), cells)],
-        results=dry_run.results,
-    )
-    return msgspec.structs.replace(course, dry_run=dry_run, preview=shown)
+    return Course(actions=actions, begin=begin, line=_line, report=report, more=more)
 
 
 def _line(loop: Loop) -> str:

@@ -62,7 +62,7 @@ class Host(Record):
 class ConnectionTarget(Record):
     """Hosts, role and database, and the time limit of each address in seconds.
 
-    ``shown`` names it in errors, without passwords.
+    ``shown`` names it in errors, without passwords. ``service``: its name, or "".
     """
 
     hosts: tuple[Host, ...]
@@ -71,6 +71,7 @@ class ConnectionTarget(Record):
     words: Mapping[str, str]  # the other ones; those that are not given are absent
     timeout: float
     shown: str
+    service: str = ""
 
     def __repr__(self) -> str:
         return f"Target({self.hosts!r}, {self.user!r}, {self.database!r})"
@@ -102,10 +103,10 @@ def parse(text: str) -> ConnectionTarget:
             if fault := libpq_words.fault(word, value):
                 joint = "" if fault.startswith(("=", " ")) else " "
                 raise ValueError(f"{word}{joint}{fault} (in {setting.source}).")
-    return _target(settings, redact(text))
+    return _target(settings, redact(text), "" if name is None else name.value)
 
 
-def _target(settings: Mapping[str, Setting], shown: str) -> ConnectionTarget:
+def _target(settings: Mapping[str, Setting], shown: str, service: str) -> ConnectionTarget:
     words = {word: setting.value for word, setting in settings.items()}
     user = words.get("user") or libpq_files.user_name()
     database = words.get("dbname") or user
@@ -115,7 +116,9 @@ def _target(settings: Mapping[str, Setting], shown: str) -> ConnectionTarget:
     )
     rest = {word: value for word, value in words.items() if word not in libpq_words.LISTS | {"password"}}
     timeout = CONNECT_SECONDS if seconds is None else float(seconds) if seconds > 0 else ENDLESS_SECONDS
-    return ConnectionTarget(hosts=hosts, user=user, database=database, words=rest, timeout=timeout, shown=shown)
+    return ConnectionTarget(
+        hosts=hosts, user=user, database=database, words=rest, timeout=timeout, shown=shown, service=service
+    )
 
 
 def _places(settings: Mapping[str, Setting]) -> Iterator[tuple[str, str, int]]:

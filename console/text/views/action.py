@@ -7,11 +7,11 @@ from collections.abc import Mapping, Sequence
 
 from console.text.spans import Spans
 from console.text.views.blast_radius import blast_radius
-from console.text.views.change_summary import head, summary, titles
+from console.text.views.change_summary import head, titles
 from console.text.views.edit import edit
 from console.text.views.lines import BLANK, heading, pairs, plain, section, stacked, wrapped
 from console.text.views.owners import owners
-from console.text.views.row_diff import ROWS_SHOWN, differences, outcomes, tally
+from console.text.views.row_diff import ROWS_SHOWN, differences, outcomes
 from queries.change.plan import count_nodes, recorded
 from queries.contract.spec import Action
 from queries.db.database import WRITE_SECONDS
@@ -79,66 +79,44 @@ def dry_run_lines(
     skipped_limit: int = 20,
     rows_key: str = "",
 ) -> list[Spans]:
-    """Return the result of a dry run as lines.
+    """Return what follows the `summary` of a dry run.
 
-    At most three lines say what changes; then every row before and after, the blast radius, what is skipped and why.
-    ``actions``: the action for each kind of the nodes. ``skipped``: nodes that were not in the dry run. ``rows_key``:
-    shows rows and ids if ``limit`` and ``skipped_limit`` are 0.
+    That is the effect, owners that may live, and an edited text. With ``limit`` also the rows before and after, the
+    blast radius, ids of what is skipped, and the audit log entry. ``actions``: the action for each kind of the nodes.
+    ``skipped``: nodes that were not in the dry run. ``rows_key``: shows the rows if ``limit`` is 0.
     """
     others = [result for result in dry_run.results if result.outcome is not Outcome.CHANGED]
-    changed, total = len(dry_run.results) - len(others), len(dry_run.versions)
-    verdict: Spans = [(f"Will change {count_nodes(changed, dry_run.versions)}", f"bold {_ink(changed)}")]
-    lines = wrapped(f"Undoes: {dry_run.undoes}", cells, "bold", 0) if dry_run.undoes else []
-    whom = titles((r.id for r in dry_run.results if r.outcome is Outcome.CHANGED), dry_run.titles)
-    lines.append(head(verdict, whom, [("  ·  skipped: ", ""), *tally(others)] if others else [], cells))
-    lines += summary(dry_run.changes, cells)
-    lines += [line for action in actions for line in effect(action, cells)]
-    seen = sum(result.id in dry_run.versions for result in dry_run.results)
-    covers = f"The dry run covers the first {seen} of {total} nodes. The commit checks each of them."
     took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_SECONDS:.0f} s that a transaction may take."
     slow = f"{took} The commit may be refused: select fewer nodes at a time."
-    radius = dry_run.blast_radius
+    radius = dry_run.blast_radius if limit else None
     held = "" if radius is None else f"measured in the dry run, {radius.seconds * 1000:.0f} ms with rows locked"
-    owned = owners(dry_run.results, cells, limit=skipped_limit or 20)
+    owned = owners(dry_run.results, cells, limit=skipped_limit or 3)
     owned = section("Owner, dead or alive", owned, "read again at the commit")
     lives = any(isinstance(r.owner, Owner) and r.owner.verdict is Verdict.ALIVE for r in dry_run.results)
-    ids = f"{rows_key} shows the ids" if skipped_limit == 0 else ""
+    out = [*others, *skipped] if limit else []
     return stacked(
-        lines,
-        wrapped(covers, cells) if seen < total else [],
+        [line for action in actions for line in (*effect(action, cells), *then(action, cells))],
         owned if lives else [],
         edit(dry_run.edit, cells) if dry_run.edit is not None else [],
+        wrapped(slow, cells, "$warning", 0) if dry_run.held > WRITE_SECONDS / 2 else [],
         _rows(dry_run, cells, limit, rows_key),
-        [] if lives else owned,
-        section("Rows of other tables", _others(dry_run, cells), "by the server's count"),
-        wrapped(slow, cells, "$warning") if dry_run.held > WRITE_SECONDS / 2 else [],
-        section("Blast radius", [] if radius is None else blast_radius(radius, cells, ids=bool(limit)), held),
-        section("Skipped", outcomes([*others, *skipped], cells, limit=skipped_limit), ids),
-        (line for action in actions for line in then(action, cells)),
-        _audit_log(dry_run, actions, cells),
+        [] if lives or not limit else owned,
+        section("Blast radius", [] if radius is None else blast_radius(radius, cells), held),
+        section("Skipped", outcomes(out, cells, limit=skipped_limit)),
+        _audit_log(dry_run, actions, cells) if limit else [],
     )
 
 
 def _rows(dry_run: Change, cells: int, limit: int, key: str) -> list[Spans]:
     """Return the rows before and after, or how many there are and how to see them."""
     number = len(dry_run.changes)
-    if number and not limit:
+    if not number:
+        return []
+    if not limit:
         note = f"{key} shows {counted(number, 'row')}; nothing is changed yet"
         return [heading("Rows before and after", note)]
     rows = differences(dry_run.changes, cells, limit=limit, titles=dry_run.titles)
-    head_line = heading("Rows before and after", "rolled back, nothing is changed yet")
-    return [head_line, *(rows or [plain("none", "$faint")])]
-
-
-def _others(dry_run: Change, cells: int) -> list[Spans]:
-    lines: list[Spans] = []
-    for other in dry_run.others:
-        cause = f" ({other.cause})" if other.cause else ""
-        lines += wrapped(f"{other.table}: {other.words}{cause}", cells, "$error" if other.deleted else "$warning")
-    if dry_run.uncounted:
-        why = "Not known: track_counts is off, so the server does not count what triggers and foreign keys write."
-        lines += wrapped(why, cells, "$warning")
-    return lines
+    return section("Rows before and after", rows, "rolled back, nothing is changed yet")
 
 
 def _undo(dry_run: Change, actions: Sequence[Action]) -> str:
@@ -152,10 +130,6 @@ def _undo(dry_run: Change, actions: Sequence[Action]) -> str:
     if dry_run.others and parts:
         parts.append(f"Rows of {', '.join(other.table for other in dry_run.others)} do not come back.")
     return " ".join(parts)
-
-
-def _ink(changed: int) -> str:
-    return "$success" if changed else "$warning"
 
 
 def _audit_log(dry_run: Change, actions: Sequence[Action], cells: int) -> list[Spans]:

@@ -1,17 +1,33 @@
 """First lines of a change, which decide: where, how many, what runs twice, what changes, what is skipped.
 
-The dialog and the commands show them. Rows, SQL and blast radius are shown on request.
+The dialog and the commands show them. `dry_run_lines` has the rest.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from console.text import formatting
 from console.text.spans import Spans
-from console.text.views.change_summary import head, titles
+from console.text.views.change_summary import TITLES_SHOWN
+from console.text.views.lines import plain, wrapped
+from console.text.views.row_diff import outcomes
 from queries.actions.plan import Plan, count_nodes
-from queries.contract.spec import EngineSpec
-from queries.records.action import DryRun, Result
+from queries.contract.spec import TITLE_END, EngineSpec
+from queries.records.action import DryRun, Outcome, Result, RowChange, Undo
+from queries.records.node import Phase, Precision, split_id
+from queries.text.counted import counted, noun_of
+from queries.write import undo
+from queries.write.blast_radius import NODES_MEASURED
+
+COLUMNS_SHOWN = 3  # differing columns of a table
+KINDS_SHOWN = 8  # titles of nodes, equal ones counted
+SKIPPED_LINES = 12  # about what is skipped
+IDS_SHOWN = 3  # ids of skipped nodes
+VALUE_CELLS = 24  # of a value that rows have in common
+TAKEN = frozenset((Phase.READY, Phase.RUNNING, Phase.SCHEDULED))  # a worker takes the node by itself
+LIVE = TAKEN | {Phase.BLOCKED, Phase.HELD}
 
 
 def summary(
@@ -27,11 +43,208 @@ def summary(
     """Return the first lines of a change.
 
     ``plan``: of all nodes, also of those that were not dry-run. ``engine``: None for sessions of the server. ``where``:
-    the database as the operator named it (`Target.where`). ``production``: the context that makes it a production
-    server. ``skipped``: nodes that are not in the plan.
+    the database as the operator named it. ``production``: the context that makes it a production server. ``skipped``:
+    nodes that are not in the plan.
     """
-    whom = titles(plan.versions, plan.titles)
-    return [
-        [(where, "bold"), *([(f"  PRODUCTION ({production})", "bold $error")] if production else [])],
-        head([(count_nodes(len(plan.versions), plan.versions), "bold")], whom, [], cells),
-    ]
+    steps = Steps(plan.label, engine, dry_run.changes)
+    least = steps.add_nodes(dry_run, plan)
+    facts = (", ".join(steps.parts(least)), _undo(steps, dry_run, plan), _waits(dry_run))
+    lines = wrapped(where, cells, "bold", 0)
+    lines += wrapped(f"PRODUCTION, by the context {production}", cells, "bold $error", 0) if production else []
+    lines += wrapped(f"Undoes: {dry_run.undoes}", cells, "bold", 0) if dry_run.undoes else []
+    lines += wrapped(_how_many(dry_run, plan), cells, "bold", 0)
+    lines += [line for text in _again(steps, dry_run, plan) for line in wrapped(text, cells, "bold $error", 0)]
+    lines += wrapped("; ".join(filter(None, facts)), cells, "", 0) if any(facts) else []
+    if out := [*(result for result in dry_run.results if result.outcome is not Outcome.CHANGED), *skipped]:
+        groups = outcomes(out, cells, limit=IDS_SHOWN)
+        lines += [plain(f"Skipped: {len(out)}", "$warning", 0), *groups[:SKIPPED_LINES]]
+        lines += [plain("… and other reasons", "$faint")] if len(groups) > SKIPPED_LINES else []
+    for other in dry_run.others:
+        cause = f" ({other.cause})" if other.cause else ""
+        text = f"Also {other.words} of {other.table}{cause}, which an undo does not restore"
+        lines += wrapped(text, cells, "bold $error" if other.deleted else "$warning", 0)
+    if dry_run.uncounted:
+        why = "Not known: track_counts is off, so the server does not count what triggers and foreign keys write."
+        lines += wrapped(why, cells, "$warning", 0)
+    return lines
+
+
+def named(ids: Iterable[str], by_id: Mapping[str, str]) -> str:
+    """Return the titles of nodes, without their keys and progress: ``10 ChargeCard, SendMail, 2 more``."""
+    counts = Counter(_name(id_, by_id.get(id_, "")) for id_ in ids)
+    named = [(name, number) for name, number in counts.most_common() if name]
+    shown = named[: KINDS_SHOWN if named and named[0][1] > 1 else TITLES_SHOWN]
+    others = counts.total() - sum(number for _, number in shown)
+    parts = [name if number == 1 else f"{number} {name}" for name, number in shown]
+    return ", ".join([*parts, *([f"{others} more"] if shown and others else [])])
+
+
+def _name(node_id: str, title: str) -> str:
+    name = title.removesuffix(split_id(node_id)[2]).rstrip() or title
+    return name.rpartition(TITLE_END)[0] or name
+
+
+class Steps:
+    """Rows of a change: nodes with their status before and after, as far as it is known, and other rows.
+
+    ``nodes``: "" for a status that is not known, and after the deletion of a row. ``rest``: rows that tell no status.
+    ``read``: nodes whose status the rows tell.
+    """
+
+    def __init__(self, label: str, engine: EngineSpec | None, changes: Iterable[RowChange]) -> None:
+        self.nodes: dict[str, tuple[str, str]] = {}
+        self.rest: list[RowChange] = []
+        self.read: set[str] = set()
+        self.worker = (
+            "the " + " or the ".join(each.title for each in engine.workers) if engine and engine.workers else "a worker"
+        )
+        self._label = label
+        self._phases: dict[str, set[Phase]] = {}
+        for status in engine.statuses if engine else ():
+            self._phases.setdefault(status.native, set()).add(status.phase)
+        tables = Counter(kind.table for kind in engine.kinds) if engine else Counter[str]()
+        self._kinds = {kind.table: kind for kind in engine.kinds if tables[kind.table] == 1} if engine else {}
+        for change in changes:
+            self._add(change.read())
+
+    def _add(self, change: RowChange) -> None:
+        kind, was, now = self._kinds.get(change.table), change.before, change.after
+        pair = None
+        if kind and was is not None and now is None:
+            pair = self._native(was.get(kind.columns.get("status", "status"))), ""
+        elif kind and was is not None and now is not None:
+            pairs = ((self._native(was.get(name)), self._native(now.get(name))) for name in change.columns)
+            pair = next((each for each in pairs if all(each)), None)
+        if kind is None or pair is None:
+            self.rest.append(change)
+            return
+        node_id = f"{self._label}/{kind.name}:{change.key}"
+        self.nodes[node_id] = pair
+        self.read |= {node_id, change.id} if pair[1] else {node_id}
+
+    def _native(self, value: object) -> str:
+        return value if isinstance(value, str) and value in self._phases else ""
+
+    def add_nodes(self, dry_run: DryRun, plan: Plan) -> str:
+        """Add nodes whose rows tell no status: that on the screen before, the measured phase after.
+
+        Return "at least " if only some were measured.
+        """
+        reached = () if dry_run.blast_radius is None else dry_run.blast_radius.reached
+        becomes = {i: reach.what for reach in reached if reach.code == "becomes" for i in reach.ids}
+        own = [n for n in plan.nodes if n.id in dry_run.nodes and n.id not in self.read and n.id in becomes]
+        self.nodes |= {n.id: (n.status or n.phase, becomes[n.id]) for n in own}
+        return "at least " if own and len(dry_run.nodes) > NODES_MEASURED else ""
+
+    def phases(self, status: str) -> set[Phase]:
+        """Return the phases of a native status, or of the word for a phase."""
+        return self._phases.get(status) or ({Phase(status)} if status in tuple(Phase) else set())
+
+    def parts(self, least: str = "") -> Iterator[str]:
+        """Yield how nodes and rows change: statuses, deleted nodes, other rows."""
+        deleted: dict[str, Counter[str]] = {}
+        counts = Counter((split_id(node_id)[1], *pair) for node_id, pair in self.nodes.items())
+        for (kind, was, now), number in counts.most_common():
+            if now:
+                yield f"{least}{counted(number, noun_of(kind))} {was} → {now}"
+            else:
+                deleted.setdefault(kind, Counter())[was] += number
+        for kind, statuses in deleted.items():
+            words = ", ".join(f"{number} {was}" for was, number in statuses.items() if was)
+            yield f"{counted(statuses.total(), noun_of(kind))} deleted{f' ({words})' if words else ''}"
+        alike: dict[tuple[str, str], list[RowChange]] = {}
+        for row in self.rest:
+            what = "inserted" if row.before is None else "deleted" if row.after is None else "changed"
+            alike.setdefault((what, row.table), []).append(row)
+        for (what, table), rows in sorted(alike.items()):
+            of = self._kinds.get(table)
+            them = counted(len(rows), noun_of(of.name)) if of else f"{counted(len(rows), 'row')} of {table}"
+            yield f"{them} {what}{f' ({_columns(rows)})' if what == 'changed' else ''}"
+
+
+def _how_many(dry_run: DryRun, plan: Plan) -> str:
+    """Return the number of all nodes that a commit changes, and their kinds."""
+    skipped = {result.id for result in dry_run.results if result.outcome is not Outcome.CHANGED}
+    will = [id_ for id_ in plan.versions if id_ not in skipped]
+    seen = _seen(dry_run, plan)
+    first = f"the first {seen} {'was' if seen == 1 else 'were'} dry-run" if seen < len(plan.versions) else ""
+    most, total = "up to " if first and skipped else "", len(plan.versions)
+    whole = "" if len(will) == total else f" of {total}"
+    kinds = plan.titles.get(will[0], "") if len(will) == 1 else named(will, plan.titles)
+    text = f"Will change {most}{count_nodes(len(will), plan.versions)}{whole}{': ' if kinds else ''}{kinds}"
+    return "; ".join(filter(None, (text, first)))
+
+
+def _seen(dry_run: DryRun, plan: Plan) -> int:
+    return sum(result.id in plan.versions for result in dry_run.results)
+
+
+def _again(steps: Steps, dry_run: DryRun, plan: Plan) -> Iterator[str]:
+    """Yield what was done already and would run again, as far as that is known."""
+    restarts, radius = plan.name == "restart", dry_run.blast_radius
+    again = {i: was for i, (was, now) in steps.nodes.items() if (restarts and not now) or steps.phases(now) & LIVE}
+    done = {i: was for i, was in again.items() if steps.phases(was) == {Phase.DONE}}
+    if done and plan.name != undo.NAME:  # what an undo takes back was done by an operator
+        titles = {**(radius.titles if radius is not None else {}), **plan.titles}
+        who = f"{len(done)} of {count_nodes(len(again), again)}"
+        if len(done) == len(again):
+            who = f"{'all ' if len(done) > 1 else ''}{count_nodes(len(done), done)}"
+        words, names = " or ".join(dict.fromkeys(done.values())), named(done, titles)
+        are = "is" if len(done) == 1 else "are"
+        seen = _seen(dry_run, plan)
+        of = f"of the first {seen}, " if seen < len(plan.versions) else ""
+        yield f"{of}{who} {are} {words} and may run again{': ' if names else ''}{names}"
+    reached = () if radius is None or not restarts else radius.reached
+    below = [i for reach in reached if reach.code == "descendant" for i in reach.ids if i not in steps.nodes]
+    if below:
+        yield f"What {count_nodes(len(below), below)} below did may run again; how much is done is not known"
+
+
+def _undo(steps: Steps, dry_run: DryRun, plan: Plan) -> str:
+    """Return until when the change can be undone, or why not."""
+    if not (changed := sorted(dry_run.nodes)):
+        return ""
+    whys = Counter(dry_run.irreversible[i] for i in changed if i in dry_run.irreversible)
+    undoable = any(action.undo not in (Undo.NONE, None) for action in plan.actions.values())
+    if not undoable or whys.total() == len(changed):
+        return f"cannot be undone{''.join(f': {why}' for why, _ in whys.most_common(1))}"
+    some = "".join(f"; {count_nodes(n, changed)} cannot be undone: {why}" for why, n in whys.most_common(3))
+    if not any(steps.phases(now) & TAKEN for _, now in steps.nodes.values()):
+        return f"can be undone{some}"
+    return f"can be undone until {steps.worker} takes {'it' if len(changed) == 1 else 'them'}{some}"
+
+
+def _waits(dry_run: DryRun) -> str:
+    """Return which nodes wait for the changed ones, as far as the blast radius was measured."""
+    radius, number = dry_run.blast_radius, len(dry_run.nodes)
+    if radius is None or not number:
+        return ""
+    whom = "it" if number == 1 else "them" if number <= NODES_MEASURED else f"the first {NODES_MEASURED}"
+    reach = next((each for each in radius.reached if each.code == "waiter"), None)
+    if reach is None:
+        return f"nobody waits for {whom}"
+    if reach.number is None:
+        return f"who waits for {whom} is not known"
+    least = "at least " if reach.precision is Precision.CAPPED else ""
+    note = f" ({reach.note})" if reach.note else ""
+    return f"{least}{count_nodes(reach.number, reach.ids)} {'waits' if reach.number == 1 else 'wait'} for {whom}{note}"
+
+
+def _columns(rows: Sequence[RowChange]) -> str:
+    """Return the differing columns, those of which all rows change one word first."""
+    values: dict[str, set[tuple[str, str]]] = {}
+    for row in rows:
+        before, after = row.before or {}, row.after or {}
+        for name in row.columns:
+            pair = formatting.scalar(before.get(name)), formatting.scalar(after.get(name))
+            values.setdefault(name, set()).add(pair)
+    common = {name: pairs.copy().pop() if len(pairs) == 1 else None for name, pairs in values.items()}
+    short = {name: pair for name, pair in common.items() if pair and max(map(len, pair)) <= VALUE_CELLS}
+    words = [name for name, pair in short.items() if all(_is_word(value) for value in pair)]
+    order = [*words, *(name for name in short if name not in words), *(name for name in values if name not in short)]
+    shown = [f"{name} {short[name][0]} → {short[name][1]}" if name in short else name for name in order[:COLUMNS_SHOWN]]
+    return ", ".join(shown) + (f" and {len(order) - COLUMNS_SHOWN} more columns" if len(order) > COLUMNS_SHOWN else "")
+
+
+def _is_word(value: str) -> bool:
+    return value.replace("_", "").replace(" ", "").isalpha()
