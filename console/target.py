@@ -45,6 +45,17 @@ class Target(Record):
         return self.context.name
 
     @property
+    def where(self) -> str:
+        """The database as the operator named it: context or service, database, hosts, role."""
+        try:
+            typed = dsn.parse(self.context.dsn)
+        except ValueError:  # a file of libpq has changed since the database was opened
+            return f"@{self.name}" if self.name else redact(self.context.dsn)
+        hosts = ((host.name or host.address, f":{host.port}" * (host.port != dsn.DEFAULT_PORT)) for host in typed.hosts)
+        names = [f"@{self.name}"] * bool(self.name) + [f"service {typed.service}"] * bool(typed.service)
+        return "  ".join([*names, f"{typed.database} on {', '.join(map(''.join, hosts))} as {typed.user}"])
+
+    @property
     def engines(self) -> tuple[Engine, ...]:
         """All engines that are looked for."""
         return (*builtin(), *self.outside.engines)
@@ -88,21 +99,6 @@ class Target(Record):
             words=self.words,
             rules=self.rules,
         ).open(later=later)
-
-    def where(self, workspace: Workspace) -> str:
-        """Return the opened database as it was named: context or service, hosts, database, role."""
-        server = workspace.server
-        try:
-            typed = dsn.parse(self.context.dsn)
-        except ValueError:  # a file of libpq has changed since it was opened
-            return f"{server.database} as {server.role}"
-        names = [f"@{self.name}"] if self.name else []
-        names += [f"service {typed.service}"] if typed.service else []
-        hosts = (
-            f"{host.name or host.address}{f':{host.port}' if host.port != dsn.DEFAULT_PORT else ''}"
-            for host in typed.hosts
-        )
-        return "  ".join([*names, f"{server.database} on {', '.join(hosts)} as {server.role}"])
 
     def production(self, workspace: Workspace | None) -> str:
         """Return the context that makes the server a production server, or ""."""

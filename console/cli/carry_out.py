@@ -163,7 +163,7 @@ def dry_run_text(
         plan,
         None if reader is None else reader.engine.spec,
         cells,
-        where=target.where(workspace),
+        where=target.where,
         production=target.production(workspace),
         skipped=gone,
     )
@@ -191,11 +191,13 @@ def _confirmed(target: Target, workspace: Workspace, course: Course, consent: Co
     if not target.json and course.preview is not None:
         output_for(target).show(course.preview.lines)
     say(*filter(None, [workspace.other_hosts.warning]))
-    place = target.where(workspace)
+    place = target.where
     if (production := target.production(workspace)) not in ("", target.name):
         place += f", which is the production server of the context {production}"
-    number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results)
-    question = f"{course.actions[0].title}: {number} of {len(dry_run.results)} nodes on {place}.{course.more}"
+    later = len(dry_run.versions.keys() - {result.id for result in dry_run.results})  # not in the dry run
+    number = sum(result.outcome is Outcome.CHANGED for result in dry_run.results) + later
+    total = len(dry_run.results) + later
+    question = f"{course.actions[0].title}: {number} of {total} nodes in {place}.{course.more}"
     tables = ",".join(other.table for other in dry_run.removed)
     if tables:
         lost = "; ".join(f"{other.words} of {other.table}" for other in dry_run.removed)

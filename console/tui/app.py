@@ -163,11 +163,6 @@ class UnstickApp(App[None]):
         return self._target.production(self.session.workspace)
 
     @property
-    def where(self) -> str:
-        """The opened database as the operator named it, or ""."""
-        return self._target.where(self.session.workspace) if self.session.workspace is not None else ""
-
-    @property
     def saved_filters(self) -> Mapping[str, str]:
         """Saved filters by name, from the settings."""
         return self._target.config.filters

@@ -44,10 +44,6 @@ class Host(Protocol):
         """Name of the context that makes the opened server a production database, or ""."""
 
     @property
-    def where(self) -> str:
-        """The opened database as the operator named it, or ""."""
-
-    @property
     def contexts(self) -> Mapping[str, Context]:
         """The databases that the settings name."""
 
