@@ -46,7 +46,7 @@ class Target(Record):
 
     @property
     def where(self) -> str:
-        """The database as the operator named it: context or service, database, hosts, role."""
+        """The database as the operator named it, without passwords."""
         try:
             typed = dsn.parse(self.context.dsn)
         except ValueError:  # a file of libpq has changed since the database was opened

@@ -15,7 +15,7 @@ from console.cli.target import opened, resolve_nodes
 from console.model import export
 from console.model.fields.audit_entry import FIELDS
 from console.target import Target
-from console.text.spans import UNLIMITED, Spans
+from console.text.spans import Spans
 from console.text.views.audit_entry import entry_lines
 from console.text.views.lines import stacked
 from queries.db.errors import UnknownIdError
@@ -47,15 +47,15 @@ class Entries(Record):
     receipts: tuple[Receipt, ...] = ()  # changes of this machine that the server lacks, or may lack
 
 
-async def one(target: Target, name: str) -> int:
-    """Show an entry with its rows, or list the entries of a run.
+async def one(target: Target, name: str, *, rows: bool) -> int:
+    """Show an entry, or list the entries of a run.
 
-    ``name``: the id of either. Return the exit code.
+    ``name``: the id of either. ``rows``: with the stored values of its rows. Return the exit code.
     """
     async with opened(target, empty=True) as workspace:
         entries = await workspace.audit_log.find(name, changes=True)
         answer = Entries(entries=entries, cursor=None, place=workspace.audit_log.place)
-    _show(target, answer, None if len(entries) > 1 or entries[0].id != name else "")
+    _show(target, workspace, answer, None if len(entries) > 1 or entries[0].id != name else "", rows=rows)
     return 0
 
 
@@ -68,9 +68,13 @@ async def audit_log(
     format: str | None,
     since: str | None,
     node: str | None,
+    rows: bool,
     **conditions: str | None,
 ) -> int:
-    """Show entries; those about one node with its changed rows. Return the exit code."""
+    """Show entries; those about one node with its changed rows. Return the exit code.
+
+    ``rows``: with their stored values.
+    """
     seconds = None if since is None else option_value("--since", duration.parse, since)
     outcome = conditions["outcome"]
     if format and (limit is not None or after is not None):
@@ -93,7 +97,7 @@ async def audit_log(
         if format:
             await _export(output_for(target), workspace, format, workspace.audit_log.stream(about, criteria))
         else:
-            await _list(target, workspace, node_id, about, criteria, limit or ENTRIES_SHOWN, after)
+            await _list(target, workspace, node_id, about, criteria, limit or ENTRIES_SHOWN, after, rows=rows)
         closed = workspace.audit_log.unreadable
     if closed:
         say(closed)
@@ -150,12 +154,14 @@ async def _list(
     criteria: Criteria,
     limit: int,
     after: str | None,
+    *,
+    rows: bool,
 ) -> None:
     receipts = await workspace.audit_log.lacking(about, criteria)  # also settles those without an outcome
     entries, cursor = await workspace.audit_log.page(after, limit, about, criteria)
     place, closed = workspace.audit_log.place, workspace.audit_log.unreadable
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
-    _show(target, answer, node_id)
+    _show(target, workspace, answer, node_id, rows=rows)
     say(*(each.sentence(about or "") for each in receipts))
     if not (closed or entries):
         some = criteria != Criteria(changes=criteria.changes)
@@ -165,19 +171,24 @@ async def _list(
         say(f"There are more: --after {cursor}")
 
 
-def _show(target: Target, answer: Entries, node_id: str | None) -> None:
+def _show(target: Target, workspace: Workspace, answer: Entries, node_id: str | None, *, rows: bool) -> None:
     """List the entries, or show the text of each.
 
     ``node_id``: None for the list; else the node that the texts are about, "" for all nodes of an entry.
     """
+
+    def lines(cells: int) -> list[Spans]:
+        parts = []
+        for entry in answer.entries:
+            reader = workspace.recorded(entry.engine, entry.schema)
+            engine = None if reader is None else reader.engine.spec
+            parts.append(entry_lines(entry, cells, node_id=str(node_id), engine=engine, rows=rows))
+        return stacked(*parts)
+
     if node_id is None:
         output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.entries))
     else:
-        output_for(target).text(answer, lambda cells: _entries_lines(answer.entries, node_id, cells))
-
-
-def _entries_lines(entries: Iterable[AuditLogEntry], node_id: str, cells: int) -> list[Spans]:
-    return stacked(*(entry_lines(entry, cells, node_id=node_id, limit=UNLIMITED) for entry in entries))
+        output_for(target).text(answer, lines)
 
 
 async def _export(output: Output, workspace: Workspace, format: str, entries: AsyncIterator[AuditLogEntry]) -> None:

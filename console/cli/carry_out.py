@@ -147,28 +147,14 @@ def printed(target: Target, report: Report) -> int:
 
 
 def dry_run_text(
-    target: Target,
-    workspace: Workspace,
-    dry_run: Change,
-    plan: Plan,
-    consent: Consent,
-    cells: int,
-    *,
-    gone: Sequence[Result] = (),
+    target: Target, workspace: Workspace, dry_run: Change, plan: Plan, cells: int, *, rows: bool
 ) -> list[Spans]:
-    """Return the summary of a dry run; with ``--rows`` also all of its rows and nodes."""
-    reader = workspace.engines.get(plan.label)
-    first = summary(
-        dry_run,
-        plan,
-        None if reader is None else reader.engine.spec,
-        cells,
-        where=target.where,
-        production=target.production(workspace),
-        skipped=gone,
-    )
-    most, actions = UNLIMITED if consent.rows else 0, list(plan.actions.values())
-    rest = dry_run_lines(dry_run, actions, gone, cells, limit=most, skipped_limit=most, rows_key="--rows")
+    """Return the summary of a dry run, and what follows it. ``rows``: with all of its rows and nodes."""
+    reader, production = workspace.engines.get(plan.label), target.production(workspace)
+    spec = reader.engine.spec if reader else None
+    first = summary(dry_run, plan, spec, cells, where=target.where, production=production, skipped=plan.skipped)
+    most, actions = UNLIMITED if rows else 0, list(plan.actions.values())
+    rest = dry_run_lines(dry_run, actions, plan.skipped, cells, limit=most, skipped_limit=most, rows_key="--rows")
     return stacked(first, rest)
 
 

@@ -618,27 +618,32 @@ def runs(options: CliOptions, /, run: tuple[str, ...], stop: bool) -> int:
     metavar="FILE",
     help="With --verify: heads of an earlier --verify, as text or JSON, that the entries must still contain.",
 )
+@click.option("--rows", is_flag=True, help="With ID: show the stored values of each changed row, before and after.")
 @click.pass_obj
-def audit(options: CliOptions, /, id: tuple[str, ...], verify: bool, known: TextIO | None, **settings: Any) -> int:
+def audit(
+    options: CliOptions, /, id: tuple[str, ...], verify: bool, known: TextIO | None, rows: bool, **settings: Any
+) -> int:
     """Show who changed what, when and why, newest first.
 
-    With the ID of a node or of an entry, also show the changed rows; with that of a run, list its entries. With
-    --verify, look for entries that were removed or changed.
+    With the ID of a node or of an entry, also show what changed; with that of a run, list its entries. With --verify,
+    look for entries that were removed or changed.
     """
     from console.cli import audit as command
 
     if verify:
-        if options.without_target(id) or any(value is not None for value in settings.values()):
+        if options.without_target(id) or rows or any(value is not None for value in settings.values()):
             raise click.UsageError("--verify checks all entries: give no ID and no condition.")
         return _run(options, lambda target: command.verify(target, None if known is None else known.read()))
     if known is not None:
         raise click.UsageError("--heads is only for --verify.")
     name = options.at_most_one(id, "ID")
+    if rows and name is None:
+        raise click.UsageError("--rows is for the ID of an entry or of a node.")
     if name is None or "/" in name:  # the id of a node
-        return _run(options, lambda target: command.audit_log(target, name, **settings))
+        return _run(options, lambda target: command.audit_log(target, name, rows=rows, **settings))
     if any(value is not None for value in settings.values()):
         raise click.UsageError("The ID of an entry or a run takes no condition and no --format.")
-    return _run(options, lambda target: command.one(target, name))
+    return _run(options, lambda target: command.one(target, name, rows=rows))
 
 
 @_command()

@@ -68,7 +68,7 @@ async def do(
             raise click.UsageError(f"--edit and --input are for actions that edit a text; {action} does not.")
         else:
             plan = plan_versions(workspace, reader.label, action, versions, {n.id: n.title for n in records.values()})
-        plan = msgspec.structs.replace(plan, nodes=tuple(records.values()))
+        plan = msgspec.structs.replace(plan, nodes=tuple(records.values()), skipped=tuple(gone))
         values |= plan.arguments
         return await change(target, workspace, plan, variants, consent, values, reason=reason, gone=gone, wait=wait)
 

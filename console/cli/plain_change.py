@@ -62,7 +62,7 @@ async def change(
         dry_run=shown,
         preview=Report(
             record=shown,
-            lines=lambda cells: dry_run_text(target, workspace, dry_run, plan, consent, cells, gone=gone),
+            lines=lambda cells: dry_run_text(target, workspace, dry_run, plan, cells, rows=consent.rows),
             results=shown.results,
         ),
         more=f" Then wait up to {wait:.0f} s for {len(held)} that an executor holds." if held else "",

@@ -20,6 +20,7 @@ from console.cli.tree import parsed
 from console.target import Target
 from console.text.spans import UNLIMITED, Spans
 from console.text.views import redrive as views
+from console.text.views.lines import stacked
 from queries.change import redrive as redrives
 from queries.change import run as runs
 from queries.change.loop import Loop
@@ -73,18 +74,14 @@ async def redrive(
 
         whole = runs.part_of(workspace, plan, plan.ids)
         whole = msgspec.structs.replace(whole, nodes=tuple(each.node for each in dead_letters))
+        dry_run = preview.dry_run
 
         def lines(cells: int) -> list[Spans]:
-            return [
-                *views.plan(preview, cells),
-                *dry_run_text(target, workspace, preview.dry_run, whole, consent, cells),
-            ]
+            first = dry_run_text(target, workspace, dry_run, whole, cells, rows=consent.rows)
+            return stacked(first, views.plan(preview, cells))
 
-        course = msgspec.structs.replace(
-            _course(target, [action], begin, more),
-            dry_run=preview.dry_run,
-            preview=Report(record=preview, lines=lines, results=preview.dry_run.results),
-        )
+        shown = Report(record=preview, lines=lines, results=dry_run.results)
+        course = msgspec.structs.replace(_course(target, [action], begin, more), dry_run=dry_run, preview=shown)
         return await carry_out(target, workspace, course, consent)
 
 

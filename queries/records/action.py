@@ -190,6 +190,22 @@ class ReadRow(dict[str, Any]):
     at: float | None = None
 
 
+class _RowTexts(Record):
+    before: dict[str, msgspec.Raw] | None
+    after: dict[str, msgspec.Raw] | None
+
+
+def with_digits(changes: tuple[RowChange, ...], text: str | bytes) -> tuple[RowChange, ...]:
+    """Return decoded changes with the texts of their rows, which have all digits."""
+    try:
+        texts = msgspec.json.decode(text, type=tuple[_RowTexts, ...])
+    except (UnicodeDecodeError, msgspec.DecodeError, RecursionError):
+        return changes
+    both = zip(changes, texts, strict=True)
+    rows = (RowChange(id=c.id, table=c.table, key=c.key, before=t.before, after=t.after) for c, t in both)
+    return tuple(row.read() for row in rows)
+
+
 def _read(row: Any, at: float | None = None) -> Any:
     if row is None or isinstance(row, ReadRow):
         return row

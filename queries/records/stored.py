@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import msgspec
 
+from queries.records.action import RowChange, with_digits
 from queries.text.json_text import LEVELS, cut, decoded
 
 T = TypeVar("T")
@@ -19,7 +20,10 @@ class UnreadableError(ValueError):
 
 
 def read(text: str | bytes, kind: type[T]) -> T:
-    """Return stored JSON, cut at LEVELS, as a record. Raises UnreadableError."""
+    """Return stored JSON, cut at LEVELS, as a record.
+
+    Rows of changes keep their texts. Raises UnreadableError.
+    """
     try:
         value = decoded(text)
         level = [value]
@@ -27,7 +31,9 @@ def read(text: str | bytes, kind: type[T]) -> T:
             level = [each for v in level for each in (v.values() if type(v) is dict else v if type(v) is list else ())]
         if level:
             value = decoded(cut(text if isinstance(text, str) else text.decode("utf-8", "replace")))
-        return record(value, kind)
+        read = record(value, kind)
+        whole = kind == tuple[RowChange, ...] and not level
+        return with_digits(read, text) if whole else read  # type: ignore[arg-type,return-value]
     except msgspec.DecodeError as error:
         raise UnreadableError(str(error)) from None
 

@@ -24,7 +24,6 @@ from queries.records.action import (
     Result,
     Risk,
     RowChange,
-    Undo,
     Verdict,
     titles_of,
 )
@@ -85,7 +84,6 @@ def dry_run_lines(
     blast radius, ids of what is skipped, and the audit log entry. ``actions``: the action for each kind of the nodes.
     ``skipped``: nodes that were not in the dry run. ``rows_key``: shows the rows if ``limit`` is 0.
     """
-    others = [result for result in dry_run.results if result.outcome is not Outcome.CHANGED]
     took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_SECONDS:.0f} s that a transaction may take."
     slow = f"{took} The commit may be refused: select fewer nodes at a time."
     radius = dry_run.blast_radius if limit else None
@@ -93,7 +91,7 @@ def dry_run_lines(
     owned = owners(dry_run.results, cells, limit=skipped_limit or 3)
     owned = section("Owner, dead or alive", owned, "read again at the commit")
     lives = any(isinstance(r.owner, Owner) and r.owner.verdict is Verdict.ALIVE for r in dry_run.results)
-    out = [*others, *skipped] if limit else []
+    out = [*(r for r in dry_run.results if r.outcome is not Outcome.CHANGED), *skipped] if limit else []
     return stacked(
         [line for action in actions for line in (*effect(action, cells), *then(action, cells))],
         owned if lives else [],
@@ -103,33 +101,18 @@ def dry_run_lines(
         [] if lives or not limit else owned,
         section("Blast radius", [] if radius is None else blast_radius(radius, cells), held),
         section("Skipped", outcomes(out, cells, limit=skipped_limit)),
-        _audit_log(dry_run, actions, cells) if limit else [],
+        _audit_log(dry_run, actions, cells) if limit or dry_run.audit_log != "table" else [],
     )
 
 
 def _rows(dry_run: Change, cells: int, limit: int, key: str) -> list[Spans]:
     """Return the rows before and after, or how many there are and how to see them."""
     number = len(dry_run.changes)
-    if not number:
-        return []
-    if not limit:
-        note = f"{key} shows {counted(number, 'row')}; nothing is changed yet"
+    if not number or not limit:
+        note = f"{key} shows {counted(number, 'row')}; nothing is changed yet" if number else "none"
         return [heading("Rows before and after", note)]
     rows = differences(dry_run.changes, cells, limit=limit, titles=dry_run.titles)
     return section("Rows before and after", rows, "rolled back, nothing is changed yet")
-
-
-def _undo(dry_run: Change, actions: Sequence[Action]) -> str:
-    """Return which nodes can be undone, and why others cannot."""
-    changed = [result.id for result in dry_run.results if result.outcome is Outcome.CHANGED]
-    whys = Counter(dry_run.irreversible[i] for i in changed if i in dry_run.irreversible)
-    parts = [f"{count_nodes(n, changed)} cannot be undone: {why}." for why, n in whys.most_common(3)]
-    if whys.total() < len(changed) and any(action.undo not in (Undo.NONE, None) for action in actions):
-        parts.append(f"{count_nodes(len(changed) - whys.total(), changed)} can be undone.")
-        parts += dict.fromkeys(action.undo_note for action in actions if action.undo_note)
-    if dry_run.others and parts:
-        parts.append(f"Rows of {', '.join(other.table for other in dry_run.others)} do not come back.")
-    return " ".join(parts)
 
 
 def _audit_log(dry_run: Change, actions: Sequence[Action], cells: int) -> list[Spans]:
@@ -137,7 +120,7 @@ def _audit_log(dry_run: Change, actions: Sequence[Action], cells: int) -> list[S
     values = recorded(actions[0], dry_run.arguments) if actions else dry_run.arguments
     arguments = [(name, str(value)) for name, value in values.items()]
     facts = [("reason", dry_run.reason), *arguments]
-    facts += [("undo", undo)] if (undo := _undo(dry_run, actions)) else []
+    facts += [("undo", note) for note in dict.fromkeys(action.undo_note for action in actions) if note]
     facts.append(("written to", f"{audit_log_place(dry_run.audit_log)}{missing}"))
     return [heading("Audit log entry"), *pairs(facts, cells)]
 

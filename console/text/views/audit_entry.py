@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from console.text import formatting
-from console.text.spans import Spans
-from console.text.views.lines import heading, pairs, plain, section, stacked
+from console.text.spans import UNLIMITED, Spans
+from console.text.views.lines import heading, pairs, plain, section, stacked, wrapped
 from console.text.views.owners import owners
-from console.text.views.row_diff import ROWS_SHOWN, STYLES, differences, outcomes, tally
+from console.text.views.row_diff import ROWS_SHOWN, STYLES, differences, outcomes, stored, tally
+from console.text.views.summary import IDS_SHOWN, Steps
+from queries.contract.spec import EngineSpec
 from queries.records.audit import RUN, AuditLogEntry
 from queries.text.safe_text import safe_text
 
@@ -27,10 +29,13 @@ def summary(entry: AuditLogEntry, node_id: str = "") -> Spans:
     ]
 
 
-def entry_lines(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: int = ROWS_SHOWN) -> list[Spans]:
+def entry_lines(
+    entry: AuditLogEntry, cells: int, *, node_id: str = "", engine: EngineSpec | None = None, rows: bool | None = None
+) -> list[Spans]:
     """Return who, when, why, the outcomes, and the rows before and after.
 
-    ``node_id`` leaves only one node's outcome and rows.
+    ``node_id`` leaves only one node's outcome and rows. ``rows``: None shows how the rows differ, True their whole
+    values, False a summary of them. ``engine`` names the statuses of the summary.
     """
     facts = [
         ("entry", entry.id),
@@ -46,11 +51,18 @@ def entry_lines(entry: AuditLogEntry, cells: int, *, node_id: str = "", limit: i
     ]
     results = [result for result in entry.results if node_id in ("", result.id)]
     changes = [change for change in entry.changes if node_id in ("", change.id)]
+    limit = {None: ROWS_SHOWN, True: UNLIMITED, False: IDS_SHOWN}[rows]
+    if rows is False:
+        what = ", ".join(Steps(entry.engine, engine, changes).parts())
+        body = [*wrapped(what, cells), plain("--rows shows the stored values", "$faint")] if changes else []
+    else:
+        body = stored(changes, cells, entry.titles) if rows else differences(changes, cells, limit=limit)
+    owned = owners(results, cells, limit=limit) if rows is not False else []
     return stacked(
         section(entry.action, pairs(facts, cells)),
         [heading("Outcome"), *outcomes(results, cells, limit=limit)],
-        section("Owner, dead or alive", owners(results, cells, limit=limit), "read before the change"),
-        section("Rows before and after", differences(changes, cells, limit=limit) or [plain("none", "$faint")]),
+        section("Owner, dead or alive", owned, "read before the change"),
+        section("Rows before and after", body or [plain("none", "$faint")]),
     )
 
 

@@ -7,22 +7,31 @@ from collections.abc import Iterable, Mapping
 
 from console.text import formatting
 from console.text.spans import Spans, width
+from queries.contract.spec import TITLE_END
+from queries.records.node import split_id
 from queries.text.safe_text import safe_text
 
 TITLES_SHOWN = 3
 
 
-def titles(ids: Iterable[str], by_id: Mapping[str, str]) -> str:
-    """Return the titles of nodes, equal ones once.
+def titles(ids: Iterable[str], by_id: Mapping[str, str], most: int = TITLES_SHOWN) -> str:
+    """Return the titles of nodes: ``10 ChargeCard v2, Invoice v1, 4 more``.
 
-    ``SendEmail v2 (3), Invoice v1 and 4 more``
+    Those of several nodes are without keys and progress.
     """
     every = list(ids)
-    counts = Counter(by_id[id_] for id_ in every if by_id.get(id_))
-    shown = counts.most_common(TITLES_SHOWN)
+    if len(every) == 1:
+        return safe_text(by_id.get(every[0], ""))
+    counts = Counter(_name(id_, by_id[id_]) for id_ in every if by_id.get(id_))
+    shown = counts.most_common(most if counts.total() > len(counts) else TITLES_SHOWN)
     others = len(every) - sum(number for _, number in shown)
-    text = ", ".join(title if number == 1 else f"{title} ({number})" for title, number in shown)
-    return safe_text(text + (f" and {others} more" if text and others else ""))
+    parts = [name if number == 1 else f"{number:,} {name}" for name, number in shown]
+    return safe_text(", ".join([*parts, *([f"{others:,} more"] if parts and others else [])]))
+
+
+def _name(node_id: str, title: str) -> str:
+    name = title.removesuffix(split_id(node_id)[2]).rstrip() or title
+    return name.rpartition(TITLE_END)[0] or name
 
 
 def head(verdict: Spans, whom: str, others: Spans, cells: int) -> Spans:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from console.text import formatting
 from console.text.spans import Spans
 from console.text.views.action import certain
-from console.text.views.lines import BLANK, heading, section, stacked, table, wrapped
+from console.text.views.lines import heading, section, stacked, table, wrapped
 from console.text.views.row_diff import outcomes
 from queries.change.plan import count_nodes
 from queries.change.state import AskReason, Reason
@@ -54,7 +54,7 @@ def plan(preview: RedrivePreview, cells: int) -> list[Spans]:
         f" {formatting.age(preview.wait)}."
     )
     pace = f" At most {preview.pace} are revived." if preview.pace else ""
-    return [heading("Redrive", preview.selection), *wrapped(text + pace, cells), BLANK]
+    return [heading("Redrive", preview.selection), *wrapped(text + pace, cells)]
 
 
 def question(report: RedriveReport) -> str:

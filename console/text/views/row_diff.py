@@ -8,13 +8,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 
+import msgspec
+
 from console.text import formatting
 from console.text.spans import UNLIMITED, Spans, between, crop, width
 from console.text.views import document_diff
 from console.text.views.change_summary import head, titles
 from console.text.views.document_diff import MISSING, document
-from console.text.views.lines import command_lines, plain, wrapped
-from queries.records.action import Outcome, Result, RowChange, titles_of
+from console.text.views.lines import command_lines, pairs, plain, wrapped
+from queries.records.action import Outcome, Result, RowChange, texts_of, titles_of
+from queries.text.json_text import decoded
 from queries.text.safe_text import safe_text
 
 STYLES = {
@@ -87,15 +90,16 @@ def named(node_id: str, title: str, cells: int, indent: int) -> list[Spans]:
 
 
 def _row(change: RowChange, cells: int) -> list[Spans]:
-    if change.before is None:
-        word, style = "inserted", "$added"
-    elif change.after is None:
-        word, style = "deleted", "$removed"
-    else:
-        word, style = "changed", "$accent"
+    word, style = _word(change)
     head: Spans = [("    ", ""), (word, style), (f" {safe_text(change.table)} ", "")]
     key = formatting.crop(safe_text(change.key), max(cells - width(head), 8))
     return [[*head, (key, "$faint")], *_columns(change, cells)]
+
+
+def _word(change: RowChange) -> tuple[str, str]:
+    if change.before is None:
+        return "inserted", "$added"
+    return ("deleted", "$removed") if change.after is None else ("changed", "$accent")
 
 
 def _columns(change: RowChange, cells: int) -> list[Spans]:
@@ -143,6 +147,30 @@ def _beside(margin: Spans, old: str | None, new: str | None, cells: int) -> list
         [*margin, ("- ", "$removed"), (formatting.crop(old, room), "$removed")],
         [(" " * start, ""), ("+ ", "$added"), (formatting.crop(new, room), "$added")],
     ]
+
+
+def stored(changes: Sequence[RowChange], cells: int, titles: Mapping[str, str]) -> list[Spans]:
+    """Return each changed row with the whole stored values of its differing columns."""
+    lines: list[Spans] = []
+    node = None
+    for change in changes:
+        lines += named(change.id, titles.get(change.id, ""), cells, 2) if change.id != node else []
+        node = change.id
+        lines += wrapped(f"{_word(change)[0]} {change.table} {change.key}", cells, "", 4)
+        was, now = texts_of(change.before), texts_of(change.after)
+        values: list[tuple[str, str | Spans]] = []
+        for name in change.columns:
+            sides = (("-", was.get(name), "$removed"), ("+", now.get(name), "$added"))
+            shown: list[Spans] = [[(f"{mark} {_whole(raw)}", ink)] for mark, raw, ink in sides if raw is not None]
+            values += zip((name, ""), shown, strict=False)
+        lines += pairs(values, cells, 6)
+    return lines
+
+
+def _whole(raw: msgspec.Raw) -> str:
+    text = bytes(raw).decode(errors="replace")
+    value = decoded(text) if text[:1] in ('"', "n") else text  # of a number with all digits
+    return document_diff.readable(value) if isinstance(value, str) else formatting.scalar(value)
 
 
 def tally(results: Iterable[Result]) -> Spans:

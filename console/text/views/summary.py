@@ -1,20 +1,22 @@
-"""First lines of a change, which decide: where, how many, what runs twice, what changes, what is skipped.
+"""First lines of a change, by which the operator decides.
 
-The dialog and the commands show them. `dry_run_lines` has the rest.
+They say where it is, how many nodes change, what runs twice, what changes, and what is skipped. The dialog and the
+commands show them. `dry_run_lines` has the rest.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from console.text import formatting
 from console.text.spans import Spans
-from console.text.views.change_summary import TITLES_SHOWN
+from console.text.views.change_summary import titles
 from console.text.views.lines import plain, wrapped
 from console.text.views.row_diff import outcomes
 from queries.actions.plan import Plan, count_nodes
-from queries.contract.spec import TITLE_END, EngineSpec
+from queries.contract.spec import EngineSpec
 from queries.records.action import DryRun, Outcome, Result, RowChange, Undo
 from queries.records.node import Phase, Precision, split_id
 from queries.text.counted import counted, noun_of
@@ -25,7 +27,7 @@ COLUMNS_SHOWN = 3  # differing columns of a table
 KINDS_SHOWN = 8  # titles of nodes, equal ones counted
 SKIPPED_LINES = 12  # about what is skipped
 IDS_SHOWN = 3  # ids of skipped nodes
-VALUE_CELLS = 24  # of a value that rows have in common
+COLUMN_CELLS = 60  # of a column with the values that rows have in common
 TAKEN = frozenset((Phase.READY, Phase.RUNNING, Phase.SCHEDULED))  # a worker takes the node by itself
 LIVE = TAKEN | {Phase.BLOCKED, Phase.HELD}
 
@@ -69,25 +71,10 @@ def summary(
     return lines
 
 
-def named(ids: Iterable[str], by_id: Mapping[str, str]) -> str:
-    """Return the titles of nodes, without their keys and progress: ``10 ChargeCard, SendMail, 2 more``."""
-    counts = Counter(_name(id_, by_id.get(id_, "")) for id_ in ids)
-    named = [(name, number) for name, number in counts.most_common() if name]
-    shown = named[: KINDS_SHOWN if named and named[0][1] > 1 else TITLES_SHOWN]
-    others = counts.total() - sum(number for _, number in shown)
-    parts = [name if number == 1 else f"{number} {name}" for name, number in shown]
-    return ", ".join([*parts, *([f"{others} more"] if shown and others else [])])
-
-
-def _name(node_id: str, title: str) -> str:
-    name = title.removesuffix(split_id(node_id)[2]).rstrip() or title
-    return name.rpartition(TITLE_END)[0] or name
-
-
 class Steps:
-    """Rows of a change: nodes with their status before and after, as far as it is known, and other rows.
+    """Nodes of a change with their status before and after, and the other rows.
 
-    ``nodes``: "" for a status that is not known, and after the deletion of a row. ``rest``: rows that tell no status.
+    ``nodes``: the status "" is not known, or that of a deleted row. ``rest``: rows without a change of status.
     ``read``: nodes whose status the rows tell.
     """
 
@@ -109,24 +96,26 @@ class Steps:
 
     def _add(self, change: RowChange) -> None:
         kind, was, now = self._kinds.get(change.table), change.before, change.after
-        pair = None
-        if kind and was is not None and now is None:
-            pair = self._native(was.get(kind.columns.get("status", "status"))), ""
-        elif kind and was is not None and now is not None:
-            pairs = ((self._native(was.get(name)), self._native(now.get(name))) for name in change.columns)
-            pair = next((each for each in pairs if all(each)), None)
-        if kind is None or pair is None:
+        if kind is None or was is None:
             self.rest.append(change)
             return
+        column = kind.columns.get("status", "status")
+        names = (column,) if now is None else (*change.columns, column)
+        pairs = ((self._native(was, name), self._native(now, name)) for name in names)
+        old, new = next((pair for pair in pairs if pair[0] and (pair[1] or now is None)), ("", ""))
         node_id = f"{self._label}/{kind.name}:{change.key}"
-        self.nodes[node_id] = pair
-        self.read |= {node_id, change.id} if pair[1] else {node_id}
+        if new or now is None:
+            self.nodes[node_id] = old, new
+            self.read |= {node_id, change.id} if new else {node_id}
+        if now is not None and old == new:
+            self.rest.append(change)
 
-    def _native(self, value: object) -> str:
+    def _native(self, row: dict[str, Any] | None, column: str) -> str:
+        value = (row or {}).get(column)
         return value if isinstance(value, str) and value in self._phases else ""
 
     def add_nodes(self, dry_run: DryRun, plan: Plan) -> str:
-        """Add nodes whose rows tell no status: that on the screen before, the measured phase after.
+        """Add nodes whose rows tell no status, with the measured phase after the change.
 
         Return "at least " if only some were measured.
         """
@@ -143,7 +132,7 @@ class Steps:
     def parts(self, least: str = "") -> Iterator[str]:
         """Yield how nodes and rows change: statuses, deleted nodes, other rows."""
         deleted: dict[str, Counter[str]] = {}
-        counts = Counter((split_id(node_id)[1], *pair) for node_id, pair in self.nodes.items())
+        counts = Counter((split_id(i)[1], was, now) for i, (was, now) in self.nodes.items() if was != now or not now)
         for (kind, was, now), number in counts.most_common():
             if now:
                 yield f"{least}{counted(number, noun_of(kind))} {was} → {now}"
@@ -170,7 +159,7 @@ def _how_many(dry_run: DryRun, plan: Plan) -> str:
     first = f"the first {seen} {'was' if seen == 1 else 'were'} dry-run" if seen < len(plan.versions) else ""
     most, total = "up to " if first and skipped else "", len(plan.versions)
     whole = "" if len(will) == total else f" of {total}"
-    kinds = plan.titles.get(will[0], "") if len(will) == 1 else named(will, plan.titles)
+    kinds = titles(will, plan.titles, KINDS_SHOWN)
     text = f"Will change {most}{count_nodes(len(will), plan.versions)}{whole}{': ' if kinds else ''}{kinds}"
     return "; ".join(filter(None, (text, first)))
 
@@ -180,16 +169,17 @@ def _seen(dry_run: DryRun, plan: Plan) -> int:
 
 
 def _again(steps: Steps, dry_run: DryRun, plan: Plan) -> Iterator[str]:
-    """Yield what was done already and would run again, as far as that is known."""
+    """Yield the work that is done and would run again, as far as that is known."""
     restarts, radius = plan.name == "restart", dry_run.blast_radius
-    again = {i: was for i, (was, now) in steps.nodes.items() if (restarts and not now) or steps.phases(now) & LIVE}
+    moved = {i: pair for i, pair in steps.nodes.items() if restarts or (pair[1] and pair[0] != pair[1])}
+    again = {i: was for i, (was, now) in moved.items() if not now or steps.phases(now) & LIVE}
     done = {i: was for i, was in again.items() if steps.phases(was) == {Phase.DONE}}
     if done and plan.name != undo.NAME:  # what an undo takes back was done by an operator
-        titles = {**(radius.titles if radius is not None else {}), **plan.titles}
+        by_id = {**(radius.titles if radius is not None else {}), **plan.titles}
         who = f"{len(done)} of {count_nodes(len(again), again)}"
         if len(done) == len(again):
             who = f"{'all ' if len(done) > 1 else ''}{count_nodes(len(done), done)}"
-        words, names = " or ".join(dict.fromkeys(done.values())), named(done, titles)
+        words, names = " or ".join(dict.fromkeys(done.values())), titles(done, by_id, KINDS_SHOWN)
         are = "is" if len(done) == 1 else "are"
         seen = _seen(dry_run, plan)
         of = f"of the first {seen}, " if seen < len(plan.versions) else ""
@@ -201,7 +191,7 @@ def _again(steps: Steps, dry_run: DryRun, plan: Plan) -> Iterator[str]:
 
 
 def _undo(steps: Steps, dry_run: DryRun, plan: Plan) -> str:
-    """Return until when the change can be undone, or why not."""
+    """Return the end of the time in which an undo works, or why none does."""
     if not (changed := sorted(dry_run.nodes)):
         return ""
     whys = Counter(dry_run.irreversible[i] for i in changed if i in dry_run.irreversible)
@@ -215,36 +205,28 @@ def _undo(steps: Steps, dry_run: DryRun, plan: Plan) -> str:
 
 
 def _waits(dry_run: DryRun) -> str:
-    """Return which nodes wait for the changed ones, as far as the blast radius was measured."""
+    """Return the nodes that wait for the changed ones, as far as they were measured."""
     radius, number = dry_run.blast_radius, len(dry_run.nodes)
     if radius is None or not number:
         return ""
     whom = "it" if number == 1 else "them" if number <= NODES_MEASURED else f"the first {NODES_MEASURED}"
     reach = next((each for each in radius.reached if each.code == "waiter"), None)
     if reach is None:
-        return f"nobody waits for {whom}"
+        return f"nothing waits for {whom}"
     if reach.number is None:
         return f"who waits for {whom} is not known"
     least = "at least " if reach.precision is Precision.CAPPED else ""
-    note = f" ({reach.note})" if reach.note else ""
-    return f"{least}{count_nodes(reach.number, reach.ids)} {'waits' if reach.number == 1 else 'wait'} for {whom}{note}"
+    return f"{least}{count_nodes(reach.number, reach.ids)} {'waits' if reach.number == 1 else 'wait'} for {whom}"
 
 
 def _columns(rows: Sequence[RowChange]) -> str:
-    """Return the differing columns, those of which all rows change one word first."""
-    values: dict[str, set[tuple[str, str]]] = {}
+    """Return the differing columns, first those with a short value that all rows have in common."""
+    values: dict[str, set[str]] = {}
     for row in rows:
-        before, after = row.before or {}, row.after or {}
         for name in row.columns:
-            pair = formatting.scalar(before.get(name)), formatting.scalar(after.get(name))
-            values.setdefault(name, set()).add(pair)
-    common = {name: pairs.copy().pop() if len(pairs) == 1 else None for name, pairs in values.items()}
-    short = {name: pair for name, pair in common.items() if pair and max(map(len, pair)) <= VALUE_CELLS}
-    words = [name for name, pair in short.items() if all(_is_word(value) for value in pair)]
-    order = [*words, *(name for name in short if name not in words), *(name for name in values if name not in short)]
-    shown = [f"{name} {short[name][0]} → {short[name][1]}" if name in short else name for name in order[:COLUMNS_SHOWN]]
-    return ", ".join(shown) + (f" and {len(order) - COLUMNS_SHOWN} more columns" if len(order) > COLUMNS_SHOWN else "")
-
-
-def _is_word(value: str) -> bool:
-    return value.replace("_", "").replace(" ", "").isalpha()
+            old, new = (formatting.scalar((side or {}).get(name)) for side in (row.before, row.after))
+            values.setdefault(name, set()).add(f"{name} {old} → {new}")
+    alike = {name: min(texts) for name, texts in values.items() if len(texts) == 1 and len(min(texts)) <= COLUMN_CELLS}
+    shown = [*alike.values(), *(name for name in values if name not in alike)]
+    more = [f"{len(shown) - COLUMNS_SHOWN} more"] if len(shown) > COLUMNS_SHOWN else []
+    return ", ".join(shown[:COLUMNS_SHOWN] + more)
