@@ -46,7 +46,7 @@ def test_an_entry_is_undone_after_a_dry_run(eternaltwin: str, add: Add) -> None:
     preview = unstick("undo", entry, "--reason", "oops", "--dry-run", "--json", dsn=eternaltwin)
     assert {r["outcome"] for r in preview.json["results"]} == {"changed"}
     text = unstick("undo", entry, "--reason", "oops", "--dry-run", dsn=eternaltwin).out
-    assert text.startswith(f"Undoes: cancel of the entry {entry}, by the role postgres (")
+    assert text.splitlines()[1].startswith(f"Undoes: cancel of the entry {entry}, by the role postgres (")
     reached = preview.json["blast_radius"]["reached"]
     assert any((r["code"], r["what"]) == ("becomes", "scheduled") and set(ids) <= set(r["ids"]) for r in reached)
     assert fetch(eternaltwin, STATUS) == [("Complete",), ("Complete",)]

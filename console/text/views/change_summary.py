@@ -23,7 +23,8 @@ def titles(ids: Iterable[str], by_id: Mapping[str, str], most: int = TITLES_SHOW
     if len(every) == 1:
         return safe_text(by_id.get(every[0], ""))
     counts = Counter(_name(id_, by_id[id_]) for id_ in every if by_id.get(id_))
-    shown = counts.most_common(most if counts.total() > len(counts) else TITLES_SHOWN)
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = ordered[: most if counts.total() > len(counts) else TITLES_SHOWN]
     others = len(every) - sum(number for _, number in shown)
     parts = [name if number == 1 else f"{number:,} {name}" for name, number in shown]
     return safe_text(", ".join([*parts, *([f"{others:,} more"] if parts and others else [])]))

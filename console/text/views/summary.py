@@ -133,7 +133,7 @@ class Steps:
         """Yield how nodes and rows change: statuses, deleted nodes, other rows."""
         deleted: dict[str, Counter[str]] = {}
         counts = Counter((split_id(i)[1], was, now) for i, (was, now) in self.nodes.items() if was != now or not now)
-        for (kind, was, now), number in counts.most_common():
+        for (kind, was, now), number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
             if now:
                 yield f"{least}{counted(number, noun_of(kind))} {was} → {now}"
             else:
