@@ -149,7 +149,7 @@ def printed(target: Target, report: Report) -> int:
 def dry_run_text(
     target: Target, workspace: Workspace, dry_run: Change, plan: Plan, cells: int, *, rows: bool
 ) -> list[Spans]:
-    """Return the summary of a dry run, and what follows it. ``rows``: with all of its rows and nodes."""
+    """Return the summary of a dry run and its rest. ``rows``: with all of them."""
     reader, production = workspace.engines.get(plan.label), target.production(workspace)
     spec = reader.engine.spec if reader else None
     first = summary(dry_run, plan, spec, cells, where=target.where, production=production, skipped=plan.skipped)

@@ -1,7 +1,8 @@
-"""First lines of a change: where, how many, what runs twice, what changes, what is skipped."""
+"""First lines of a change in commands, and stored values of an entry."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -28,7 +29,7 @@ def lines(answer: Answer) -> list[str]:
 
 @pytest.fixture
 def job(server: PostgresServer, eternaltwin: str) -> str:
-    """A job of 61 tasks in a database with an audit log: 30 of its tasks are done, the others sleep."""
+    """Add a job of 61 tasks, of which 30 are done, and an audit log."""
     server.sql(audit_log.ddl(), eternaltwin)
     server.sql(
         f"""INSERT INTO job VALUES ('{JOB}', now() - interval '1 day', NULL, '{{}}');
@@ -46,10 +47,8 @@ def job(server: PostgresServer, eternaltwin: str) -> str:
 
 def test_a_restart_says_what_runs_twice(eternaltwin: str, job: str) -> None:
     answer = dry_run(eternaltwin, "restart", job, "--arg", "confirm=Report v1")
-    where, *rest = lines(answer)
-    at = urlsplit(eternaltwin)
-    assert where == f"{at.path[1:]} on {at.hostname}:{at.port} as postgres"
-    assert rest == [
+    first = lines(answer)
+    assert first[1:] == [
         "Will change 1 job: Report v1 - 30/61",
         "30 of 61 tasks are Complete and may run again: 10 ChargeCard v1, 10 SendMail v1, 10 StoreReport v1",
         f"{WHAT}, 30 rows of task_timer deleted; can be undone until the runner takes it; nothing waits for it",
@@ -57,8 +56,8 @@ def test_a_restart_says_what_runs_twice(eternaltwin: str, job: str) -> None:
     assert answer.out.count("\n") <= 30
     assert "ch_7" not in answer.out
     whole = dry_run(eternaltwin, "restart", job, "--arg", "confirm=Report v1", "--rows").out
-    assert whole.startswith("\n".join([where, *rest]))
-    assert all(word in whole for word in ("ch_7", "Blast radius", "last poll of the job", "Audit log entry"))
+    assert whole.startswith("\n".join(first))
+    assert re.search(r"(?s)ch_7.*last poll of the job.*disappear +60 tasks.*descendants +61 tasks.*written to", whole)
 
 
 def test_what_a_restart_deleted_is_read_from_the_entry(eternaltwin: str, job: str) -> None:
@@ -79,7 +78,8 @@ def test_all_nodes_and_kinds_are_counted_before_the_first_500(server: PostgresSe
     server.sql(
         f"""INSERT INTO job VALUES ('{JOB}', now(), NULL, '{{}}');
         INSERT INTO task SELECT lpad(to_hex(n), 32, '0')::uuid, '{JOB}',
-               CASE WHEN n > 600 THEN 'Charge' ELSE {KINDS} END, 1, now(), NULL, 3, 'Blocked', '1 s', '2 s', '{{}}', NULL
+               CASE WHEN n > 600 THEN 'Charge' ELSE {KINDS} END, 1, now(), NULL, 3,
+               'Blocked', '1 s', '2 s', '{{}}', NULL
           FROM generate_series(1, 900) AS n""",
         eternaltwin,
     )
@@ -107,28 +107,17 @@ def test_the_server_is_named_as_it_was_typed(eternaltwin_demo: str, tmp_path: Pa
     assert prod[:2] == [f"@prod  service shop  {place}", "PRODUCTION, by the context prod"]
 
 
-def test_a_status_that_no_column_has_is_measured(server: PostgresServer) -> None:
-    dsn = server.fresh("solid_queue", filled=True)
-    _, number, what, *_ = lines(dry_run(dsn, "retry", "--filter", "phase:failed"))
-    assert number.startswith("Will change ")
-    assert " failed → ready" in what
-    assert "rows of solid_queue_failed_executions deleted" in what
-    assert "until the worker or the dispatcher takes them; nothing waits for them" in what
-    server.drop(dsn)
-
-
-def test_work_below_that_is_not_known_is_said(server: PostgresServer) -> None:
-    dsn = server.fresh("tasker", filled=True)
-    first = "\n".join(lines(dry_run(dsn, "restart", "--filter", "kind:task status:error")))
-    assert "below did may run again; how much is done is not known" in first
-    assert "cannot be undone: the engine may have created the new task" in first
-    server.drop(dsn)
-
-
-def test_what_is_done_is_named_in_place_too(server: PostgresServer) -> None:
-    dsn = server.fresh("procrastinate", filled=True)
-    words = dry_run(dsn, "restart", "--filter", "kind:job phase:done,failed", "--limit", "20")
-    assert "succeeded and may run again: " in words.out
+@pytest.mark.parametrize(
+    ("engine", "words", "said"),
+    [
+        ("solid_queue", "retry --filter phase:failed", r" failed → ready.* until the worker or the dispatcher takes"),
+        ("tasker", "restart --filter status:error", r"steps below did may run again.*\n.*; cannot be undone: the"),
+        ("procrastinate", "restart --filter phase:done", r"all 2 jobs are succeeded and may run again: "),
+    ],
+)
+def test_the_status_is_that_of_the_rows_or_measured(server: PostgresServer, engine: str, words: str, said: str) -> None:
+    dsn = server.fresh(engine, filled=True)
+    assert re.search(said, dry_run(dsn, *words.split()).out)
     server.drop(dsn)
 
 
@@ -136,10 +125,8 @@ def test_skipped_nodes_are_grouped_by_reason(server: PostgresServer) -> None:
     dsn = server.fresh("uni2work", filled=True)
     server.sql(f"UPDATE queued_job SET content = '{DIGITS}'", dsn)
     server.sql(audit_log.ddl(), dsn)
-    first = lines(dry_run(dsn, "release", "--filter", "kind:job phase:running"))
-    at = next(n for n, line in enumerate(first) if line.startswith("Skipped: "))
-    assert first[at + 1].endswith(" refused")
-    assert len(first) <= 20
+    first = dry_run(dsn, "release", "--filter", "kind:job phase:running").out.partition("\n\n")[0]
+    assert re.search(r"\nSkipped: \d+\n  \d refused\n    \S", first)
     (job, *_) = (f"uni2work/job:{n}" for (n,) in fetch(dsn, "SELECT id FROM queued_job WHERE lock_time IS NULL"))
     (entry,) = unstick("do", "cancel", job, "-r", "x", "--yes", "--json", dsn=dsn).json["entries"]
     assert f"- {DIGITS}\n" in unstick("audit", entry, "--rows", dsn=dsn).out, "all digits"

@@ -91,14 +91,6 @@ async def test_what_was_predicted_is_what_the_commit_does(eternaltwin_db: Eterna
     assert outcomes.xid == (await eternaltwin_db.row(task))["xmin"], "reading takes no part in the commit"
 
 
-async def test_deleted_nodes_and_descendants(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
-    job = await eternaltwin_db.job()
-    tasks = [await eternaltwin_db.task(job, status="Blocked", timer=60) for _ in range(3)]
-    found = numbers(await measured(workspace, "delete", [eternaltwin_db.id(job, "job")]))
-    assert found["disappears", ""] == (len(tasks) + 1, Precision.EXACT)
-    assert found["descendant", ""] == (len(tasks), Precision.EXACT)
-
-
 async def test_numbers_are_capped_where_not_all_was_measured(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -220,7 +220,7 @@ def _waits(dry_run: DryRun) -> str:
 
 
 def _columns(rows: Sequence[RowChange]) -> str:
-    """Return the differing columns, first those with a short value that all rows have in common."""
+    """Return the differing columns, first those that all rows change alike."""
     values: dict[str, set[str]] = {}
     for row in rows:
         for name in row.columns:
