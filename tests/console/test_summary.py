@@ -112,7 +112,7 @@ def test_the_server_is_named_as_it_was_typed(eternaltwin_demo: str, tmp_path: Pa
     [
         ("solid_queue", "retry --filter phase:failed", r" failed → ready.* until the worker or the dispatcher takes"),
         ("tasker", "restart --filter status:error", r"steps below did may run again.*\n.*; cannot be undone: the"),
-        ("procrastinate", "restart --filter phase:done", r"all 2 jobs are succeeded and may run again: "),
+        ("procrastinate", "restart --filter phase:done", r"All 2 jobs are succeeded and may run again: "),
     ],
 )
 def test_the_status_is_that_of_the_rows_or_measured(server: PostgresServer, engine: str, words: str, said: str) -> None:

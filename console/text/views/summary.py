@@ -180,10 +180,9 @@ def _again(steps: Steps, dry_run: DryRun, plan: Plan) -> Iterator[str]:
         if len(done) == len(again):
             who = f"{'all ' if len(done) > 1 else ''}{count_nodes(len(done), done)}"
         words, names = " or ".join(dict.fromkeys(done.values())), titles(done, by_id, KINDS_SHOWN)
-        are = "is" if len(done) == 1 else "are"
-        seen = _seen(dry_run, plan)
-        of = f"of the first {seen}, " if seen < len(plan.versions) else ""
-        yield f"{of}{who} {are} {words} and may run again{': ' if names else ''}{names}"
+        seen, are = _seen(dry_run, plan), "is" if len(done) == 1 else "are"
+        text = f"of the first {seen}, {who}" if seen < len(plan.versions) else who
+        yield f"{text[0].upper()}{text[1:]} {are} {words} and may run again{': ' if names else ''}{names}"
     reached = () if radius is None or not restarts else radius.reached
     below = [i for reach in reached if reach.code == "descendant" for i in reach.ids if i not in steps.nodes]
     if below:
