@@ -163,6 +163,11 @@ class UnstickApp(App[None]):
         return self._target.production(self.session.workspace)
 
     @property
+    def where(self) -> str:
+        """The database as the operator named it."""
+        return self._target.where
+
+    @property
     def saved_filters(self) -> Mapping[str, str]:
         """Saved filters by name, from the settings."""
         return self._target.config.filters
@@ -493,6 +498,13 @@ class UnstickApp(App[None]):
             self.say("There is no node here.", "warn")
             return
         self.push_screen(BlockersScreen(node, self.front.mode()))
+
+    def action_undo(self) -> None:
+        """Undo the last change of this operator."""
+        from console.tui.screens.action import undo
+
+        if self.front is not None:
+            self.act(undo(self.front))
 
     def action_hand_over(self) -> None:
         """Offer the shift as Markdown."""

@@ -36,6 +36,10 @@ class Host(Protocol):
         """The context of the settings that names the database, if one does."""
 
     @property
+    def where(self) -> str:
+        """The database as the operator named it."""
+
+    @property
     def saved_filters(self) -> Mapping[str, str]:
         """Saved filters by name, from the settings."""
 
@@ -80,6 +84,9 @@ class Host(Protocol):
 
     def follow(self, text: str) -> None:
         """Open the node that an id names."""
+
+    def action_undo(self) -> None:
+        """Undo the last change of this operator."""
 
     def action_blockers(self) -> None:
         """Show the sessions that lock the node under the cursor."""

@@ -1,7 +1,7 @@
 """Key tables as data: bindings, footer, palette and help are generated from them.
 
-Lower-case keys and H only read. Upper-case keys change the database; they come from the engines' actions, except those
-that signal a session. Every key has an id, by which the settings file gives it other keys:
+Lower-case keys and H only read. Upper-case keys change the database; they come from the engines' actions, except U and
+those that signal a session. Every key has an id, by which the settings file gives it other keys:
 ``[keys]  "tree.live" = "f5"``.
 """
 
@@ -53,6 +53,7 @@ APP = (
     Key(
         "find", "f", "app.find", "find", "Find nodes in all engines by an id, a text with ids, or a part of a text", 15
     ),
+    Key("undo", "U", "screen.undo", "undo", "Undo your last change, or the entry of the audit log that is chosen", 36),
     Key("shift", "H", "app.hand_over", "hand over", "Copy what is open, what was done, and what is stuck again"),
     Key("history.back", "left_square_bracket,alt+left", "app.go(-1)", "back", "Back to the screen before"),
     Key("history.forward", "right_square_bracket,alt+right", "app.go(1)", "forward", "Forward again"),
@@ -164,10 +165,7 @@ HELP = (
     Key("help.back", "escape,backspace", "screen.back", "back", "Show the whole help again, or the screen before", 1),
 )
 
-AUDIT_LOG = (
-    Key("audit.undo", "U", "screen.undo", "undo", "Undo an entry or its run, where nothing has changed since", 20),
-    Key("audit.copy", "y", "screen.copy", "copy", "Copy the entries as Markdown or JSON", 40),
-)
+AUDIT_LOG = (Key("audit.copy", "y", "screen.copy", "copy", "Copy the entries as Markdown or JSON", 40),)
 
 DETAIL = (
     Key("detail.link", "tab", "screen.link(1)", "next id", "The next id on the screen that can be opened", 6),
@@ -187,21 +185,18 @@ BLOCKERS = (
     Key("blockers.cancel", "K", "screen.signal('cancel_query')", "cancel query", "Cancel its statement", 11),
 )
 
-ENTRY = (
-    Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1),
-    Key("entry.undo", "U", "screen.undo", "undo", "Undo this entry, where nothing has changed since", 20),
-)
+ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1),)
 
 DIALOG = (Key("dialog.leave", "escape", "screen.leave", "close", "Close the dialog without a change"),)
 
-INPUT = (
-    Key("input.dry_run", "enter", "screen.go", "dry run (changes nothing)", "Start the dry run; it changes nothing"),
-)
+INPUT = (Key("input.done", "enter", "", "done", "Leave the fields; it changes nothing"),)  # bound by the input line
 
 CONFIRM = (
-    Key("confirm.again", "r", "screen.again", "repeat dry run", "Repeat the dry run on the current rows"),
-    Key("confirm.rows", "enter,i", "screen.rows", "rows", "Show or hide the rows before and after, and the ids"),
-    Key("confirm.back", "b", "screen.back", "edit reason", "Back to the reason and the arguments"),
+    Key("confirm.rows", "enter,i", "screen.part('rows')", "rows", "Show the rows before and after, or hide them"),
+    Key("confirm.radius", "b", "screen.part('radius')", "blast radius", "Show which other nodes it reaches"),
+    Key("confirm.sql", "s", "screen.part('sql')", "SQL", "Show the statements of the action"),
+    Key("confirm.edit", "e", "screen.edit", "edit", "Back to the reason and the arguments"),
+    Key("confirm.again", "r", "screen.again", "repeat", "Repeat the dry run on the current rows"),
     Key("confirm.wait", "w", "screen.wait", "wait for locked nodes", "Wait for locked nodes, or skip them again"),
     Key("confirm.log", "l", "screen.log", "audit log", "Show where the change is recorded, and offer the table"),
 )

@@ -54,6 +54,12 @@ class Engine(Record):
         """Return the actions of this variant for nodes of that kind."""
         return tuple(v for v in self.actions_here if kind in v.kinds)
 
+    def uses_reason(self, action: Action) -> bool:
+        """Return True if the action, or an undo, writes the reason into rows."""
+        scripts = [action.script] if action.script in self.actions else [n for n in self.actions if n[:5] == "undo/"]
+        parts = (part for script in scripts for run in self.actions[script].values() for part in run)
+        return any("reason" in part.parameters for part in parts)
+
     @property
     def variant(self) -> str:
         """Short name of this variant: the values of the options that actions depend on."""

@@ -27,10 +27,9 @@ from textual.widgets import Input
 from console.config import INTERVAL_SECONDS
 from console.tui import clipboard, keymap
 from console.tui.app import UnstickApp
-from console.tui.screens.ask import AskDialog
 from console.tui.screens.audit_entry import AuditEntryScreen
+from console.tui.screens.change import ChangeDialog
 from console.tui.screens.confirm_scan import ConfirmScanDialog, confirm_scan
-from console.tui.screens.dry_run import DryRunDialog
 from console.tui.screens.help import HelpScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.screens.prompt import PromptDialog
@@ -261,10 +260,10 @@ async def test_text_after_a_key_that_opens_never_runs_as_commands(
                 filtering = opener == "/" and page != "detail"
                 assert state == before._replace(filter=text.replace("\r", "") if filtering else ""), (opener, text)
                 assert it.taking
-                if isinstance(it.app.screen, AskDialog | PromptDialog):
+                if isinstance(it.app.screen, ChangeDialog | PromptDialog):
                     assert it.field is not None
                     assert it.field.value == text.replace("\r", "")
-                if "\r" in text and isinstance(it.app.screen, RefusedDialog | AskDialog):
+                if "\r" in text and isinstance(it.app.screen, RefusedDialog | ChangeDialog):
                     state = await it.burst(opener, *("enter" if each == "\r" else each for each in text))
                     assert state == before, (opener, text)
         print(f"{page}: {it.bursts} bursts")
@@ -329,7 +328,7 @@ def random_events(chosen: random.Random, tui: TuiDriver) -> list[events.Event]:
     """Return events of keys, clicks, pasted text, and a change of the size."""
     keys = [*LOOKING, *sorted(tui.app.keys.actions), "enter", "escape", "tab", "backspace", "q", "9", "ä"]
     found: list[events.Event] = []
-    if isinstance(tui.app.screen, DryRunDialog):
+    if isinstance(tui.app.screen, ChangeDialog):
         found += typed(chosen.choice("CWRD"))  # commits
     for _ in range(chosen.randint(1, 4)):
         kind = chosen.random()

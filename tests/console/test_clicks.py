@@ -6,12 +6,11 @@ from pathlib import Path
 
 import pytest
 from textual.widget import Widget
-from textual.widgets import Button
 
 from console.config import INTERVAL_SECONDS
-from console.tui.screens.ask import AskDialog
+from console.tui.screens.change import ChangeDialog
 from console.tui.screens.detail import DetailScreen
-from console.tui.screens.dry_run import DryRunDialog
+from console.tui.screens.result import ResultDialog
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import clicked, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -39,36 +38,19 @@ async def test_clicks_that_arrive_together_choose_one_command_of_the_palette(
         assert tui.app.session.clocks.screen.interval == INTERVAL_SECONDS[INTERVAL_SECONDS.index(10.0) - 1]
 
 
-async def test_a_double_click_on_dry_run_never_commits(
+async def test_a_double_click_commits_once_and_leaves_the_result_open(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     """The second click is not for the dialog that the first one opened."""
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("0/1")
-        await tui.press("C")
-        await tui.wait_for(lambda: isinstance(tui.app.screen, AskDialog), "Reason")
-        await tui.type("x")
+        await tui.action("C")
+        await tui.laid_out()
         place = middle(tui.app.screen.query_one("#go"))
-        first, second = clicked(*place), clicked(*place)
-        for event in second:
-            event.time = first[-1].time + 0.3
-        for event in first:
-            tui.app.post_message(event)
-        await tui.wait_for(lambda: isinstance(tui.app.screen, DryRunDialog), "Will change 1")
-        go = tui.app.screen.query_one("#go", Button)
-        await tui.wait_for(lambda: not go.disabled)
-        at = middle(go)  # of another dialog, so that it is not where the mouse is
-        tui.app.screen.query_one("#box").styles.offset = (place[0] - at[0], place[1] - at[1])
-        await tui.wait_for(lambda: go.region.contains(*place))
-        for event in second:
-            tui.app.post_message(event)
-        await tui.handled()
-        await tui.pilot.pause()
-        assert isinstance(tui.app.screen, DryRunDialog)
-        assert not tui.app.session.works.all
-        await tui.click((place[0] + 1, place[1]))
-        await tui.wait_for(lambda: tui.app.session.works.all, "1 changed")
+        await tui.click(place, place)
+        await tui.wait_for(lambda: isinstance(tui.app.screen, ResultDialog), "1 changed")
+        assert len(tui.app.session.works.all) == 1
     assert (await eternaltwin_db.row(task))["status"] != "Blocked"
 
 
@@ -98,6 +80,6 @@ async def test_a_page_that_is_shown_closes_the_dialog_of_an_action(
         await tui.wait_for("0/1")
         for _ in range(2):
             await tui.press("C")
-            await tui.wait_for(lambda: isinstance(tui.app.screen, AskDialog), "Reason")
+            await tui.wait_for(lambda: isinstance(tui.app.screen, ChangeDialog), "Reason")
             tui.app.action_show_mode("tree")
             await tui.wait_for("Nothing was changed.", lambda: isinstance(tui.app.screen, TreeScreen))

@@ -219,7 +219,7 @@ async def test_revive_takes_the_marked_ones_and_resolves_their_dead_letters(
         await tui.wait_for("2 marked")
         assert "503 after 2 ms" in row_of(tui), "the marked ones are meant, not the one under the cursor"
         await tui.action("V", "the gateway is back")
-        await tui.wait_for("Will change 2")
+        await tui.dry_run("Will change 2")
         await tui.press("V")
         await tui.wait_for("2 changed", "Close")
         await tui.press("enter")

@@ -13,17 +13,16 @@ from textual.geometry import Size
 from textual.screen import Screen
 
 from console.tui.palette import Palette
-from console.tui.screens.ask import AskDialog
 from console.tui.screens.blockers import BlockersScreen
+from console.tui.screens.change import ChangeDialog, ChangeDialogs
 from console.tui.screens.copy import CopyChoice, CopyDialog
 from console.tui.screens.detail import DetailScreen
-from console.tui.screens.dry_run import DryRunDialog
 from console.tui.screens.edited import WrongTextDialog
 from console.tui.screens.find import FindScreen
 from console.tui.screens.prompt import PromptDialog
 from console.tui.screens.refused import RefusedDialog
 from console.tui.screens.tree import TreeScreen
-from queries.change.plan import ActionInput, Plan, plan_selection
+from queries.change.plan import Plan, plan_selection
 from queries.records.node import Node
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -51,8 +50,7 @@ def found(tui: TuiDriver) -> Node:
 SCREENS: dict[str, Callable[[TuiDriver], Screen[Any]]] = {
     "find": lambda tui: FindScreen("abc", "tree"),
     "refused": lambda tui: RefusedDialog("Not possible", "It does nothing."),
-    "dry run": lambda tui: DryRunDialog(planned(tui), ActionInput(reason="test")),
-    "ask": lambda tui: AskDialog(planned(tui)),
+    "change": lambda tui: ChangeDialog(ChangeDialogs(tui.app.session, planned(tui))),
     "prompt": lambda tui: PromptDialog("Find", "What?"),
     "copy": lambda tui: CopyDialog([CopyChoice(title="id", text="1")]),
     "detail": lambda tui: DetailScreen(found(tui), "tree"),
@@ -63,7 +61,7 @@ SCREENS: dict[str, Callable[[TuiDriver], Screen[Any]]] = {
 MODES = ("stuck", "dead", "audit", "changed", "help")
 
 
-@pytest.mark.parametrize("name", ["detail", "blockers", "find", "dry run"])
+@pytest.mark.parametrize("name", ["detail", "blockers", "find", "change"])
 async def test_a_screen_is_closed_while_it_reads(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, name: str
 ) -> None:

@@ -399,7 +399,7 @@ async def test_an_action_is_about_all_that_match(database: str, tasker_db: Taske
         await tui.press("enter", "asterisk")
         await tui.wait_for("3 marked")
         await tui.action("E")
-        await tui.wait_for("Will change 3")
+        await tui.dry_run("Will change 3")
         await tui.press("E")
         await tui.wait_for("3 changed")
     left = await tasker_db.value("SELECT count(*) FROM tasks_dlq WHERE resolution_status = 'pending'")

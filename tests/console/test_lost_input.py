@@ -43,15 +43,15 @@ async def test_settings_of_a_redrive_survive(own_server: PostgresServer, tmp_pat
         tui.app.screen.query_one("#argument-redrive_budget", Input).value = "77%"
         await tui.type("fix deployed")
         await tui.press("enter")
-        await tui.wait_for("Will change 2 tasks")
+        await tui.dry_run("Will change 2 tasks")
         await lost_and_found(tui, own_server, "S")
         await tui.wait_for("Reason, for the audit log", "Nothing was changed.")
         assert value(tui, "reason") == "fix deployed"
         assert [value(tui, f"argument-redrive_{name}") for name in ("cohorts", "budget")] == ["2,3", "77%"]
         own_server.start()
         await tui.wait_for("● live")
-        await tui.press("enter")
-        await tui.wait_for("Will change 2 tasks")
+        await tui.press("r")
+        await tui.dry_run("Will change 2 tasks")
     assert await asyncio.to_thread(fetch, dsn, "SELECT FROM unstick.audit_log") == []
 
 
@@ -81,13 +81,13 @@ async def test_an_edited_text_survives(
         await tui.wait_for("Reason, for the audit log")
         await tui.type("typo")
         await tui.press("enter")
-        await tui.wait_for("Will change 1", "Compose")
+        await tui.dry_run("Will change 1", "Compose")
         await lost_and_found(tui, own_server, action.key)
         await tui.wait_for("1 unsent", "Close")
         own_server.start()
         await tui.wait_for("● live")
         await tui.press("r")
-        await tui.wait_for("Will change 1", "Compose")
+        await tui.dry_run("Will change 1", "Compose")
         await tui.press(action.key)
         await tui.wait_for("1 changed")
     assert len(runs) == 1

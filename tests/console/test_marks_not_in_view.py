@@ -65,7 +65,7 @@ async def test_footer_pane_dialogs_and_result_are_about_the_marked(
         await tui.wait_for("2 tasks (2 not in view)")
         await tui.type("it was stuck")
         await tui.press("enter")
-        await tui.wait_for("Will change 2", "2 tasks (2 not in view)")
+        await tui.dry_run("Will change 2", "2 tasks (2 not in view)")
         await tui.press("W")
         await tui.wait_for("2 changed", "2 tasks (2 not in view)")
         await tui.press("escape")

@@ -24,7 +24,7 @@ async def test_a_command_that_is_typed_at_once_takes_the_whole_filter(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("● live", "0/1")
         await tui.burst(":", *"cancel kind:task SendEmail", "enter", *"why", "enter")
-        await tui.wait_for("Cancel: 3 tasks", "Will change 3 tasks")
+        await tui.dry_run("Cancel: 3 tasks", "Will change 3 tasks")
         await tui.press("C")
         await tui.wait_for("3 changed", "why", "Close")
 

@@ -10,7 +10,7 @@ import pytest
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console.tui.screens.ask import AskDialog
+from console.tui.screens.change import ChangeDialog
 from console.tui.screens.result import ResultDialog
 from queries.log import audit_log
 from tests.command import fetch
@@ -43,7 +43,7 @@ async def begin(tui: TuiDriver, **settings: str) -> None:
         tui.app.screen.query_one(f"#argument-redrive_{name}", Input).value = value
     await tui.type("fix deployed")
     await tui.press("enter")
-    await tui.wait_for("Will change 1 task", "cohort 1 of 14 tasks")
+    await tui.dry_run("Will change 1 task", "cohort 1 of 14 tasks")
     await tui.press("S")
     await tui.wait_for(lambda: isinstance(tui.app.screen, ResultDialog))
 
@@ -69,7 +69,7 @@ async def test_the_form_scrolls_on_a_small_screen(dsn: str, tmp_path: Path, size
     async with run_tui(dsn, tmp_path, start="dead", size=size) as tui:
         await tui.wait_for("permanently failed")
         await tui.press("down", "S")
-        await tui.wait_for(lambda: isinstance(tui.app.screen, AskDialog) and tui.app.screen.query("#optional"))
+        await tui.wait_for(lambda: isinstance(tui.app.screen, ChangeDialog) and tui.app.screen.query("#optional"))
         screen = tui.app.screen
         fields = screen.query_one("#fields")
         assert not _in_view(screen.query_one("#argument-redrive_cohorts"), screen)
@@ -125,7 +125,7 @@ async def test_a_redrive_that_is_left_stays_open_and_excludes_another(dsn: str, 
         await tui.wait_for("Reason, for the audit log")
         await tui.type("again")
         await tui.press("enter")
-        await tui.wait_for("Will change 1 task")
+        await tui.dry_run("Will change 1 task")
         await tui.press("S")
         await tui.wait_for("is reviving these dead letters: redrive 1")
     assert (await states(dsn))["blocked_by_failures"] == 13
@@ -154,7 +154,7 @@ async def test_without_the_table_the_oldest_are_a_plain_change(
         await tui.wait_for("Reason, for the audit log", "cohorts need `unstick init`")
         await tui.type("fix deployed")
         await tui.press("enter")
-        await tui.wait_for("Will change 14 tasks")
+        await tui.dry_run("Will change 14 tasks")
         await tui.press("S")
         await tui.wait_for("14 changed", "Close")
     assert sum((await states(dsn)).values()) == 14

@@ -222,7 +222,7 @@ async def test_more_nodes_than_are_dry_run_of(eternaltwin_db: EternaltwinDb, ete
         await tui.press("asterisk")
         await tui.wait_for("600 marked")
         await tui.action("C")
-        await tui.wait_for("first 500 of 600 nodes", "Will change 500")
+        await tui.dry_run("Will change 600 jobs", "the first 500 were dry-run")
         await tui.press("C")
         await tui.wait_for("600 changed", "Close")
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 600

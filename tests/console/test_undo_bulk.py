@@ -90,11 +90,8 @@ async def test_u_takes_the_bulk_of_an_entry(eternaltwin: str, bulk: str, tmp_pat
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.press("4")
         await tui.wait_for("wake")
-        await tui.press("U")
-        await tui.wait_for(f"Undo: {NODES} tasks", "Reason, for the audit log")
-        await tui.type("test")
-        await tui.press("enter")
-        await tui.wait_for("Will change")
+        await tui.action("U")
+        await tui.wait_for(f"Undo: {NODES} tasks", f"Will change {NODES}")
         await tui.press("U")
         await tui.wait_for(f"{NODES} changed")
         await tui.press("U")  # and again, from the result

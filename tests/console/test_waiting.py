@@ -161,11 +161,7 @@ async def test_waiting_on_the_screen_can_be_stopped(estuary_db: EstuaryDb, estua
     async with run_tui(estuary, tmp_path, size=(140, 50)) as tui:
         await tui.press("2")
         await tui.wait_for("undecodable message", lambda: tui.app.screen.targets())  # type: ignore[attr-defined]
-        await tui.press("X")
-        await tui.wait_for("Reason, for the audit log")
-        await tui.type("poison")
-        await tui.press("enter")
-        await tui.wait_for("w waits")
+        await tui.action("X", "poison")
         await tui.press("w")
         await tui.wait_for("waiting up to")
         await tui.press("X")
@@ -179,8 +175,5 @@ async def test_a_key_for_a_running_task_leads_to_waiting(estuary_db: EstuaryDb, 
     await estuary_db.task(wake=3600, beat=0)
     async with run_tui(estuary, tmp_path, size=(140, 50), start="tree") as tui:
         await tui.wait_for("● live", "running", lambda: tui.app.screen.cursor())  # type: ignore[attr-defined]
-        await tui.press("P")
-        await tui.wait_for("Reason, for the audit log")
-        await tui.type("hot")
-        await tui.press("enter")
+        await tui.action("P", "hot")
         await tui.wait_for("the task is locked: a running poll sets wake_at", "w waits")

@@ -167,8 +167,12 @@ class TuiDriver:
         await self.wait_for("Reason, for the audit log")
         await self.type(reason)
         await self.press("enter")
-        await self.wait_for("Rows before and after")
+        await self.dry_run()
         return self
+
+    async def dry_run(self, *wanted: str | Callable[[], object]) -> str:
+        """Wait until a dry run is on the screen, with these texts."""
+        return await self.wait_for(*wanted, lambda: getattr(self.app.screen, "shown", False))
 
 
 def typed(*keys: str) -> list[events.Event]:

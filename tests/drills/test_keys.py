@@ -61,7 +61,7 @@ def repair(terminal: Terminal, title: str, key: str, arguments: Sequence[str]) -
     for each in arguments:
         keys.press(each)
     keys.press("enter")
-    terminal.wait_for(re.compile("Will change [1-9]"))
+    terminal.wait_for(re.compile(f"{key} apply to [1-9]"))
     keys.press(key)
     terminal.wait_for(re.compile("│ +[1-9][0-9]* changed"), "Close")
     keys.press("enter")

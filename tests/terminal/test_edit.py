@@ -103,7 +103,7 @@ def test_a_key_opens_the_editor_and_the_dry_run(eternaltwin: str, at_desk: Calla
         path = desk.opened()
         desk.close('{"phase": "Compose", "id": 1.50}')
         terminal.wait_for("Reason, for the audit log").type("wrong phase").wait_for("wrong phase").press("enter")
-        terminal.wait_for("Will change 1 task", '-   "phase": "Compost"', '+   "phase": "Compose"', "Compared with")
+        terminal.wait_for("J apply to 1 task", '-   "phase": "Compost"', '+   "phase": "Compose"', "Compared with")
         terminal.press("J").wait_for("1 changed")
         assert fetch(eternaltwin, STATE) == [('{"phase": "Compose", "id": 1.50}',)]
         assert not path.parent.exists()

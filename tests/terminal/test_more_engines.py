@@ -32,7 +32,7 @@ def test_a_job_is_repaired_and_the_server_stops(
             was = terminal.at
             terminal.press("down").wait_for(lambda was=was: terminal.at not in (-1, was))
         terminal.press("L").wait_for("Reason, for the audit log").type(REASON).wait_for(REASON)
-        terminal.press("enter").wait_for("Rows before and after", re.compile("Will change (1 job|2 jobs)"))
+        terminal.press("enter").wait_for(re.compile("L apply to (1 job|2 jobs)"))
         terminal.press("L").wait_for(re.compile("[12] changed"), "Close")
         terminal.press("enter").wait_for(re.compile("Release: 2 jobs: [12] changed"))
 

@@ -55,7 +55,7 @@ class Operator:
     def give_a_reason(self, key: str, number: int) -> None:
         """Give a reason in the dialog of an action, and commit with its key."""
         self.terminal.wait_for("Reason, for the audit log")
-        self.enter("as agreed").wait_for(f"Will change {number} ")
+        self.enter("as agreed").wait_for(f"{key} apply to {number} ")
         self.press(key, f"{number} changed", "Close")
 
     def act(self, key: str, number: int) -> None:

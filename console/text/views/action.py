@@ -86,8 +86,6 @@ def dry_run_lines(
     """
     took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_SECONDS:.0f} s that a transaction may take."
     slow = f"{took} The commit may be refused: select fewer nodes at a time."
-    radius = dry_run.blast_radius if limit else None
-    held = "" if radius is None else f"measured in the dry run, {radius.seconds * 1000:.0f} ms with rows locked"
     owned = owners(dry_run.results, cells, limit=skipped_limit or 3)
     owned = section("Owner, dead or alive", owned, "read again at the commit")
     lives = any(isinstance(r.owner, Owner) and r.owner.verdict is Verdict.ALIVE for r in dry_run.results)
@@ -99,10 +97,19 @@ def dry_run_lines(
         wrapped(slow, cells, "$warning", 0) if dry_run.held > WRITE_SECONDS / 2 else [],
         _rows(dry_run, cells, limit, rows_key),
         [] if lives or not limit else owned,
-        section("Blast radius", [] if radius is None else blast_radius(radius, cells), held),
+        reached(dry_run, cells) if limit else [],
         section("Skipped", outcomes(out, cells, limit=skipped_limit)),
         _audit_log(dry_run, actions, cells) if limit or dry_run.audit_log != "table" else [],
     )
+
+
+def reached(dry_run: Change, cells: int) -> list[Spans]:
+    """Return the blast radius of a dry run, as far as it was measured."""
+    radius = dry_run.blast_radius
+    if radius is None:
+        return []
+    held = f"measured in the dry run, {radius.seconds * 1000:.0f} ms with rows locked"
+    return section("Blast radius", blast_radius(radius, cells), held)
 
 
 def _rows(dry_run: Change, cells: int, limit: int, key: str) -> list[Spans]:

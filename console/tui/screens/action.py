@@ -1,27 +1,28 @@
-"""Dialogs of a change: input, dry run, confirmation, progress and result."""
+"""Dialogs of a change and of an undo, from the key to the result."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 
 import msgspec
 
 from console.model.filter import Filter
-from console.model.run_work import RunWork
 from console.model.selection import select
 from console.model.session import Session
-from console.tui.screens.ask import AskDialog, WrongFieldError
 from console.tui.screens.base import MainScreen
-from console.tui.screens.dry_run import Back, DryRunDialog
+from console.tui.screens.change import ChangeDialog, ChangeDialogs
 from console.tui.screens.edited import edited_plan
 from console.tui.screens.refused import OfferDialog
 from console.tui.screens.result import Again, ResultDialog
 from queries.change.plan import ActionInput, Plan, plan_entry, plan_selection
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.change.undo import ACTION, result_of
+from queries.db.errors import NO_CONNECTION, DatabaseError, LostError
+from queries.log import audit_log
 from queries.read.reader import Reader
-from queries.records.action import Change, Outcome
 from queries.records.finding import OPEN
 from queries.records.node import Node
+from queries.workspace import Workspace
 
 JOBS_OFFERED = 500  # jobs on which an action is offered instead of on their tasks
 
@@ -82,69 +83,29 @@ async def _of_jobs(screen: MainScreen, reader: Reader, targets: Sequence[Node], 
     return plan if isinstance(plan, Plan) else None
 
 
-class ChangeDialogs:
-    """Content of the dialogs of a plain change."""
-
-    def __init__(self, session: Session, asked: Plan, plan: Plan | None = None) -> None:
-        """``asked``: what the input is about. ``plan``: what the result is about."""
-        self.session, self.asked, self.plan = session, asked, plan
-
-    async def planned(self, entered: ActionInput) -> tuple[Plan, ActionInput]:
-        """Return what is dry-run. Raises DatabaseError, WrongFieldError."""
-        return self.asked, entered
-
-    async def begin(self, dry_run: Change) -> RunWork:
-        """Begin what was confirmed. Raises DatabaseError."""
-        return self.session.works.start(self.session.workspace, dry_run)
-
-    def summary(self, work: RunWork) -> tuple[str, str]:
-        """Return a line about what was done, and its style."""
-        return f"{self.asked.title}: {work.summary}", "good" if set(work.counted()) == {Outcome.CHANGED} else "warn"
-
-
 async def show_dialogs(screen: MainScreen, dialogs: ChangeDialogs, entered: ActionInput | None = None) -> str | None:
-    """Lead the operator from the input to the result.
+    """Lead the operator from the fields to the result.
 
-    If the connection is lost before the commit, one key repeats the dry run with what the operator has entered.
+    If the connection is lost before the commit, the dry run is repeated with what the operator has entered.
     ``entered``: the input to begin with. Return the id of the entry or the run to undo, or None. Raises DatabaseError
     if the change is not possible at all.
     """
-    asks = True
-    while (begun := await _begun(screen, dialogs, entered, asks=asks)) is not None:
-        work, entered = begun
+    wrong = ""
+    while (confirmed := await screen.app.push_screen_wait(ChangeDialog(dialogs, entered, wrong))) is not None:
+        entered, wrong = confirmed.entered, ""
+        try:
+            work = await dialogs.begin(confirmed.dry_run)
+        except NO_CONNECTION as error:
+            wrong = error.unchanged_line
+            continue
         undone = await screen.app.push_screen_wait(ResultDialog(work, dialogs.plan))
         if not isinstance(undone, Again):
             screen.say(*dialogs.summary(work))
             screen.acted()
             screen.session.refresh()
             return undone
-        asks = False
     screen.say("Nothing was changed.", "faint")
     return None
-
-
-async def _begun(
-    screen: MainScreen, dialogs: ChangeDialogs, entered: ActionInput | None, *, asks: bool
-) -> tuple[RunWork, ActionInput] | None:
-    """Ask for input and confirmation until the change has begun.
-
-    ``entered`` is the input to begin with; it is taken as it is if ``asks`` is False. Return None if cancelled.
-    """
-    app, wrong = screen.app, None
-    while True:
-        if asks or entered is None:
-            entered = await app.push_screen_wait(AskDialog(dialogs.asked, entered, wrong))
-        if entered is None:
-            return None
-        asks, wrong = True, None
-        try:
-            answer = await app.push_screen_wait(DryRunDialog(*await dialogs.planned(entered)))
-            if not isinstance(answer, Back):
-                return None if answer is None else (await dialogs.begin(answer), entered)
-        except WrongFieldError as error:
-            wrong = error
-        except NO_CONNECTION as error:
-            wrong = WrongFieldError("", error.unchanged_line)
 
 
 async def perform(screen: MainScreen, plan: Plan) -> None:
@@ -153,26 +114,57 @@ async def perform(screen: MainScreen, plan: Plan) -> None:
     if prepared is None:
         screen.say("Nothing was changed.", "faint")
         return
-    dialogs = ChangeDialogs(screen.session, prepared, plan)
-    undone = await show_dialogs(screen, dialogs, _suggested(screen.session, plan))
+    undone = await show_dialogs(screen, ChangeDialogs(screen.session, prepared, plan), _suggested(screen.session, plan))
     if undone is not None:
         await undo(screen, undone)
 
 
-async def undo(screen: MainScreen, name: str, unseen: int = 0) -> None:
+async def undo(screen: MainScreen, name: str | None = None, unseen: int = 0) -> None:
     """Lead the operator through the undo of an entry or a run.
 
-    ``name``: its id. ``unseen``: number of entries that are not in view.
+    ``name``: its id; None for the last change of this operator. ``unseen``: number of entries that are not in view.
     """
-    workspace = screen.session.workspace
-    if workspace is None:
-        return
-    try:
-        plan = await plan_entry(workspace, name)
-    except DatabaseError as error:
-        screen.host.refuse(str(error))
-    else:
-        await perform(screen, msgspec.structs.replace(plan, unseen=unseen))
+    while True:
+        undone = await show_dialogs(screen, UndoDialogs(screen.session, name, unseen))
+        if undone is None:
+            return
+        name, unseen = undone, 0
+
+
+class UndoDialogs(ChangeDialogs):
+    """Content of the dialogs of an undo. The log is read while the dialog is open."""
+
+    def __init__(self, session: Session, name: str | None, unseen: int) -> None:
+        super().__init__(session, Plan(label="", name=ACTION.name, actions={"": ACTION}, versions={}, key=ACTION.key))
+        self._name, self._unseen = name, unseen
+        self.title = "Undo your last change" if name is None else f"Undo {name}"
+
+    async def planned(self, entered: ActionInput) -> tuple[Plan, ActionInput]:
+        if (workspace := self.session.workspace) is None:
+            raise LostError("There is no connection.", "Nothing was changed.")
+        if self._name is None:
+            self._name = await own_last(workspace)
+        plan = await plan_entry(workspace, self._name)
+        self.plan = msgspec.structs.replace(plan, unseen=self._unseen)
+        self.title = self.plan.title
+        return self.plan, entered
+
+
+async def own_last(workspace: Workspace) -> str:
+    """Return the id of the operator's last change: its entry, or its run.
+
+    Raises DatabaseError.
+    """
+    if workspace.audit_log.unreadable:
+        raise DatabaseError(workspace.audit_log.unreadable)
+    me = audit_log.operator()
+    own = audit_log.Criteria(who=me.name, changes=False)
+    async with contextlib.aclosing(workspace.audit_log.source.entries(None, None, own, 10)) as entries:
+        async for entry in entries:
+            who = entry.os_user, entry.host, entry.role
+            if who == (me.os_user, me.host, workspace.server.role) and result_of(entry.results):
+                return entry.run or entry.id
+    raise DatabaseError("The audit log has no change of yours.")
 
 
 def _suggested(session: Session, plan: Plan) -> ActionInput | None:

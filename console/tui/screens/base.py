@@ -366,6 +366,9 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         else:
             self.say("There is nothing here to copy from.", "warn")
 
+    def action_undo(self) -> None:
+        self.host.action_undo()
+
     def copies(self) -> list[CopyChoice]:
         """Return what can be copied."""
         from console.tui.screens.copy import choices

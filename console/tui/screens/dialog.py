@@ -94,7 +94,7 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
             fixed = [child for child in box.children if child.display and child not in (*lines, *fields)]
             room = int(self.size.height * HEIGHT_SHARE) - box.styles.gutter.height - sum(map(_rows, fixed))
             for each in fields:
-                heights[each] = max(room - LEAST_ROWS, LEAST_ROWS)
+                heights[each] = max(room - max(room // 3, LEAST_ROWS), LEAST_ROWS)
                 room -= min(each.virtual_size.height, heights[each])
             heights |= {each: max(room, LEAST_ROWS) for each in lines}
         changed = {each: rows for each, rows in heights.items() if each.styles.max_height != Scalar.from_number(rows)}
@@ -146,8 +146,13 @@ def text(content: Content | str, id: str | None = None, classes: str | None = No
     return Static(shown, id=id, classes=classes, markup=False)
 
 
-def line(value: str = "", id: str | None = None, placeholder: str = "", classes: str | None = None) -> Input:
-    """Return a field for one line of text, with a cursor that does not blink."""
-    field = Input(value, placeholder, id=id, classes=classes)
+def line(
+    value: str = "", id: str | None = None, placeholder: str = "", classes: str | None = None, *, selected: bool = True
+) -> Input:
+    """Return a field for one line of text, with a cursor that does not blink.
+
+    ``selected``: its text is selected when it gets the focus, so that the next key replaces it.
+    """
+    field = Input(value, placeholder, id=id, classes=classes, select_on_focus=selected)
     field.cursor_blink = False
     return field

@@ -23,9 +23,7 @@ class PromptDialog(Dialog[str]):
 
     def body(self) -> ComposeResult:
         yield text(self._question, classes="faint")
-        field = line(self._answer, id="answer")
-        field.select_on_focus = False
-        yield field
+        yield line(self._answer, id="answer", selected=False)
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()

@@ -10,9 +10,10 @@ from console.model.run_work import RunWork
 from console.model.session import Session
 from console.text.views import redrive as views
 from console.tui import keymap
-from console.tui.screens.action import ChangeDialogs, show_dialogs
-from console.tui.screens.ask import WrongFieldError
+from console.tui.screens.action import show_dialogs
 from console.tui.screens.base import MainScreen
+from console.tui.screens.change import ChangeDialogs
+from console.tui.screens.fields import WrongFieldError
 from queries.change import redrive as redrives
 from queries.change import run as runs
 from queries.change.plan import ActionInput, Plan, count_nodes
@@ -90,7 +91,8 @@ class RedriveDialogs(ChangeDialogs):
 
     async def begin(self, dry_run: Change) -> RunWork:
         """Begin the run. Raises DatabaseError."""
-        return self.session.works.start(self.session.workspace, run=await runs.begin(self._workspace, self._run))
+        run = msgspec.structs.replace(self._run, reason=dry_run.reason)
+        return self.session.works.start(self.session.workspace, run=await runs.begin(self._workspace, run))
 
     def summary(self, work: RunWork) -> tuple[str, str]:
         """Return how it ended, and the answers."""

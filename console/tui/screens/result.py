@@ -186,7 +186,8 @@ class ResultDialog(Dialog[str | Again]):
             awaited = views.STANDBY_WAIT.format(standbys=work.awaited_standbys)
             return plain(f"{awaited}. If the console is closed now, the audit log settles the outcome.", "$warning", 0)
         seconds = work.seconds_left
-        rate = "" if seconds is None else f", {work.rate:.0f} a second, about {formatting.age(seconds)} left"
+        number, unit = (work.rate, "second") if work.rate >= 1 else (work.rate * 60, "minute")
+        rate = "" if seconds is None else f", {number:.0f} a {unit}, about {formatting.age(seconds)} left"
         return plain(f"Committing: {done}{rate}", "", 0)
 
     def _lines(self, width: int) -> list[Spans]:
