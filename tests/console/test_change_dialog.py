@@ -8,8 +8,8 @@ import pytest
 from textual.widgets import Button, Input
 
 from console.tui.screens.result import ResultDialog
+from queries.change.plan import UNDO
 from queries.contract.builtin import builtin
-from queries.write.undo import ACTION
 from tests.console.test_dead import REFUND, dead, down_to
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -96,4 +96,4 @@ def test_the_actions_that_write_the_reason_are_known_by_their_statements() -> No
     assert written["graphile_worker"] == written["solid_queue"] == {"mark_failed"}
     assert {"resolve", "revive", "wake", "retry"} <= written["tasker"]  # some have it in a part
     assert not written["eternaltwin"] | written["oban"] | written["estuary"]
-    assert [each.name for each in builtin() if each.uses_reason(ACTION)] == ["tasker"]  # rows that compensate
+    assert [each.name for each in builtin() if each.uses_reason(UNDO)] == ["tasker"]  # rows that compensate

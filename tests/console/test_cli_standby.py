@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
-from queries.write import audit_log
 
 from console.cli.schema import schema
 from console.text.views.row_diff import SAME_REFUSED
+from queries.log import audit_log
 from queries.read.blockers import STANDBY
 from tests.command import fetch, unstick
 from tests.console.test_cli_watch import line, running

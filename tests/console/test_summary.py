@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from queries.write import audit_log
+from queries.log import audit_log
 from tests.command import Answer, fetch, unstick
 from tests.servers import PostgresServer
 

@@ -15,13 +15,12 @@ from console.text.spans import Spans
 from console.text.views.change_summary import titles
 from console.text.views.lines import plain, wrapped
 from console.text.views.row_diff import outcomes
-from queries.actions.plan import Plan, count_nodes
+from queries.change.blast_radius import NODES_MEASURED
+from queries.change.plan import UNDO, Plan, count_nodes
 from queries.contract.spec import EngineSpec
-from queries.records.action import DryRun, Outcome, Result, RowChange, Undo
+from queries.records.action import Change, Outcome, Result, RowChange, Undo
 from queries.records.node import Phase, Precision, split_id
 from queries.text.counted import counted, noun_of
-from queries.write import undo
-from queries.write.blast_radius import NODES_MEASURED
 
 COLUMNS_SHOWN = 3  # differing columns of a table
 KINDS_SHOWN = 8  # titles of nodes, equal ones counted
@@ -33,7 +32,7 @@ LIVE = TAKEN | {Phase.BLOCKED, Phase.HELD}
 
 
 def summary(
-    dry_run: DryRun,
+    dry_run: Change,
     plan: Plan,
     engine: EngineSpec | None,
     cells: int,
@@ -114,7 +113,7 @@ class Steps:
         value = (row or {}).get(column)
         return value if isinstance(value, str) and value in self._phases else ""
 
-    def add_nodes(self, dry_run: DryRun, plan: Plan) -> str:
+    def add_nodes(self, dry_run: Change, plan: Plan) -> str:
         """Add nodes whose rows tell no status, with the measured phase after the change.
 
         Return "at least " if only some were measured.
@@ -151,7 +150,7 @@ class Steps:
             yield f"{them} {what}{f' ({_columns(rows)})' if what == 'changed' else ''}"
 
 
-def _how_many(dry_run: DryRun, plan: Plan) -> str:
+def _how_many(dry_run: Change, plan: Plan) -> str:
     """Return the number of all nodes that a commit changes, and their kinds."""
     skipped = {result.id for result in dry_run.results if result.outcome is not Outcome.CHANGED}
     will = [id_ for id_ in plan.versions if id_ not in skipped]
@@ -164,17 +163,17 @@ def _how_many(dry_run: DryRun, plan: Plan) -> str:
     return "; ".join(filter(None, (text, first)))
 
 
-def _seen(dry_run: DryRun, plan: Plan) -> int:
+def _seen(dry_run: Change, plan: Plan) -> int:
     return sum(result.id in plan.versions for result in dry_run.results)
 
 
-def _again(steps: Steps, dry_run: DryRun, plan: Plan) -> Iterator[str]:
+def _again(steps: Steps, dry_run: Change, plan: Plan) -> Iterator[str]:
     """Yield the work that is done and would run again, as far as that is known."""
     restarts, radius = plan.name == "restart", dry_run.blast_radius
     moved = {i: pair for i, pair in steps.nodes.items() if restarts or (pair[1] and pair[0] != pair[1])}
     again = {i: was for i, (was, now) in moved.items() if not now or steps.phases(now) & LIVE}
     done = {i: was for i, was in again.items() if steps.phases(was) == {Phase.DONE}}
-    if done and plan.name != undo.NAME:  # what an undo takes back was done by an operator
+    if done and plan.name != UNDO.name:  # what an undo takes back was done by an operator
         by_id = {**(radius.titles if radius is not None else {}), **plan.titles}
         who = f"{len(done)} of {count_nodes(len(again), again)}"
         if len(done) == len(again):
@@ -189,7 +188,7 @@ def _again(steps: Steps, dry_run: DryRun, plan: Plan) -> Iterator[str]:
         yield f"What {count_nodes(len(below), below)} below did may run again; how much is done is not known"
 
 
-def _undo(steps: Steps, dry_run: DryRun, plan: Plan) -> str:
+def _undo(steps: Steps, dry_run: Change, plan: Plan) -> str:
     """Return the end of the time in which an undo works, or why none does."""
     if not (changed := sorted(dry_run.nodes)):
         return ""
@@ -203,7 +202,7 @@ def _undo(steps: Steps, dry_run: DryRun, plan: Plan) -> str:
     return f"can be undone until {steps.worker} takes {'it' if len(changed) == 1 else 'them'}{some}"
 
 
-def _waits(dry_run: DryRun) -> str:
+def _waits(dry_run: Change) -> str:
     """Return the nodes that wait for the changed ones, as far as they were measured."""
     radius, number = dry_run.blast_radius, len(dry_run.nodes)
     if radius is None or not number:

@@ -15,8 +15,7 @@ from console.tui.screens.change import ChangeDialog, ChangeDialogs
 from console.tui.screens.edited import edited_plan
 from console.tui.screens.refused import OfferDialog
 from console.tui.screens.result import Again, ResultDialog
-from queries.change.plan import ActionInput, Plan, plan_entry, plan_selection
-from queries.change.undo import ACTION, result_of
+from queries.change.plan import UNDO, ActionInput, Plan, plan_entry, plan_selection, undoable
 from queries.db.errors import NO_CONNECTION, DatabaseError, LostError
 from queries.log import audit_log
 from queries.read.reader import Reader
@@ -135,7 +134,7 @@ class UndoDialogs(ChangeDialogs):
     """Content of the dialogs of an undo. The log is read while the dialog is open."""
 
     def __init__(self, session: Session, name: str | None, unseen: int) -> None:
-        super().__init__(session, Plan(label="", name=ACTION.name, actions={"": ACTION}, versions={}, key=ACTION.key))
+        super().__init__(session, Plan(label="", name=UNDO.name, actions={"": UNDO}, versions={}, key=UNDO.key))
         self._name, self._unseen = name, unseen
         self.title = "Undo your last change" if name is None else f"Undo {name}"
 
@@ -162,7 +161,7 @@ async def own_last(workspace: Workspace) -> str:
     async with contextlib.aclosing(workspace.audit_log.source.entries(None, None, own, 10)) as entries:
         async for entry in entries:
             who = entry.os_user, entry.host, entry.role
-            if who == (me.os_user, me.host, workspace.server.role) and result_of(entry.results):
+            if who == (me.os_user, me.host, workspace.server.role) and undoable(entry.results):
                 return entry.run or entry.id
     raise DatabaseError("The audit log has no change of yours.")
 

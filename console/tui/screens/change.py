@@ -32,11 +32,11 @@ from console.tui.textual_compat import lay_out, paint_now
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
-from queries.actions import perform
-from queries.actions.plan import ActionInput, Plan, count_nodes, statements
+from queries.change import perform
+from queries.change.plan import ActionInput, Plan, count_nodes, statements
 from queries.db.errors import DatabaseError, LostError
 from queries.read import guard_token
-from queries.records.action import DryRun, Outcome, Risk
+from queries.records.action import Change, Outcome, Risk
 from queries.records.node import split_id
 from queries.text.safe_text import safe_text
 
@@ -73,7 +73,7 @@ def to_type(plan: Plan, production: str) -> list[Typed]:
 class Confirmed(NamedTuple):
     """A dry run to commit, and what the operator has entered for it."""
 
-    dry_run: DryRun
+    dry_run: Change
     entered: ActionInput
 
 
@@ -89,7 +89,7 @@ class ChangeDialogs:
         """Return what is dry-run. Raises DatabaseError, WrongFieldError."""
         return self.asked, entered
 
-    async def begin(self, dry_run: DryRun) -> RunWork:
+    async def begin(self, dry_run: Change) -> RunWork:
         """Begin what was confirmed. Raises DatabaseError."""
         return self.session.works.start(self.session.workspace, dry_run)
 
@@ -113,7 +113,7 @@ class ChangeDialog(Dialog[Confirmed]):
         self._typed = to_type(self._plan, self.host.production)
         self._reread: dict[str, str] = {}  # versions of nodes that were read again
         self._asked: ActionInput | None = None  # the input of the dry run that was started last
-        self._dry_run: DryRun | None = None
+        self._dry_run: Change | None = None
         self.shown = False  # it is on the screen
         self._part = ""  # of the dry run, below the first lines
 
@@ -147,12 +147,11 @@ class ChangeDialog(Dialog[Confirmed]):
     def _wanted(self) -> ActionInput:
         """Return the input that the dry run needs. Raises WrongFieldError.
 
-        It needs the typed reason only if a statement writes it into rows, or if the server may not be able to store it.
+        It needs the typed reason only if a statement writes it into rows.
         """
         reader, reason = self.session.engines.get(self._plan.label), self._fields.reason
         written = reader is not None and any(map(reader.engine.uses_reason, self._plan.actions.values()))
-        needed = written or not (reason.isascii() and reason.isprintable())
-        return ActionInput(reason=reason if reason and needed else REASON, arguments=self._fields.arguments())
+        return ActionInput(reason=reason if reason and written else REASON, arguments=self._fields.arguments())
 
     @on(events.DescendantBlur)
     @on(Select.Changed)
@@ -194,7 +193,7 @@ class ChangeDialog(Dialog[Confirmed]):
         else:
             await self._put(dry_run)
 
-    async def _put(self, dry_run: DryRun) -> None:
+    async def _put(self, dry_run: Change) -> None:
         """Show a dry run. The operator can commit it once it is painted."""
         if self.closed:
             return
@@ -229,7 +228,7 @@ class ChangeDialog(Dialog[Confirmed]):
         """
         return bool(self._plan.nodes) and self._plan.edit is None
 
-    async def _ask_for_removed(self, dry_run: DryRun) -> None:
+    async def _ask_for_removed(self, dry_run: Change) -> None:
         tables = ",".join(other.table for other in dry_run.removed)
         if tables and not any(typed.expected == tables for typed in self._typed):
             typed = Typed("tables whose rows are deleted too", tables)
@@ -295,7 +294,7 @@ class ChangeDialog(Dialog[Confirmed]):
         )
         return [*first, BLANK, *self._rest(dry_run, width)]
 
-    def _rest(self, dry_run: DryRun, width: int) -> list[Spans]:
+    def _rest(self, dry_run: Change, width: int) -> list[Spans]:
         """Return what follows the first lines."""
         plan, reader, rows = self._plan, self.session.engines.get(self._plan.label), self._part == "rows"
         if self._part == "radius":

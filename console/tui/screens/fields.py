@@ -15,7 +15,7 @@ from textual.widgets import Button, Input, Select
 from console.text.arguments import typed
 from console.tui.screens.dialog import line, text
 from console.tui.widgets.checkbox import Checkbox
-from queries.actions.plan import ActionInput
+from queries.change.plan import ActionInput
 from queries.contract.spec import Argument
 from queries.text.counted import counted
 
