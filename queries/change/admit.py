@@ -68,7 +68,10 @@ async def admit(transaction: Transaction, request: Request, nodes: Nodes) -> Non
 
 
 async def lock(transaction: Transaction, request: Request, nodes: Nodes) -> None:
-    """Lock the rows; skip nodes that are missing, locked or stale. Raises DatabaseError."""
+    """Lock the rows; skip nodes that are missing, locked or stale.
+
+    Raises DatabaseError.
+    """
     locked = _Locked(nodes)
     locked.add(await nodes.rows(transaction, request.sections["lock"], ":lock"))
     await locked.admit(transaction, request)
@@ -94,9 +97,9 @@ class _Locked:
         self.unchanged |= {prefix + row["id"] for row in rows if row.get("unchanged")} & nodes.guarded
 
     async def admit(self, transaction: Transaction, request: Request) -> bool:
-        """Skip nodes that are not locked, or stale. Return True if more were locked meanwhile.
+        """Skip nodes that are not locked, or stale.
 
-        Raises DatabaseError.
+        Return True if more were locked meanwhile. Raises DatabaseError.
         """
         nodes, now, first, until = self._nodes, self.now, len(self.now), time.monotonic() + ROW_LOCK_SECONDS
         while any(i not in now for i in nodes.guarded) and time.monotonic() < until:
@@ -180,7 +183,7 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids:
         with nodes.only(ids):
             asked = nodes.queries(*parts)
         *answers, facts = await transaction.batch([*asked, Query(statement("witness_sessions"))])
-        owners.update(_judged_owners(rows_of(asked, answers), facts[0], row_locks))
+        owners.update(judged_owners(rows_of(asked, answers), facts[0], row_locks))
     if len(ids) > NODES_WITNESSED:
         owners = {i: msgspec.structs.replace(owner, witnesses=()) for i, owner in owners.items()}
     return {nodes.full(local): owner for local, owner in owners.items()}
@@ -193,7 +196,7 @@ def _row_locks(nodes: Nodes) -> dict[str, str]:
     return {nodes.reader.ids.local(i): why for i, why in (*own, *held.items())}
 
 
-def _judged_owners(rows: Iterable[Row], sessions: Row, row_locks: Mapping[str, str]) -> dict[str, Owner]:
+def judged_owners(rows: Iterable[Row], sessions: Row, row_locks: Mapping[str, str]) -> dict[str, Owner]:
     """Return the owner of each node that has witnesses, by local id.
 
     ``rows``: those of the action's section ``witnesses``. ``sessions``: that of

@@ -87,7 +87,10 @@ class Measured(Record):
 
 
 class Measurement:
-    """Reads before and after the change of one transaction. A failure costs one of them."""
+    """Reads before and after the change of one transaction.
+
+    A failure costs one of them.
+    """
 
     def __init__(self, reader: Reader) -> None:
         self._reader = reader

@@ -102,7 +102,10 @@ class MiscountedError(ConflictError):
 
 
 def written(schema: str, relations: Collection[str]) -> Query:
-    """Return the statement for what this session has written, and for the policies of the tables."""
+    """Return the statement for what this session has written.
+
+    It also has the policies of the tables.
+    """
     return Query(statement("written"), {"schema": schema, "ids": sorted(relations)})
 
 

@@ -34,7 +34,7 @@ ENTRY_IMAGE_BYTES = 16 << 20  # ... in the images of one audit log entry
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")  # that JSON can hold
 
-NO_KEY = "The table {} has no primary key, so its rows cannot be told apart."
+NO_KEY = "The table {} has no primary key, so nothing identifies its rows."
 
 RowKey = tuple[str, str]  # table and key of a row, as in RowChange
 
@@ -129,7 +129,7 @@ class RowsRead(Record):
         """Add a row of a node. Raises DatabaseError if its table has no primary key."""
         if not layout.key:
             raise DatabaseError(
-                f"The table {layout.name} has no primary key, so its rows cannot be told apart.", UNCHANGED
+                f"The table {layout.name} has no primary key, so nothing identifies its rows.", UNCHANGED
             )
         place = layout.name, " ".join([text or "" for text in layout.key_of(row)])
         self.rows[place] = row
@@ -238,7 +238,10 @@ class ImageReader:
     async def learn(
         self, transaction: Transaction, tables: Iterable[str] | None = None, *, again: bool = False
     ) -> None:
-        """Read the columns of tables, or of all, unless they are known. Raises DatabaseError."""
+        """Read the columns of tables, or of all, unless they are known.
+
+        Raises DatabaseError.
+        """
         asked = []
         names = self._columns.keys() & set(self._columns if tables is None else tables)
         for table in sorted(names - self.layouts.keys() - self._absent):

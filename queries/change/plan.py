@@ -1,4 +1,4 @@
-"""Plan of an action, or of an undo: the nodes it applies to, and those it cannot apply to."""
+"""Plan of an action, or of an undo: the nodes it applies to, and the others."""
 
 from __future__ import annotations
 

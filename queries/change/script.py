@@ -1,4 +1,4 @@
-"""What one write transaction does: its nodes, and the sections of an action.
+"""Nodes of one write transaction, and the sections of an action.
 
 The sections of an action run in one short READ COMMITTED transaction. ``lock`` locks the rows with SKIP LOCKED and
 returns their versions. ``refused`` returns nodes that the action does not apply to. The engine's ``images.sql`` (or
@@ -142,7 +142,7 @@ class Nodes:
     def queries(self, *parts: Statement, **more: Any) -> list[Query]:
         """Return the statements of sections for the remaining nodes.
 
-        Those with unmet needs are left out. ``more``: parameters of these statements alone.
+        Those with unmet needs are missing. ``more``: parameters of these statements alone.
         """
         lists = {
             "ids": [self.reader.ids.local(i) for i in self.remaining],
@@ -178,7 +178,10 @@ def _changed(node_id: str, why: str, detail: str) -> Result:
 
 
 def rows_of(queries: Sequence[Query], answers: Sequence[Rows], shape: str = "") -> Rows:
-    """Return the rows of several statements, which have the columns of a shape. Raises DatabaseError."""
+    """Return the rows of several statements, which have the columns of a shape.
+
+    Raises DatabaseError.
+    """
     for query, rows in zip(queries, answers, strict=True):
         if shape:
             verify(rows, SHAPES[shape], query.statement.source)

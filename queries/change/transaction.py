@@ -71,9 +71,9 @@ class ActionScript:
         """Read nothing: the folder has the statements."""
 
     async def admit(self, transaction: Transaction) -> None:
-        """Lock the nodes; skip those that are missing, stale or refused. Raises DatabaseError.
+        """Lock the nodes; skip those that are missing, stale or refused.
 
-        The guard proves only that the node's own row changes. The server skips rows of a second table without an error
+        Raises DatabaseError. The guard proves only that the node's own row changes. The server skips rows of a second table without an error
         if a policy for UPDATE or DELETE hides them, and a hidden row may be a sign of life.
         """
         own = {kind.table for kind in self.nodes.reader.engine.spec.kinds if kind.name in self.action.kinds}
@@ -111,7 +111,10 @@ class ActionScript:
         return digests
 
     async def change(self, transaction: Transaction) -> set[str]:
-        """Run the section ``change``. Return the nodes that its last statement reports. Raises DatabaseError."""
+        """Run the section ``change``.
+
+        Return the nodes that its last statement reports. Raises DatabaseError.
+        """
         queries = self.nodes.queries(*self._request.sections["change"])
         answers = await transaction.batch(queries)
         return {self.nodes.full(row["id"]) for row in rows_of(queries[-1:], answers[-1:], ":change")}
@@ -128,7 +131,7 @@ def script_of(request: Request) -> Script:
 
 
 class Made(NamedTuple):
-    """What was made before COMMIT or ROLLBACK.
+    """Change before COMMIT or ROLLBACK.
 
     ``pairs``: changed rows as text. ``images``: what an undo needs; None if none are kept.
     """
@@ -267,7 +270,10 @@ def _unimaged(changes: tuple[RowChange, ...], others: tuple[OtherRows, ...]) -> 
 
 
 def _fired(error: DatabaseError) -> DatabaseError:
-    """Return the error of deferred constraints: a conflict, also for any error of a trigger."""
+    """Return the error of deferred constraints.
+
+    It is a conflict, also for any error of a trigger.
+    """
     if isinstance(error, (LockedError, ConflictError, DeniedError, LostError, SlowError)):
         return error
     return ConflictError(str(error), code=error.code)
@@ -387,7 +393,10 @@ async def _made(transaction: Transaction, log: AuditLog, script: Script, request
 
 
 def _done(change: Change, script: Script, caveat: str = "") -> Change:
-    """Return a change with the results of its nodes. ``caveat``: noted with each changed node."""
+    """Return a change with the results of its nodes.
+
+    ``caveat``: noted with each changed node.
+    """
     nodes = script.nodes
     steady = dict(nodes.steady) if nodes.parameters["dry_run"] is None else {}
     return msgspec.structs.replace(change, results=nodes.results(caveat), for_now=tuple(nodes.for_now), steady=steady)

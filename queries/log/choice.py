@@ -86,7 +86,10 @@ class AuditLog:
         self._context, self._local_log = context, local_log
 
     def choose(self, there: Mapping[str, Any], trust: Trust) -> None:
-        """Choose where entries are written and read. ``there``: the fields of the table's state."""
+        """Choose where entries are written and read.
+
+        ``there``: the fields of the table's state.
+        """
         state = audit_log.TableState(**there)
         self.exists, self.may_create = state.exists, state.creatable and not state.exists
         doubt = audit_log.doubt(trust) if state.exists else ""

@@ -1,4 +1,4 @@
-"""What actions change: outcomes of nodes, rows before and after."""
+"""Changes of actions: outcomes of nodes, rows before and after."""
 
 from __future__ import annotations
 
@@ -348,7 +348,7 @@ def least_certain(durabilities: Iterable[Durability | None]) -> Durability | Non
 
 
 class Change(Record):
-    """What a change of nodes does: a dry run shows it, a commit does it, an undo gives it back.
+    """Change of nodes: a dry run shows it, a commit does it, an undo gives it back.
 
     ``versions`` and ``row_digests`` of a dry run guard its commit. ``for_now``: refused nodes that an executor is
     working on; :mod:`queries.change.loop` can wait for them. ``steady``: for each node, the state that must not change
@@ -415,7 +415,10 @@ class Change(Record):
 
 
 def merged(changes: Iterable[Change]) -> Change:
-    """Return one change of those of several transactions, without what was asked. Its results are ordered by id."""
+    """Return one change of those of several transactions, without what was asked.
+
+    Its results are ordered by id.
+    """
     every = tuple(changes)
     others: dict[str, OtherRows] = {}
     for other in (other for each in every for other in each.others):

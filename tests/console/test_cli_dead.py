@@ -28,7 +28,7 @@ class Answer(msgspec.Struct):
 
 @pytest.fixture(scope="module")
 def tasker(servers: Any) -> Iterator[str]:
-    """A database with tasker's demo data and a hostile error, which these tests only read."""
+    """A database with tasker's demo data and a hostile error."""
     server: PostgresServer = servers["18"]
     dsn = server.fresh("tasker", filled=True)
     server.sql(HOSTILE, dsn)

@@ -282,7 +282,7 @@ async def test_a_wait_for_the_lock_of_a_run_takes_no_time_of_a_part(
     await releasing
     await other.close()
     assert outcomes_of(change.state.results.values()) == dict.fromkeys(dry_run.versions, CHANGED)
-    assert len(change.state.entries) == NODES // PART
+    assert len(change.state.total.entries) == NODES // PART
 
 
 async def test_a_console_that_leaves_does_not_wait_for_the_lock_of_the_run(

@@ -425,7 +425,7 @@ async def test_others_may_write_the_audit_log_while_a_change_changes_its_rows(
     workspace, ids = audited
     if not may:
         await eternaltwin_db.sql(f"REVOKE TRIGGER ON unstick.audit_log, unstick.audit_images FROM {role}")
-    real = attempt.change
+    real = attempt.make
 
     async def changing(*arguments: Any) -> Any:
         effect = await real(*arguments)
@@ -435,7 +435,7 @@ async def test_others_may_write_the_audit_log_while_a_change_changes_its_rows(
         return effect
 
     act = await _change(workspace, ids)
-    monkeypatch.setattr(attempt, "change", changing)
+    monkeypatch.setattr(attempt, "make", changing)
     assert set(outcomes_of(await act()).values()) == {Outcome.CHANGED}
     assert await eternaltwin_db.value("SELECT count(*) FROM unstick.audit_log") == 1
 

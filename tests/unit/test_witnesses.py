@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from queries.change import admit as witnesses
+from queries.change import admit
 from queries.db.errors import UnreadableError
 from queries.records.action import Verdict
 
@@ -28,31 +28,28 @@ def rows(*verdicts: str, **more: Any) -> list[dict[str, Any]]:
     ],
 )
 def test_verdicts_without_other_sessions(verdicts: tuple[str, ...], verdict: Verdict, summary: str) -> None:
-    owner = witnesses.owners(rows(*verdicts), NONE, {})["a"]
+    owner = admit.judged_owners(rows(*verdicts), NONE, {})["a"]
     assert (owner.verdict, owner.summary) == (verdict, summary)
-    counts = {v.value: verdicts.count(v.value) for v in Verdict}
-    counted = witnesses.owners([{"id": "a", **counts}], NONE, {})["a"]
-    assert (counted.verdict, counted.summary, counted.witnesses) == (verdict, summary, ())
 
 
 def test_unknown_never_counts_as_dead() -> None:
-    owner = witnesses.owners(rows("unknown", "unknown"), OTHERS, {"a": ""})["a"]
+    owner = admit.judged_owners(rows("unknown", "unknown"), OTHERS, {"a": ""})["a"]
     assert (owner.verdict, owner.summary) == (Verdict.UNKNOWN, "owner not known: 0 of 4 (4 not known)")
 
 
 def test_sessions_are_compared_with_the_time_at_which_the_owner_took_it() -> None:
-    owner = witnesses.owners(rows("dead", since=100.0), OTHERS, {})["a"]
+    owner = admit.judged_owners(rows("dead", since=100.0), OTHERS, {})["a"]
     assert "1 began before the owner took it" in next(w.detail for w in owner.witnesses if w.name == "sessions")
-    hidden = witnesses.owners(rows("dead", since=100.0), {"n": 1, "starts": [None]}, {})["a"]
+    hidden = admit.judged_owners(rows("dead", since=100.0), {"n": 1, "starts": [None]}, {})["a"]
     assert "began" not in next(w.detail for w in hidden.witnesses if w.name == "sessions")
 
 
 def test_an_engine_whose_owners_lock_their_rows_says_so_itself() -> None:
     own = [{"id": "a", "witness": "row lock", "verdict": "dead", "detail": "an executor locks the row while it works"}]
-    owner = witnesses.owners(own, OTHERS, {"a": ""})["a"]
+    owner = admit.judged_owners(own, OTHERS, {"a": ""})["a"]
     assert [w.verdict for w in owner.witnesses if w.name == "row lock"] == [Verdict.DEAD]
 
 
 def test_an_invalid_verdict_is_named() -> None:
     with pytest.raises(UnreadableError, match="witnesses"):
-        witnesses.owners(rows("perhaps"), OTHERS, {})
+        admit.judged_owners(rows("perhaps"), OTHERS, {})
