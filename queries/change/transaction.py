@@ -73,8 +73,8 @@ class ActionScript:
     async def admit(self, transaction: Transaction) -> None:
         """Lock the nodes; skip those that are missing, stale or refused.
 
-        Raises DatabaseError. The guard proves only that the node's own row changes. The server skips rows of a second table without an error
-        if a policy for UPDATE or DELETE hides them, and a hidden row may be a sign of life.
+        Raises DatabaseError. The guard proves only that the node's own row changes. The server skips rows of a second
+        table without an error if a policy for UPDATE or DELETE hides them, and a hidden row may be a sign of life.
         """
         own = {kind.table for kind in self.nodes.reader.engine.spec.kinds if kind.name in self.action.kinds}
         others = [name for name in self.nodes.policies if name not in own]
