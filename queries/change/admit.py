@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from operator import itemgetter
 
 import msgspec
 
-from queries.change.script import Nodes, Request, rows_of
+from queries.change.script import Nodes, Request, asked, rows_of
 from queries.contract.spec import GONE
 from queries.db.errors import DatabaseError, attempted, attempting, readable
 from queries.db.query import Query, Row, Rows
 from queries.db.shared_sql import statement
-from queries.db.transaction import Transaction
+from queries.db.transaction import RowsOrError, Transaction
 from queries.read import blockers
 from queries.read.sentence import in_text
 from queries.records.action import Outcome, Owner, Verdict, Witness
@@ -43,28 +43,36 @@ ORDER = (Verdict.ALIVE, Verdict.DEAD, Verdict.UNKNOWN)
 _locked_row = itemgetter("id", "version")
 
 
-async def admit(transaction: Transaction, request: Request, nodes: Nodes) -> None:
+async def admit(
+    transaction: Transaction, request: Request, nodes: Nodes, then: Callable[[], Sequence[Query]]
+) -> list[RowsOrError]:
     """Lock the nodes; skip those that are missing, stale or refused.
 
-    The locks and the refusals travel together, about all nodes. If some are skipped, the refusals are asked again.
-    Raises DatabaseError.
+    Return the answers to what ``then`` asks about the others. The locks, the refusals and that travel together, about
+    all nodes; if some are skipped, it is asked again. Raises DatabaseError.
     """
     locks, refusals = nodes.queries(*request.sections["lock"]), request.sections.get("refused", ())
-    asked = nodes.queries(*refusals)
-    answers = await transaction.batch([*locks, *asked])
+    whys, more = nodes.queries(*refusals), [*then()]
+    answers = await asked(transaction, [*locks, *whys, *more])
     locked = _Locked(nodes)
     locked.add(rows_of(locks, answers[: len(locks)], ":lock"))
-    more = await locked.admit(transaction, request)
-    again, answers = nodes.queries(*refusals), answers[len(locks) :]
-    if more or again != asked:
-        answers = await transaction.batch(again)
-    for row in rows_of(again, answers, ":refused"):
+    others = await locked.admit(transaction, request)
+    again, refused, rest = (
+        nodes.queries(*refusals),
+        answers[len(locks) :][: len(whys)],
+        answers[len(locks) + len(whys) :],
+    )
+    if others or again != whys:
+        refused = await asked(transaction, again)
+    for row in rows_of(again, refused, ":refused"):
         node_id = nodes.full(row["id"])
         if node_id in nodes.remaining:
             nodes.skip(node_id, Outcome.REFUSED, in_text(row["why"]))
             nodes.for_now += [node_id] if request.action.waits and row.get("for_now") else []
     if "witnesses" in request.sections:
         await _read_owners(transaction, request, nodes)
+    now = [*then()]
+    return rest if not others and now == more else await asked(transaction, now)
 
 
 async def lock(transaction: Transaction, request: Request, nodes: Nodes) -> None:
@@ -181,9 +189,9 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids:
 
     with transaction.apart(), attempting(unread):
         with nodes.only(ids):
-            asked = nodes.queries(*parts)
-        *answers, facts = await transaction.batch([*asked, Query(statement("witness_sessions"))])
-        owners.update(judged_owners(rows_of(asked, answers), facts[0], row_locks))
+            queries = nodes.queries(*parts)
+        *answers, facts = await transaction.batch([*queries, Query(statement("witness_sessions"))])
+        owners.update(judged_owners(rows_of(queries, answers), facts[0], row_locks))
     if len(ids) > NODES_WITNESSED:
         owners = {i: msgspec.structs.replace(owner, witnesses=()) for i, owner in owners.items()}
     return {nodes.full(local): owner for local, owner in owners.items()}

@@ -17,9 +17,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from queries.db.errors import DatabaseError, attempting
-from queries.db.transaction import Reads, Transaction
+from queries.db.query import Query, Rows
+from queries.db.transaction import Reads, RowsOrError, Transaction
 from queries.read.nodes import RELATIONS
-from queries.read.question import Question, answered
+from queries.read.question import Question, answered, read_answers
 from queries.read.reader import Reader
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Node, Phase, Precision, split_id
@@ -100,15 +101,35 @@ class Measurement:
         self._ids_before: tuple[str, ...] = ()
         self._before = NodeStates()
         self._seconds = 0.0
+        self._asked: Question[Rows] = Question([], lambda _: [])
+        self._sent: list[tuple[str, Question[Any]]] = []
 
-    async def before(self, transaction: Transaction, acted: Sequence[str]) -> None:
-        """Read the locked nodes that will change, and those related to them."""
+    def related(self, acted: Sequence[str]) -> Sequence[Query]:
+        """Return the statement for the nodes that are related to these."""
+        self._asked = _apart(self._reader.nodes.related_of(acted[:NODES_MEASURED], RELATED_NODES_MEASURED + 1))
+        return self._asked.queries
+
+    async def before(self, transaction: Transaction, acted: Sequence[str], related: Sequence[RowsOrError]) -> None:
+        """Read the locked nodes that will change, and those related to them.
+
+        ``related``: the answer to `related`.
+        """
         self._acted = tuple(acted)
-        self._before, self._ids_before = await self._read(transaction)
+        self._before, self._ids_before = await self._read(transaction, related)
 
-    async def after(self, transaction: Transaction) -> Measured:
-        """Read them after the change, and nodes that are related since."""
-        after, ids = await self._read(transaction)
+    def again(self) -> list[Query]:
+        """Return the statements about the same nodes, as many as are sent together."""
+        self._sent = _questions(self._reader, self._ids_before)[:ASKED_AT_ONCE]
+        return [query for _, question in self._sent for query in question.queries]
+
+    async def after(
+        self, transaction: Transaction, related: Sequence[RowsOrError], again: Sequence[RowsOrError]
+    ) -> Measured:
+        """Read them after the change, and nodes that are related since.
+
+        ``related``, ``again``: the answers to `related` and to `again`.
+        """
+        after, ids = await self._read(transaction, related, again)
         return Measured(
             acted=self._acted,
             ids=ids,
@@ -120,20 +141,25 @@ class Measurement:
             seconds=self._seconds,
         )
 
-    async def _read(self, transaction: Transaction) -> tuple[NodeStates, tuple[str, ...]]:
+    async def _read(
+        self, transaction: Transaction, related: Sequence[RowsOrError], again: Sequence[RowsOrError] = ()
+    ) -> tuple[NodeStates, tuple[str, ...]]:
         began = time.monotonic()
-        measured = self._acted[:NODES_MEASURED]
-        related = self._reader.nodes.related_of(measured, RELATED_NODES_MEASURED + 1)
-        (answer,) = await answered(transaction, [_apart(related)])
-        if isinstance(answer, DatabaseError):
-            self._unknown |= dict.fromkeys(RELATIONS, answer.line)
-        for row in [] if isinstance(answer, DatabaseError) else answer:
+        failed = next((each for each in related if isinstance(each, DatabaseError)), None)
+        rows: Rows = []
+        if failed is not None:
+            self._unknown |= dict.fromkeys(RELATIONS, failed.line)
+        else:
+            rows = self._asked.read([each for each in related if not isinstance(each, DatabaseError)])
+        for row in rows:
             if row["id"] is None:
                 self._unknown[row["relation"]] = row["note"]
             else:
                 self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
-        ids = tuple(dict.fromkeys([*measured, *(i for nodes in self._related.values() for i in nodes)]))
-        state = await _state(transaction, self._reader, ids, began + MEASURE_SECONDS)
+        related_ids = (i for nodes in self._related.values() for i in nodes)
+        ids = tuple(dict.fromkeys([*self._acted[:NODES_MEASURED], *related_ids]))
+        known = read_answers(iter(again), [question for _, question in self._sent]) if ids == self._ids_before else []
+        state = await _state(transaction, self._reader, ids, began + MEASURE_SECONDS, known)
         self._seconds += time.monotonic() - began
         return state, ids
 
@@ -145,15 +171,26 @@ def _apart(question: Question[R]) -> Question[R]:
     )
 
 
-async def _state(transaction: Reads, reader: Reader, ids: Sequence[str], until: float) -> NodeStates:
-    """Read phases and findings, some together, until it is too late."""
-    state = NodeStates()
+def _questions(reader: Reader, ids: Sequence[str]) -> list[tuple[str, Question[Any]]]:
+    """Return the questions for phases and for findings, by code; "" is for the phases."""
     specs = [spec for spec in reader.engine.spec.findings if not spec.sample]
-    findings = [(spec.code, _apart(reader.findings.nodes_of(spec, ids))) for spec in specs]
-    questions: list[tuple[str, Question[Any]]] = [("", _apart(reader.nodes.existing(ids))), *findings]
+    findings = ((spec.code, _apart(reader.findings.nodes_of(spec, ids))) for spec in specs)
+    return [("", _apart(reader.nodes.existing(ids))), *findings]
+
+
+async def _state(
+    transaction: Reads, reader: Reader, ids: Sequence[str], until: float, answers: Sequence[Any] = ()
+) -> NodeStates:
+    """Read phases and findings, some together, until it is too late.
+
+    ``answers``: those to the first questions, if they were asked before.
+    """
+    state = NodeStates()
+    questions = _questions(reader, ids)
     begun = False
     while questions and not (begun and time.monotonic() > until):
-        answers = await answered(transaction, [each for _, each in questions[:ASKED_AT_ONCE]])
+        if begun or not answers:
+            answers = await answered(transaction, [each for _, each in questions[:ASKED_AT_ONCE]])
         begun, some, questions = True, questions, questions[len(answers) :]
         for (code, _), answer in zip(some, answers, strict=False):
             if isinstance(answer, DatabaseError):

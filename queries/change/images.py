@@ -176,6 +176,7 @@ class ImageReader:
             self._columns.setdefault(table, []).append(column)
         self._known = _layouts.setdefault(database, {})
         self._absent: set[str] = set()
+        self._asked: set[str] = set()  # tables that the last question was about
         self._ignored = _others.setdefault(database, {}).setdefault(names, set())  # oids of tables that are not read
         self.layouts: dict[str, Layout] = {}
 
@@ -242,6 +243,13 @@ class ImageReader:
 
         Raises DatabaseError.
         """
+        self.learned(await transaction.batch(self.unknown(tables, again=again)))
+
+    def unknown(self, tables: Iterable[str] | None = None, *, again: bool = False) -> list[Query]:
+        """Return the statement for the columns of tables that are not known.
+
+        ``tables``: None for all. Its answer is for `learned`.
+        """
         asked = []
         names = self._columns.keys() & set(self._columns if tables is None else tables)
         for table in sorted(names - self.layouts.keys() - self._absent):
@@ -250,11 +258,13 @@ class ImageReader:
                 self.layouts[table] = layout
             else:
                 asked.append({"name": table, "columns": self._columns[table], "bytes": ROW_IMAGE_BYTES})
-        if asked:
-            values = {"schema": self._schema, "args": asked}
-            self._learn(
-                {str(each["name"]) for each in asked}, await transaction.rows(statement("image_columns"), values)
-            )
+        self._asked = {str(each["name"]) for each in asked}
+        return [Query(statement("image_columns"), {"schema": self._schema, "args": asked})] if asked else []
+
+    def learned(self, answers: Iterable[Rows]) -> None:
+        """Keep the columns of tables that `unknown` has asked for."""
+        for rows in answers:
+            self._learn(self._asked, rows)
 
     def _learn(self, names: set[str], rows: Rows) -> None:
         self._absent |= names

@@ -28,7 +28,7 @@ from queries.contract.rows import SHAPES, verify
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
 from queries.db.query import Query, Rows
-from queries.db.transaction import Transaction
+from queries.db.transaction import RowsOrError, Transaction
 from queries.files.statement import Statement
 from queries.log.audit_log import Operator
 from queries.log.run_log import OpenRun
@@ -177,12 +177,28 @@ def _changed(node_id: str, why: str, detail: str) -> Result:
     return Result(id=node_id, outcome=Outcome.CHANGED, why=why, detail=detail or msgspec.UNSET)
 
 
-def rows_of(queries: Sequence[Query], answers: Sequence[Rows], shape: str = "") -> Rows:
+async def asked(transaction: Transaction, queries: Sequence[Query]) -> list[RowsOrError]:
+    """Send statements together.
+
+    One that is apart may have an error as its answer, and those after it have none. Raises the error of any other.
+    """
+    answers = await transaction.each(queries)
+    for query, answer in zip(queries, answers, strict=False):
+        if isinstance(answer, DatabaseError) and not query.apart:
+            raise answer
+    return answers
+
+
+def rows_of(queries: Sequence[Query], answers: Sequence[RowsOrError], shape: str = "") -> Rows:
     """Return the rows of several statements, which have the columns of a shape.
 
     Raises DatabaseError.
     """
+    every: list[Rows] = []
     for query, rows in zip(queries, answers, strict=True):
+        if isinstance(rows, DatabaseError):
+            raise rows
         if shape:
             verify(rows, SHAPES[shape], query.statement.source)
-    return answers[0] if len(answers) == 1 else [row for rows in answers for row in rows]
+        every.append(rows)
+    return every[0] if len(every) == 1 else [row for rows in every for row in rows]

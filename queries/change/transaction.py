@@ -8,7 +8,7 @@ changed is a script: the sections of an action, or an undo.
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
@@ -35,9 +35,9 @@ from queries.db.errors import (
     SlowError,
     table_locks,
 )
-from queries.db.query import Query, Rows
+from queries.db.query import Query
 from queries.db.shared_sql import statement
-from queries.db.transaction import Transaction
+from queries.db.transaction import RowsOrError, Transaction
 from queries.log import audit_log, run_log, settle
 from queries.log.choice import AuditLog
 from queries.log.settle import FIRED, Provable, TransactionMark
@@ -70,11 +70,12 @@ class ActionScript:
     async def load(self, transaction: Transaction, log: AuditLog) -> None:
         """Read nothing: the folder has the statements."""
 
-    async def admit(self, transaction: Transaction) -> None:
+    async def admit(self, transaction: Transaction, then: Callable[[], Sequence[Query]]) -> list[RowsOrError]:
         """Lock the nodes; skip those that are missing, stale or refused.
 
-        Raises DatabaseError. The guard proves only that the node's own row changes. The server skips rows of a second
-        table without an error if a policy for UPDATE or DELETE hides them, and a hidden row may be a sign of life.
+        Return the answers to what ``then`` asks about the others. Raises DatabaseError. The guard proves only that the
+        node's own row changes. The server skips rows of a second table without an error if a policy for UPDATE or
+        DELETE hides them, and a hidden row may be a sign of life.
         """
         own = {kind.table for kind in self.nodes.reader.engine.spec.kinds if kind.name in self.action.kinds}
         others = [name for name in self.nodes.policies if name not in own]
@@ -84,7 +85,7 @@ class ActionScript:
             hidden.update(*(absence.hidden(part, tables) for part in self._request.sections.get(section, ())))
         if hidden:
             self.nodes.skip_all(Outcome.DENIED, HIDDEN.format(tables=", ".join(sorted(hidden))))
-        await admit(transaction, self._request, self.nodes)
+        return await admit(transaction, self._request, self.nodes, then)
 
     def row_queries(self) -> list[Query]:
         """Return the statement for the rows of the remaining nodes."""
@@ -92,9 +93,11 @@ class ActionScript:
         located = variant.select("images") or variant.select("rows")
         return [] if located is None else self.images.queries(self.nodes, located)
 
-    async def rows(self, transaction: Transaction, answers: Sequence[Rows], before: RowsRead | None = None) -> RowsRead:
+    async def rows(
+        self, transaction: Transaction, answers: Sequence[RowsOrError], before: RowsRead | None = None
+    ) -> RowsRead:
         """Return the rows of an answer, with those that it lacks. Raises DatabaseError."""
-        read = self.images.read(self.nodes, answers[0]) if answers else RowsRead()
+        read = self.images.read(self.nodes, rows_of(self.row_queries(), answers)) if answers else RowsRead()
         return await self.images.completed(transaction, read)
 
     def digests(self, before: RowsRead) -> dict[str, str]:
@@ -110,14 +113,18 @@ class ActionScript:
                 nodes.skip(node_id, Outcome.STALE, "rows that this changes were modified since the dry run")
         return digests
 
-    async def change(self, transaction: Transaction) -> set[str]:
-        """Run the section ``change``.
+    async def change(
+        self, transaction: Transaction, then: Callable[[], Sequence[Query]] = lambda: ()
+    ) -> tuple[set[str], list[RowsOrError]]:
+        """Run the section ``change``, and ``then`` in the same message.
 
-        Return the nodes that its last statement reports. Raises DatabaseError.
+        Return the nodes that its last statement reports, and the answers up to the first error. Raises DatabaseError.
         """
         queries = self.nodes.queries(*self._request.sections["change"])
-        answers = await transaction.batch(queries)
-        return {self.nodes.full(row["id"]) for row in rows_of(queries[-1:], answers[-1:], ":change")}
+        answers = await transaction.each([*queries, *then()])
+        changed, rest = answers[: len(queries)], answers[len(queries) :]
+        rows_of(queries[: len(changed)], changed)  # raises an error
+        return {self.nodes.full(row["id"]) for row in rows_of(queries[-1:], changed[-1:], ":change")}, rest
 
 
 Script = ActionScript | UndoScript
@@ -152,28 +159,36 @@ async def make(
     nodes, detected = script.nodes, request.reader.detected
     nodes.policies = written.policies
     measurement = None if request.measured is None else Measurement(request.reader)
+
+    def related() -> Sequence[Query]:
+        return measurement.related(nodes.remaining) if measurement and nodes.remaining else ()
+
     with table_locks():
-        await script.admit(transaction)
-        before = await script.rows(transaction, await transaction.batch(script.row_queries()))
+        answers = await script.admit(transaction, lambda: [*script.row_queries(), *related()])
+        own = len(script.row_queries())
+        before = await script.rows(transaction, answers[:own])
         digests = script.digests(before)
         if measurement and nodes.remaining:
-            await measurement.before(transaction, nodes.remaining)
+            await measurement.before(transaction, nodes.remaining, answers[own:])
     if not nodes.remaining:
         return Made(Change(at=at, uncounted=not written.counted))
-    reached = await script.change(transaction)
+    counted, again = gate.written(detected.schema, detected.relations), measurement.again() if measurement else []
+    reached, answers = await script.change(
+        transaction, lambda: [*FIRED, *script.row_queries(), counted, *related(), *again]
+    )
     if missed := [i for i in nodes.remaining if i not in reached]:
         raise GuardMissedError(missed)
-    queries = [*FIRED, *script.row_queries(), gate.written(detected.schema, detected.relations)]
-    answers = await transaction.each(queries)
-    if isinstance(error := answers[-1], DatabaseError):
-        raise _fired(error) if len(answers) <= len(FIRED) else error
-    *read, counts = [rows for rows in answers[len(FIRED) :] if not isinstance(rows, DatabaseError)]
+    needed = answers[: len(FIRED) + len(script.row_queries()) + 1]
+    if isinstance(error := needed[-1], DatabaseError):
+        raise _fired(error) if len(needed) <= len(FIRED) else error
+    *read, counts = [rows for rows in needed[len(FIRED) :] if not isinstance(rows, DatabaseError)]
     after = await script.rows(transaction, read, before)
     server = gate.written_rows(counts).since(written) if written.counted else None
     made = await _compared(transaction, request, script, before, after, server, at)
     held = time.monotonic() - began
     if measurement and request.measured is not None:
-        measured = await measurement.after(transaction)
+        rest, number = answers[len(needed) :], len(related())
+        measured = await measurement.after(transaction, rest[:number], rest[number:])
         request.measured.append(measured)
         held = time.monotonic() - began - measured.seconds
     images, why = made.images, request.no_images
@@ -377,14 +392,15 @@ async def _made(transaction: Transaction, log: AuditLog, script: Script, request
     if run is not None:
         await run.guard(transaction)
     await script.load(transaction, log)
+    more = [gate.written(detected.schema, detected.relations), Query(statement("now")), *script.images.unknown()]
     with table_locks():
-        clearance = await clear(transaction, log, request.reader, script.action, run)
+        clearance, answers = await clear(transaction, log, request.reader, script.action, run, more)
     if clearance.why:
         nodes.skip_all(Outcome.REFUSED, clearance.why)
         return Made(Change()), None
+    written, now, *columns = answers
+    script.images.learned(columns)
     transaction.settings.search(detected.action_schema, clearance.path)
-    written, now = await transaction.batch([gate.written(detected.schema, detected.relations), Query(statement("now"))])
-    await script.images.learn(transaction)
     made = await make(transaction, request, script, gate.written_rows(written), float(now[0]["now"]))
     if why := await touched(transaction, log, [other.table for other in made.change.others]):
         nodes.skip_all(Outcome.REFUSED, why)

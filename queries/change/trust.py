@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
 from queries.contract.detect import CHANGES, trust_query, unsafe
 from queries.contract.spec import Action
 from queries.contract.trust import Trust
+from queries.db.query import Query, Rows
 from queries.db.transaction import Transaction
 from queries.log.choice import AuditLog
 from queries.log.run_log import OpenRun
@@ -34,42 +35,49 @@ class Clearance(Record):
 
 
 async def clear(
-    transaction: Transaction, log: AuditLog, reader: Reader, action: Action, run: OpenRun | None = None
-) -> Clearance:
+    transaction: Transaction,
+    log: AuditLog,
+    reader: Reader,
+    action: Action,
+    run: OpenRun | None = None,
+    more: Sequence[Query] = (),
+) -> tuple[Clearance, list[Rows]]:
     """Lock the tables of an action, and ask if it could run untrusted code now.
 
     So no trigger is created on them between this answer and the change. If foreign keys, rules and functions lead to
     further tables, these are locked too, and it is asked again. ``run``: the answer to an earlier part of it counts for
-    TRUST_KEPT_SECONDS if only trusted roles can create triggers on these tables and those of the audit log. Raises
-    DatabaseError.
+    TRUST_KEPT_SECONDS if only trusted roles can create triggers on these tables and those of the audit log. ``more``
+    travels with the first question, and its answers are returned. Raises DatabaseError.
     """
     if log.no_entries:
-        return Clearance(why=log.no_entries)
+        return Clearance(why=log.no_entries), []
     detected, asked_for = reader.detected, (action.name, action.privileges)
     if run is not None and run.cleared is not None:
         name, at, kept = run.cleared
         if name == asked_for and at > time.monotonic() - TRUST_KEPT_SECONDS:
-            await transaction.batch(detected.locks(action.privileges))
-            return kept  # type: ignore[no-any-return]
+            locks = detected.locks(action.privileges)
+            return kept, (await transaction.batch([*locks, *more]))[len(locks) :]
     reached: Mapping[str, bool] = {}
+    answers: list[Rows] = []
     for last in (False, True):
         locks = detected.locks(action.privileges, reached)
-        *_, rows = await transaction.batch([*locks, trust_query([reader.engine], log.trusted)])
-        trust = Trust(rows)
+        sent = [*locks, trust_query([reader.engine], log.trusted), *(() if last else more)]
+        rows, *rest = (await transaction.batch(sent))[len(locks) :]
+        answers, trust = answers or rest, Trust(rows)
         if why := log.doubt(trust) or _unsafe(reader, action, trust):
-            return Clearance(why=why)
+            return Clearance(why=why), answers
         locked = detected.locked(action.privileges).keys() | reached.keys()
-        more = {n: how for n, how in trust.reached(detected.schema, action.privileges).items() if n not in locked}
-        if not more:
+        new = {n: how for n, how in trust.reached(detected.schema, action.privileges).items() if n not in locked}
+        if not new:
             break
         if last:
-            return Clearance(why=REACHED_SINCE.format(tables=", ".join(sorted(more))))
-        reached = more
+            return Clearance(why=REACHED_SINCE.format(tables=", ".join(sorted(new)))), answers
+        reached = new
     clearance = Clearance(why="", path=trust.trigger_path(detected.schema), trust=trust)
     if run is not None:
         makers = trust.trigger_makers(detected.schema, action.privileges) or log.trigger_makers(trust)
         run.cleared = None if makers or reached else (asked_for, time.monotonic(), clearance)
-    return clearance
+    return clearance, answers
 
 
 def _unsafe(reader: Reader, action: Action, trust: Trust) -> str:

@@ -10,7 +10,7 @@ changes that the engine's actions make, and that the writer of the entry could m
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -18,11 +18,11 @@ import msgspec
 from queries.change import images as image_reader
 from queries.change.admit import HELD
 from queries.change.images import ImageReader, Layout, RowKey, RowsRead, RowText
-from queries.change.script import GuardMissedError, Nodes, Request
+from queries.change.script import GuardMissedError, Nodes, Request, asked
 from queries.db.errors import DatabaseError, attempting, table_locks
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads, Transaction
+from queries.db.transaction import Reads, RowsOrError, Transaction
 from queries.files.statement import Statement
 from queries.log import audit_log
 from queries.log.choice import AuditLog
@@ -180,7 +180,7 @@ class UndoScript:
     def _counters(self) -> tuple[str, ...]:
         return self.reader.engine.spec.undo.counters
 
-    async def admit(self, transaction: Transaction) -> None:
+    async def admit(self, transaction: Transaction, then: Callable[[], Sequence[Query]]) -> list[RowsOrError]:
         """Lock the rows; skip nodes with a row that is not as the entry left it."""
         self._skip_unrestorable()
         rows = self._kept.values()
@@ -198,6 +198,7 @@ class UndoScript:
             self.nodes.skip(node_id, outcome, why, detail)
         await self._skip_refused(transaction)
         self._skip_sharing()
+        return await asked(transaction, then())
 
     def digests(self, before: RowsRead) -> dict[str, str]:
         """Return the entry for each node: the rows were compared with its images."""
@@ -291,7 +292,9 @@ class UndoScript:
     def _in_table(self) -> bool:
         return audit_log.is_table_id(self._entry)
 
-    async def change(self, transaction: Transaction) -> set[str]:
+    async def change(
+        self, transaction: Transaction, then: Callable[[], Sequence[Query]]
+    ) -> tuple[set[str], list[RowsOrError]]:
         """Delete inserted rows, insert deleted rows, update the others.
 
         Return the nodes that were undone.
@@ -312,7 +315,7 @@ class UndoScript:
         for table in children_first:
             if table in self._append_only:
                 await self._compensate(transaction, [r for r in rows if r.table == table])
-        return set(self.nodes.remaining)
+        return set(self.nodes.remaining), await transaction.each([*then()])
 
     async def _run(self, transaction: Transaction, name: str, rows: Sequence[KeptRow]) -> None:
         if not rows:
@@ -355,11 +358,14 @@ class UndoScript:
         self._sought = self._finding(rows, lock=False) if self._changed else []
         return [query for _, query in self._sought]
 
-    async def rows(self, transaction: Transaction, answers: Sequence[Rows], before: RowsRead | None = None) -> RowsRead:
+    async def rows(
+        self, transaction: Transaction, answers: Sequence[RowsOrError], before: RowsRead | None = None
+    ) -> RowsRead:
         """Return the rows. Those after the change are compared with the images."""
         if before is None:
             return self._read(self._now)
-        now = self._read(_images_of(_states(self._sought, answers)))
+        rows = [each for each in answers if not isinstance(each, DatabaseError)]
+        now = self._read(_images_of(_states(self._sought, rows)))
         self._check_restored(now.rows)
         return now
 

@@ -202,7 +202,7 @@ class ActionCheck:
                     for node in await self.reader.nodes.existing(running.nodes.remaining).answer(transaction)
                 }
                 if running.nodes.remaining:
-                    changed = await running.script.change(transaction)
+                    changed, _ = await running.script.change(transaction)
         same = (
             each for each in sorted(changed) if now.get(each) == self.nodes[each].phase
         )  # a phase may end with time
@@ -452,7 +452,7 @@ class ActionCheck:
             running.nodes.versions |= {i: _other(version) for i, version in tried.changed.items()}
             changed = await attempted(running.script.change(transaction))
         # After an error, such as of a version that is not a number, nothing was changed either.
-        if not isinstance(changed, DatabaseError) and changed:
+        if not isinstance(changed, DatabaseError) and changed[0]:
             message = "it changes a node of another version than the one that was seen: the guard is missing"
             self.notes.fault(self._at(tried.action, "change"), f"{tried.action.name}: {message}")
 

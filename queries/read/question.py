@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
@@ -64,7 +64,15 @@ async def answered(transaction: Reads, questions: Sequence[Question[Any]]) -> li
 
     In a transaction that writes, those after the first that failed are missing. Raises an error of NO_CONNECTION only.
     """
-    answers = iter(await transaction.each([query for each in questions for query in each.queries]))
+    answers = await transaction.each([query for each in questions for query in each.queries])
+    return read_answers(iter(answers), questions)
+
+
+def read_answers(answers: Iterator[RowsOrError], questions: Sequence[Question[Any]]) -> list[Any]:
+    """Return the answer to each question, or the DatabaseError.
+
+    Those that were not answered are missing.
+    """
     results: list[Any] = []
     for each in questions:
         rows = list(islice(answers, len(each.queries)))

@@ -104,7 +104,8 @@ def test_a_refusal_by_the_server_is_said_once_and_leads_to_no_other_command(
     answer = unstick("do", "wake", *nodes, "-r", "test", "-n", dsn=there)
     assert (answer.code, answer.out.count("this server is a standby")) == (3, 1)
     assert "unstick show" not in answer.err
-    assert sum(node in answer.out for node in nodes) == min(len(nodes), SAME_REFUSED)
+    rows = unstick("do", "wake", *nodes, "-r", "test", "-n", "--rows", dsn=there)
+    assert sum(node in rows.out for node in nodes) == min(len(nodes), SAME_REFUSED)
 
 
 @pytest.mark.parametrize("command", ["do wake x/task:1 -r x", "undo 7 -r x", "redrive --group x -r x", "do --resume 7"])

@@ -103,7 +103,7 @@ async def test_on_a_low_screen_the_current_one_alone_has_a_line(every_engine: st
     async with run_tui(every_engine, tmp_path, size=(48, 10)) as tui:
         await tui.wait_for("live", " 1/5 agent_jobs")
         await tui.press("tab", "tab", "tab")
-        text = await tui.wait_for(" 4/5 tasker", "shop")
+        text = await tui.wait_for(" 4/5 tasker", "legacy")
         assert "agent_jobs" not in text
 
 
@@ -180,7 +180,7 @@ async def test_an_action_refuses_marked_nodes_of_other_engines(all_engines: str,
         await tui.action("W")
         await tui.dry_run("Will change")
         await tui.press("i")
-        why = "not a node of tasker: act on one engine at a time"
+        why = "act on one engine at a time"
         await tui.wait_for(lambda: why in tui.app.screen.query_one(LineView).text)
 
 

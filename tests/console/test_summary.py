@@ -110,7 +110,11 @@ def test_the_server_is_named_as_it_was_typed(eternaltwin_demo: str, tmp_path: Pa
 @pytest.mark.parametrize(
     ("engine", "words", "said"),
     [
-        ("solid_queue", "retry --filter phase:failed", r" failed → ready.* until the worker or the dispatcher takes"),
+        (
+            "solid_queue",
+            "retry --filter phase:failed --limit 1",
+            r" failed → ready.* until the worker or the dispatcher takes",
+        ),
         ("tasker", "restart --filter status:error", r"steps below did may run again.*\n.*; cannot be undone: the"),
         ("procrastinate", "restart --filter phase:done", r"All 2 jobs are succeeded and may run again: "),
     ],

@@ -59,7 +59,7 @@ async def test_a_full_disk_names_the_node(
 
     task = eternaltwin_db.id(await eternaltwin_db.task())
     workspace = await opened(eternaltwin, tmp_path)
-    monkeypatch.setattr("queries.change.transaction.change", full)
+    monkeypatch.setattr("queries.change.transaction.make", full)
     dry_run = await dry_run_of(workspace, "cancel", [task])
     assert outcomes_of(dry_run) == {task: Outcome.REFUSED}
     assert "disk is full" in why(dry_run, task)

@@ -314,6 +314,6 @@ async def test_the_answer_says_how_certain_each_part_is(
     async for done, change in bulk(workspace, ids):
         if done == 2:
             own_server.sql("SELECT pg_create_physical_replication_slot('berlin', true)")
-        answer = json.loads(answered(change.state.outcomes()))
+        answer = json.loads(answered(change.state.change()))
     assert (answer["durability"], answer["durable"]) == ("detached", {"local": 2, "detached": 3})
     await workspace.close()

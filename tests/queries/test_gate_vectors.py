@@ -271,12 +271,8 @@ async def test_rows_without_a_primary_key_are_not_changed(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     (node,) = [eternaltwin_db.id(key) for key in await tasks(eternaltwin_db, 1)]
-    workspace = await opened(eternaltwin, tmp_path)
-    dry_run = await dry_run_of(workspace, "wake", [node])
     await eternaltwin_db.sql("ALTER TABLE task DROP CONSTRAINT task_pkey CASCADE; CREATE INDEX ON task (task_id)")
-    done = await committed(workspace, dry_run)
-    assert outcomes_of(done) == {node: Outcome.REFUSED}
-    assert "no primary key" in done.results[0].why
+    workspace = await opened(eternaltwin, tmp_path)
     with pytest.raises(DatabaseError, match="no primary key"):
         await dry_run_of(workspace, "wake", [node])
     await workspace.close()

@@ -12,10 +12,10 @@ import pytest
 from queries.change import loop
 from queries.change import plan as parts
 from queries.change import run as runs
-from queries.change import transaction as attempt
 from queries.db.errors import NO_CONNECTION
 from queries.db.transaction import Transaction
 from queries.log import audit_log, settle
+from queries.log.log_file import LogFile
 from queries.records.action import Outcome, Result
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
@@ -318,7 +318,7 @@ async def test_intents_without_an_outcome_are_reported_at_the_start(
 ) -> None:
     workspace = await opened(eternaltwin, tmp_path)
     assert await runs.messages(workspace) == []
-    monkeypatch.setattr(attempt, "append_outcome", lambda *_: None)  # as where the console is killed before it
+    monkeypatch.setattr(LogFile, "settle", lambda *_: None)  # as where the console is killed before it
     task = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
     await loop.commit(workspace, await dry_run_of(workspace, "wake", [task]), OPERATOR)
     await workspace.close()

@@ -58,7 +58,7 @@ def test_how_certain_the_parts_of_a_bulk_are_is_said_of_each() -> None:
     for durability, ids in ((Durability.SYNCHRONOUS, "abc"), (Durability.ASYNCHRONOUS, "d"), (None, "e")):
         results = tuple(Result(id=i, outcome=Outcome.CHANGED if durability else Outcome.GONE) for i in ids)
         state.add(0.0, Event(event=Kind.CHANGED), Change(results=results, durability=durability))
-    said = certain(state.durability, state.outcomes().durable)
+    said = certain(state.total.durability, state.change().durable)
     assert said.startswith(
         "3 nodes: Committed, and confirmed by a synchronous standby. 1 node: Committed on this server."
     )
