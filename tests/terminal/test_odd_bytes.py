@@ -117,6 +117,6 @@ def test_the_mouse_may_be_left_to_the_terminal(eternaltwin_demo: str, tmp_path: 
 def test_ctrl_c_after_a_drag_asks_once(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         terminal.wait_for("● live", lambda: terminal.at > 0, lambda: 1003 in terminal.modes)
-        terminal.send(b"\x1b[<0;10;8M").send(b"\x1b[<32;30;9M").send(b"\x1b[<0;30;9m")
+        terminal.send(b"\x1b[<0;10;8M").send(b"\x1b[<32;30;9M").send(b"\x1b[<0;30;9m").settled()
         terminal.press("ctrl+c").wait_for("Nothing was copied: hold Shift while you drag. Ctrl-C again quits.")
         assert terminal.leave("ctrl+c") == 0

@@ -80,7 +80,7 @@ def dry_run_lines(
 ) -> list[Spans]:
     """Return what follows the `summary` of a dry run.
 
-    That is the effect, owners that may live, and an edited text. With ``limit`` also the rows before and after, the
+    That is the effect, the owners, and an edited text. With ``limit`` also the rows before and after, the
     blast radius, ids of what is skipped, and the audit log entry. ``actions``: the action for each kind of the nodes.
     ``skipped``: nodes that were not in the dry run. ``rows_key``: shows the rows if ``limit`` is 0.
     """
@@ -96,7 +96,7 @@ def dry_run_lines(
         edit(dry_run.edit, cells) if dry_run.edit is not None else [],
         wrapped(slow, cells, "$warning", 0) if dry_run.held > WRITE_SECONDS / 2 else [],
         _rows(dry_run, cells, limit, rows_key),
-        [] if lives or not limit else owned,
+        [] if lives else owned,
         reached(dry_run, cells) if limit else [],
         section("Skipped", outcomes(out, cells, limit=skipped_limit)),
         _audit_log(dry_run, actions, cells) if limit or dry_run.audit_log != "table" else [],
