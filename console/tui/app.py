@@ -334,7 +334,7 @@ class UnstickApp(App[None]):
     def _wants_copy(self, event: events.Event) -> bool:
         """Return True for Ctrl-C after a drag, which copies in other programs."""
         dragged = self._dragged
-        if isinstance(event, events.Key | events.MouseDown | events.MouseMove):
+        if isinstance(event, events.Key | events.MouseDown | events.MouseMove) and not event.is_forwarded:
             self._dragged = isinstance(event, events.MouseMove) and (dragged or event.button > 0)
         return dragged and isinstance(event, events.Key) and event.key == "ctrl+c"
 
