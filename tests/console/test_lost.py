@@ -185,7 +185,7 @@ async def sixty_tasks(own_server: PostgresServer, monkeypatch: pytest.MonkeyPatc
 async def test_a_paused_pooler_is_waited_for(
     own_server: PostgresServer, tmp_path: Path, sixty_tasks: str, monkeypatch: pytest.MonkeyPatch, real: bool
 ) -> None:
-    """Its time is no work of the server, so the list is read as often as before."""
+    """Its time is no work of the server."""
     monkeypatch.setattr(transaction, "GRACE_SECONDS", 0.5)
     async with contextlib.AsyncExitStack() as stack:
         pooler = await asyncio.to_thread(PgBouncer, own_server) if real else Proxy(own_server.port)
@@ -204,13 +204,12 @@ async def test_a_paused_pooler_is_waited_for(
         await tui.wait_for("● live", "SendEmail v1")
         assert session.workspace is not None
         load = session.workspace.database.load
-        worked, pace = load.worked, session.clocks.screen.pace
+        worked = load.worked
         await pooler.admin("PAUSE")
         await tui.wait_for("no connection", "SendEmail v1", lambda: "may be paused" in session.error_text)
         await pooler.admin("RESUME")
         await tui.wait_for("● live", lambda: not session.error_text)
-        assert load.worked - worked < 1
-        assert session.clocks.screen.pace <= 2 * pace
+        assert load.worked - worked < 1, "a pause of several seconds"
 
 
 async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_start(
