@@ -299,12 +299,12 @@ async def test_concurrent_writes_are_not_reported_as_changes(
     await tasker_db.write(data)
     change, changes = ActionScript.change, []
 
-    async def slow(self: ActionScript, transaction: Any) -> Any:
+    async def slow(self: ActionScript, transaction: Any, then: Callable[[], Any]) -> Any:
         changes.append(1)
-        changed = await change(self, transaction)
+        changed, _ = await change(self, transaction)
         if len(changes) == 2:  # the commit's: before the copy of what it changed
             await engines[0]._connection.execute(SQL["insert_steps"], made.id, ["render"], [3], [True])
-        return changed
+        return changed, await transaction.each([*then()])
 
     monkeypatch.setattr(ActionScript, "change", slow)
     outcomes = await tasker_db.do("retry", tasker_db.task(made))
