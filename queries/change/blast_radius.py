@@ -122,14 +122,13 @@ class Measurement:
         self._sent = _questions(self._reader, self._ids_before)[:ASKED_AT_ONCE]
         return [query for _, question in self._sent for query in question.queries]
 
-    async def after(
-        self, transaction: Transaction, related: Sequence[RowsOrError], again: Sequence[RowsOrError]
-    ) -> Measured:
+    async def after(self, transaction: Transaction, answers: Sequence[RowsOrError]) -> Measured:
         """Read them after the change, and nodes that are related since.
 
-        ``related``, ``again``: the answers to `related` and to `again`.
+        ``answers``: to `related`, then to `again`.
         """
-        after, ids = await self._read(transaction, related, again)
+        number = len(self._asked.queries)
+        after, ids = await self._read(transaction, answers[:number], answers[number:])
         return Measured(
             acted=self._acted,
             ids=ids,

@@ -37,8 +37,6 @@ from queries.read.reader import Reader
 from queries.records.action import Change, Outcome, Owner, Result, titled
 from queries.records.record import Record
 
-HIDDEN = "row-level policies on {tables} may hide rows that it needs. A role that sees all rows can do it"
-
 
 class Request(Record):
     """Nodes to change in one transaction, and how.

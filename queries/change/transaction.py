@@ -20,7 +20,7 @@ from queries.change.blast_radius import Measurement
 from queries.change.gate import Contract, Had
 from queries.change.images import ImageReader, RowPair, RowsRead, RowText
 from queries.change.plan import UNDO, recorded
-from queries.change.script import HIDDEN, GuardMissedError, Nodes, Request, rows_of
+from queries.change.script import GuardMissedError, Nodes, Request, rows_of
 from queries.change.trust import clear, touched
 from queries.change.undo import UndoScript
 from queries.contract import absence
@@ -46,6 +46,7 @@ from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.images import Images
 from queries.workspace import Workspace
 
+HIDDEN = "row-level policies on {tables} may hide rows that it needs. A role that sees all rows can do it"
 UNREPLICATED = (
     "committed on this server, but not confirmed by a synchronous standby (synchronous_standby_names: {standbys}): a "
     "failover may lose it"
@@ -128,7 +129,7 @@ class ActionScript:
 
 
 Script = ActionScript | UndoScript
-"""What a transaction does: it restores rows if it is an undo."""
+"""Statements of one transaction, which restore rows if it is an undo."""
 
 
 def script_of(request: Request) -> Script:
@@ -160,12 +161,17 @@ async def make(
     nodes.policies = written.policies
     measurement = None if request.measured is None else Measurement(request.reader)
 
-    def related() -> Sequence[Query]:
-        return measurement.related(nodes.remaining) if measurement and nodes.remaining else ()
+    own = 0  # of the statements that were built last, those for rows
+
+    def reads(*between: Query) -> list[Query]:
+        nonlocal own
+        rows = script.row_queries()
+        own = len(rows)
+        related = measurement.related(nodes.remaining) if measurement and nodes.remaining else ()
+        return [*rows, *between, *related]
 
     with table_locks():
-        answers = await script.admit(transaction, lambda: [*script.row_queries(), *related()])
-        own = len(script.row_queries())
+        answers = await script.admit(transaction, reads)
         before = await script.rows(transaction, answers[:own])
         digests = script.digests(before)
         if measurement and nodes.remaining:
@@ -173,12 +179,10 @@ async def make(
     if not nodes.remaining:
         return Made(Change(at=at, uncounted=not written.counted))
     counted, again = gate.written(detected.schema, detected.relations), measurement.again() if measurement else []
-    reached, answers = await script.change(
-        transaction, lambda: [*FIRED, *script.row_queries(), counted, *related(), *again]
-    )
+    reached, answers = await script.change(transaction, lambda: [*FIRED, *reads(counted), *again])
     if missed := [i for i in nodes.remaining if i not in reached]:
         raise GuardMissedError(missed)
-    needed = answers[: len(FIRED) + len(script.row_queries()) + 1]
+    needed = answers[: len(FIRED) + own + 1]
     if isinstance(error := needed[-1], DatabaseError):
         raise _fired(error) if len(needed) <= len(FIRED) else error
     *read, counts = [rows for rows in needed[len(FIRED) :] if not isinstance(rows, DatabaseError)]
@@ -187,8 +191,7 @@ async def make(
     made = await _compared(transaction, request, script, before, after, server, at)
     held = time.monotonic() - began
     if measurement and request.measured is not None:
-        rest, number = answers[len(needed) :], len(related())
-        measured = await measurement.after(transaction, rest[:number], rest[number:])
+        measured = await measurement.after(transaction, answers[len(needed) :])
         request.measured.append(measured)
         held = time.monotonic() - began - measured.seconds
     images, why = made.images, request.no_images
@@ -297,8 +300,8 @@ def _fired(error: DatabaseError) -> DatabaseError:
 class RowProof:
     """Proof by the rows that a transaction was committed, or was not."""
 
-    def __init__(self, script: Script, ids: Iterable[str], pairs: Sequence[RowPair]) -> None:
-        self._script, self._ids, self._pairs = script, tuple(ids), pairs
+    def __init__(self, images: ImageReader, pairs: Sequence[RowPair]) -> None:
+        self._images, self._pairs = images, pairs
 
     async def was_committed(self, transaction: Transaction) -> bool | None:
         """Return True or False if the rows prove a commit or its absence, else None.
@@ -308,7 +311,7 @@ class RowProof:
         """
         if not self._pairs:
             return None
-        before, images = RowsRead(), self._script.images
+        before, images = RowsRead(), self._images
         for pair in self._pairs:
             if row := pair.was or pair.now:
                 before.add(pair.ids[0], images.layouts[pair.table], row)
@@ -344,7 +347,7 @@ async def transact(workspace: Workspace, script: Script, request: Request, secon
         trust = await log.trust_of_entry(transaction, trust, images=made.images is not None)
         entry = _entry(request, script, made.change, mark.xid)
         entry_id = await log.destination.write(transaction, entry, trust, made.images, mark)
-        rows = RowProof(script, nodes.remaining, made.pairs)
+        rows = RowProof(script.images, made.pairs)
         proof: Provable = audit_log.EntryProof(entry=entry) if log.in_table else rows
         workspace.awaited_standbys = mark.synchronous
         try:
