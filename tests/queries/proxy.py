@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 
 WHOLE = 1 << 20  # bytes; statements that travel together arrive as one piece, and count as one round trip
 COMMIT = b"Q\x00\x00\x00\x0bCOMMIT\x00"
+ENDED = b"Z\x00\x00\x00\x05I"  # last bytes of the answer that ends a transaction
 
 Failure = Literal[
     "before",  # COMMIT is lost, and both ends see the connection break
@@ -184,6 +185,8 @@ class Proxy:
         with contextlib.suppress(ConnectionError):
             while data := await reader.read(65536):
                 if self._holding is writer:
+                    if self._held is None and not data.endswith(ENDED):  # answers a setting that was sent with COMMIT
+                        continue
                     self._holding = None
                     if self._held is None:
                         if self._arrived is not None:
