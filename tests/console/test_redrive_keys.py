@@ -116,7 +116,7 @@ async def test_a_question_is_answered_with_go_on_or_stop(dsn: str, tmp_path: Pat
 async def test_a_redrive_that_is_left_stays_open_and_excludes_another(dsn: str, tmp_path: Path) -> None:
     async with run_tui(dsn, tmp_path, start="dead") as tui:
         await begin(tui)
-        await tui.wait_for("1 no answer")
+        await tui.wait_for("1 no answer, ", " a minute, about ", " left")
         await tui.press("escape")
         await tui.wait_for(
             "Redrive 1: not ended", "13 dead letters", lambda: not isinstance(tui.app.screen, ResultDialog)

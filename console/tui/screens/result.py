@@ -160,8 +160,9 @@ class ResultDialog(Dialog[str | Again]):
             if work.ended and not work.report.open:
                 state = redrives.STATES[work.report.state]
                 return plain(f"{state[:1].upper()}{state[1:]}. {redrives.answers(work.report.answers)}", "bold", 0)
+            going = not (work.ended or work.asks or work.error_text)
             hint = "" if work.ended or work.asks else f"  ·  {self.hints(STOP)}"
-            return [*plain(redrives.line(work.report), "", 0), (hint, "$faint")]
+            return [*plain(redrives.line(work.report) + (self._rate() if going else ""), "", 0), (hint, "$faint")]
         if work.rest:
             return [*tally(work.results), (f"  ·  {work.rest}", "$faint")]
         if self._unsent:
@@ -185,10 +186,16 @@ class ResultDialog(Dialog[str | Again]):
         if work.awaited_standbys:
             awaited = views.STANDBY_WAIT.format(standbys=work.awaited_standbys)
             return plain(f"{awaited}. If the console is closed now, the audit log settles the outcome.", "$warning", 0)
+        return plain(f"Committing: {done}{self._rate()}", "", 0)
+
+    def _rate(self) -> str:
+        """Return the rate so far and the time that is left, or "" before the first part."""
+        work = self._work
         seconds = work.seconds_left
+        if not seconds:
+            return ""
         number, unit = (work.rate, "second") if work.rate >= 1 else (work.rate * 60, "minute")
-        rate = "" if seconds is None else f", {number:.0f} a {unit}, about {formatting.age(seconds)} left"
-        return plain(f"Committing: {done}{rate}", "", 0)
+        return f", {number:.0f} a {unit}, about {formatting.age(seconds)} left"
 
     def _lines(self, width: int) -> list[Spans]:
         work, total = self._work, self._work.outcomes.total
