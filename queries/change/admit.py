@@ -16,9 +16,9 @@ import msgspec
 from queries.change.script import Nodes, Request, asked, rows_of
 from queries.contract.spec import GONE
 from queries.db.errors import DatabaseError, attempted, attempting, readable
-from queries.db.query import Query, Row, Rows
+from queries.db.query import Query, Row, Rows, RowsOrError
 from queries.db.shared_sql import statement
-from queries.db.transaction import RowsOrError, Transaction
+from queries.db.transaction import Transaction
 from queries.read import blockers
 from queries.read.sentence import in_text
 from queries.records.action import Outcome, Owner, Verdict, Witness

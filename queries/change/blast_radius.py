@@ -17,8 +17,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from queries.db.errors import DatabaseError, attempting
-from queries.db.query import Query, Rows
-from queries.db.transaction import Reads, RowsOrError, Transaction
+from queries.db.query import Query, Rows, RowsOrError
+from queries.db.transaction import Reads, Transaction
 from queries.read.nodes import RELATIONS
 from queries.read.question import Question, answered, read_answers
 from queries.read.reader import Reader

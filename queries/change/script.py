@@ -27,8 +27,8 @@ import msgspec
 from queries.contract.rows import SHAPES, verify
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
-from queries.db.query import Query, Rows
-from queries.db.transaction import RowsOrError, Transaction
+from queries.db.query import Query, Rows, RowsOrError
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.log.audit_log import Operator
 from queries.log.run_log import OpenRun

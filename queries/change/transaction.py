@@ -35,9 +35,9 @@ from queries.db.errors import (
     SlowError,
     table_locks,
 )
-from queries.db.query import Query
+from queries.db.query import Query, RowsOrError
 from queries.db.shared_sql import statement
-from queries.db.transaction import RowsOrError, Transaction
+from queries.db.transaction import Transaction
 from queries.log import audit_log, run_log, settle
 from queries.log.choice import AuditLog
 from queries.log.settle import FIRED, Provable, TransactionMark

@@ -20,9 +20,9 @@ from queries.change.admit import HELD
 from queries.change.images import ImageReader, Layout, RowKey, RowsRead, RowText
 from queries.change.script import GuardMissedError, Nodes, Request, asked
 from queries.db.errors import DatabaseError, attempting, table_locks
-from queries.db.query import Query, Rows
+from queries.db.query import Query, Rows, RowsOrError
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads, RowsOrError, Transaction
+from queries.db.transaction import Reads, Transaction
 from queries.files.statement import Statement
 from queries.log import audit_log
 from queries.log.choice import AuditLog

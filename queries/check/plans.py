@@ -19,8 +19,8 @@ from queries.contract.detect import DetectedEngine
 from queries.contract.engine import Engine
 from queries.contract.needs import OF_EXPRESSION
 from queries.db.errors import DatabaseError
-from queries.db.query import Query
-from queries.db.transaction import RowsOrError, Transaction
+from queries.db.query import Query, RowsOrError
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read.nodes import PAGE_NODES
 from queries.read.reader import Reader

@@ -301,6 +301,24 @@ def required(shape: type[Record]) -> frozenset[str]:
     return frozenset(field.name for field in msgspec.structs.fields(shape) if field.required)
 
 
+@functools.cache
+def json_kinds(shape: type[Record]) -> Mapping[str, str] | None:
+    """Return the columns whose values differ in JSON, and how.
+
+    None if JSON cannot have a column's values.
+    """
+    kinds = {name: _json_kind(types) for name, types in columns(shape).items()}
+    return None if "" in kinds.values() else {name: kind for name, kind in kinds.items() if kind != "same"}
+
+
+def _json_kind(types: tuple[str, ...]) -> str:
+    if not {"bytea", "oid", "xid"}.isdisjoint(types):
+        return ""
+    if "jsonb" in types:
+        return "json as text" if "text" in types else "json"
+    return "float" if "float8" in types else "same"
+
+
 def _types(hint: Any) -> tuple[str, ...]:
     if get_origin(hint) is Annotated:
         return _SERVER[get_args(hint)[1]]

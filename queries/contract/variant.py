@@ -42,7 +42,8 @@ class EngineVariant:
     @property
     def asked_policies(self) -> Query:
         """The query for `note_policies`."""
-        return Query(statement("policies"), {"schema": self.detected.schema, "ids": sorted(self.detected.relations)})
+        values = {"schema": self.detected.schema, "ids": sorted(self.detected.relations)}
+        return Query(statement("policies"), values, json={})
 
     def note_policies(self, rows: Rows) -> None:
         """Note which tables have policies that restrict this role now.

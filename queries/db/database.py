@@ -19,6 +19,7 @@ import msgspec
 
 from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
+from queries.db.combined import CombinedReads
 from queries.db.driver_errors import driver_errors
 from queries.db.errors import BALANCED, STANDBY, UNCHANGED, DatabaseError, RefusedError, capital
 from queries.db.group import GROUP, ReadGroup, SharedReads
@@ -150,6 +151,7 @@ class Database:
         self.override_read_only = override_read_only
         self.server: Server | None = None
         self.load = ServerLoad()
+        self._combined = CombinedReads()
         self.patience = patience
         self._backoff = Backoff()
         self._refused: RefusedError | None = None  # by the last login
@@ -327,6 +329,7 @@ class Database:
             reads=reads,
             role=role,
             standby=lambda: self.server.standby if self.server else None,
+            combined=self._combined,
             asks=lambda: self.server is None or self.server.standby,  # how far it is behind
             met=self._meet,
         )

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from queries.db.query import Query
-from queries.db.transaction import Reads, RowsOrError, Transaction
+from queries.db.query import Query, RowsOrError
+from queries.db.transaction import Reads, Transaction
 
 SEND_AFTER_SECONDS = 0.2  # for which statements wait for a read that does not wait for rows
 

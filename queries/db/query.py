@@ -7,11 +7,14 @@ from typing import Any
 
 import msgspec
 
+from queries.db.errors import DatabaseError
 from queries.files.statement import PARAMETERS, Statement
 from queries.records.record import Record
 
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
+RowsOrError = Rows | DatabaseError
+"""Rows of a statement, or why it failed."""
 
 
 class Query(Record, kw_only=False):
@@ -22,7 +25,8 @@ class Query(Record, kw_only=False):
     values is better than one for any, because a part of the statement depends on which values are given. ``apart``: see
     `Transaction.apart`; after it come only others that are apart. ``parsed``: the statement is only parsed, which locks
     the tables that it changes as running it would. It needs no values then, and no privileges on the tables. Its
-    answer has no rows.
+    answer has no rows. ``json``: its rows may come as JSON, with those of others; how the values of some columns
+    then differ (`queries.contract.rows.json_kinds`). ``rests``: if it took too long, it is run once a minute.
     """
 
     statement: Statement
@@ -32,6 +36,8 @@ class Query(Record, kw_only=False):
     seconds: float | None = None
     apart: bool = False
     parsed: bool = False
+    json: Mapping[str, str] | None = None
+    rests: bool = False
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import asyncpg
 
 from queries.db import asyncpg_compat, blockers, errors
+from queries.db.combined import CombinedReads
 from queries.db.driver_errors import driver_errors
 from queries.db.errors import (
     DatabaseError,
@@ -23,7 +24,7 @@ from queries.db.errors import (
     UnreadableError,
 )
 from queries.db.pipeline import Execute, Fetch, Parse, Pipeline, RepeatError, Step
-from queries.db.query import Query, Rows
+from queries.db.query import Query, Rows, RowsOrError
 from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
 from queries.db.transaction_settings import StatementSettings, TransactionSettings
@@ -32,8 +33,6 @@ from queries.records.record import Record
 from queries.text.safe_text import has_bytes, shown_bytes
 
 T = TypeVar("T")
-RowsOrError = Rows | DatabaseError
-"""Rows of a statement, or why it failed."""
 APART, UNDO_APART = "SAVEPOINT apart", ("ROLLBACK TO SAVEPOINT apart", "RELEASE SAVEPOINT apart")
 REPEATS, REPEAT_AFTER_SECONDS = 40, 0.05  # of reads that a standby cancelled, in one transaction
 GRACE_SECONDS = 5.0  # after a statement's own timeout until the connection counts as dead
@@ -96,6 +95,7 @@ class Transaction(Reads):
         reads: bool,
         role: Callable[[], str],
         standby: Callable[[], bool | None],
+        combined: CombinedReads,
         asks: Callable[[], bool],
         met: Callable[[Pipeline, Mapping[str, Any] | None, Mapping[str, Any]], bool],
     ) -> None:
@@ -107,6 +107,7 @@ class Transaction(Reads):
         self._reads = reads
         self._role = role
         self._standby = standby
+        self._combined = combined
         self._repeats = REPEATS if reads else 0
         self._asks = asks
         self._met = met
@@ -145,8 +146,19 @@ class Transaction(Reads):
         """Run several statements together.
 
         One that fails does not stop the others of a transaction that reads. In one that writes it is the last answer.
-        ``take`` is called for each answer when it comes. Raises an error of NO_CONNECTION only.
+        ``take`` is called for each answer. Raises an error of NO_CONNECTION only.
         """
+        if not self._reads or sum(query.json is not None for query in queries) < 2:
+            return await self._each(queries, take)
+        answers = await self._combined.each(self._each, queries, self.settings.defaults.seconds)
+        if take is not None:
+            for answer in answers:
+                take(answer)
+        return answers
+
+    async def _each(
+        self, queries: Sequence[Query], take: Callable[[RowsOrError], None] | None = None
+    ) -> list[RowsOrError]:
         answers: list[RowsOrError] = []
 
         def note(answer: RowsOrError) -> None:

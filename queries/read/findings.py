@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from queries.contract import absence
-from queries.contract.rows import SHAPES, json_object, json_part, verify
+from queries.contract.rows import SHAPES, json_kinds, json_object, json_part, verify
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import FindingSpec, Need
 from queries.contract.variant import EngineVariant
@@ -163,7 +163,8 @@ class FindingReader:
             scan = scan_required(self._variant, key)
             skipped.append(self._skipped(spec.code, scan.why, ddl=scan.ddl or None))
             return nothing
-        query = Query(chosen, self._variant.parameters(ids=ids, limit=limit + 1), custom=ids is not None)
+        values, json = self._variant.parameters(ids=ids, limit=limit + 1), json_kinds(SHAPES["findings"])
+        query = Query(chosen, values, custom=ids is not None, json=json, rests=ids is None)
 
         def read(answers: Sequence[Rows]) -> list[Finding]:
             if tables := absence.hidden(chosen, self._variant.detected.policies):  # known with the answer

@@ -9,7 +9,7 @@ import msgspec
 
 from queries.contract.detect import DetectedEngine
 from queries.contract.phases import counts_of, phase_of, phases_of
-from queries.contract.rows import TIMES, NodeKey, NodeRow, short, verify, why_not
+from queries.contract.rows import TIMES, NodeKey, NodeRow, json_kinds, short, verify, why_not
 from queries.contract.variant import EngineVariant
 from queries.db.errors import UnreadableError, readable
 from queries.db.query import Query, Rows
@@ -198,7 +198,8 @@ class NodeReader:
             chosen = self._variant.select("nodes", kind=id_.partition(":")[0])
             if chosen is not None:
                 sorts.setdefault(chosen.source, (chosen, []))[1].append(id_)
-        return [Query(chosen, self.parameters_of(ids)) for chosen, ids in sorts.values()]
+        json = json_kinds(NodeRow)
+        return [Query(chosen, self.parameters_of(ids), json=json) for chosen, ids in sorts.values()]
 
     def _node(self, row: Mapping[str, Any]) -> Node:
         """Return a row as a node.

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 
 import msgspec
 
+from queries.contract.rows import WitnessRow, json_kinds
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError
@@ -77,7 +78,7 @@ class Offers:
             values = self._variant.parameters(ids=list(dict.fromkeys(ids)), args=args)
             sections = (*self._refusals(script), *self._witnesses(script))
             parts = (part for part in sections if part.needs <= self._variant.detected.met_needs)
-            queries += [((script, args), Query(part, values)) for part in parts]
+            queries += [((script, args), Query(part, values, json=json_kinds(WitnessRow))) for part in parts]
         whys: dict[tuple[str, str], dict[str, str]] = {}
         held: set[str] = set()
         failed = set()

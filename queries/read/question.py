@@ -7,18 +7,19 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Generic, TypeVar
 
-from queries.contract.rows import SHAPES, verify
+from queries.contract.rows import SHAPES, json_kinds, verify
 from queries.contract.variant import EngineVariant
 from queries.db.database import ASKED_READ_SECONDS, READ_SECONDS
 from queries.db.errors import DatabaseError
-from queries.db.query import Query, Rows
+from queries.db.query import Query, Rows, RowsOrError
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads, RowsOrError
+from queries.db.transaction import Reads
 from queries.files.statement import Statement
 from queries.records.node import ScanRequired
 from queries.records.record import Record
 
 R = TypeVar("R")
+RESTING = ("counts", "samples")  # statements that a refresh need not run for a minute
 
 
 class Question(Record, Generic[R], kw_only=False):
@@ -35,7 +36,7 @@ class Question(Record, Generic[R], kw_only=False):
         return self.read(await transaction.batch(self.queries))
 
 
-NOW = Question([Query(statement("now"))], lambda answers: float(answers[0][0]["now"]))
+NOW = Question([Query(statement("now"), json={"now": "float"})], lambda answers: float(answers[0][0]["now"]))
 """The server's time in seconds since 1970."""
 
 Questions = Callable[[], Sequence[Question[Any]]]
@@ -93,7 +94,7 @@ def rows_of(chosen: Statement, name: str, values: Mapping[str, Any]) -> Question
         verify(answers[0], SHAPES[name], chosen.source)
         return answers[0]
 
-    return Question([Query(chosen, values)], read)
+    return Question([Query(chosen, values, json=json_kinds(SHAPES[name]), rests=name in RESTING)], read)
 
 
 @contextlib.asynccontextmanager

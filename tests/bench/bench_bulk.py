@@ -24,8 +24,8 @@ import psutil
 from queries.change import loop, perform
 from queries.change.plan import plan_versions
 from queries.contract.builtin import builtin
-from queries.db.query import Query
-from queries.db.transaction import RowsOrError, Transaction
+from queries.db.query import Query, RowsOrError
+from queries.db.transaction import Transaction
 from queries.log import audit_log
 from queries.records.action import Outcome
 from queries.workspace import Workspace

@@ -24,8 +24,8 @@ from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.spec import Action
 from queries.db import shared_sql
-from queries.db.query import Query
-from queries.db.transaction import RowsOrError, Transaction
+from queries.db.query import Query, RowsOrError
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read import changes, details, documents, search
 from queries.read.blockers import blockers

@@ -102,7 +102,13 @@ async def test_each_common_statement_can_be_run_in_psql(server: PostgresServer, 
     connection = await asyncpg.connect(database, statement_cache_size=0)
     for path in sorted((HOME / "sql").glob("*.sql")):
         templates = ("row_locks.sql", "witness_counts.sql", *(f"undo_{name}.sql" for name in UNDONE))
-        templates += ("lock_table.sql", "lock_parsed.sql", "time_left.sql", *(f"images{name}.sql" for name in IMAGED))
+        templates += (
+            "combined_part.sql",
+            "lock_table.sql",
+            "lock_parsed.sql",
+            "time_left.sql",
+            *(f"images{name}.sql" for name in IMAGED),
+        )
         templates += ("audit_images_digest.sql", "audit_images_kept.sql", "audit_log_verify.sql")
         if path.name in ("audit_log_schema.sql", "audit_log_grant.sql", *templates):
             continue
