@@ -8,6 +8,7 @@ import msgspec
 
 from console.model.filter import Filter
 from console.model.selection import may_match, select
+from console.text import formatting
 from queries.db.errors import DatabaseError, attempted
 from queries.read.reader import Reader
 from queries.read.search import RANKS, Sought, only, search, sought
@@ -32,6 +33,8 @@ class Finder:
         self.query: Sought | None = None
         self.answers: dict[str, Hits] = {}
         self.waiting: tuple[str, ...] = ()
+        self.unread: dict[str, str] = {}  # why the last refresh did not read the nodes of an engine
+        self.gone: dict[str, str] = {}  # that a node was not found by the last refresh, by its id
         self.ended = False
 
     @property
@@ -69,20 +72,25 @@ class Finder:
             came()
         self.waiting, self.ended = (), True
 
-    async def refresh(self, readers: Mapping[str, Reader]) -> float:
-        """Read the found nodes again. Return the server time, 0 without hits.
+    async def refresh(self, readers: Mapping[str, Reader]) -> float | None:
+        """Read the found nodes again. Return the server time; None if nothing was read.
 
-        Nodes that no longer exist keep their last state.
+        Nodes that were not read, and nodes that are gone, keep their last state.
         """
-        at = 0.0
-        for label, answer in list(self.answers.items()):
-            if label not in readers or not answer.hits:
-                continue
-            page = await readers[label].nodes.read([hit.node.id for hit in answer.hits])
-            nodes = {node.id: node for node in page.nodes}
-            hits = tuple(msgspec.structs.replace(h, node=nodes.get(h.node.id, h.node)) for h in answer.hits)
-            self.answers[label] = msgspec.structs.replace(answer, hits=hits)
-            at = max(at, page.at)
+        self.unread, at = {}, None
+        for label, answer in self.answers.items():
+            ids, reader = [hit.node.id for hit in answer.hits], readers.get(label)
+            page = await attempted(reader.nodes.read(ids)) if reader and ids else None
+            if isinstance(page, DatabaseError):
+                self.unread[label] = page.line
+            elif reader is None:
+                self.unread[label] = "the engine is not there any more."
+            elif page is not None:
+                nodes, gone = {node.id: node for node in page.nodes}, reader.detected.policies
+                self.gone |= {i: "" if i in nodes else formatting.absent("no longer exists", gone) for i in ids}
+                hits = tuple(msgspec.structs.replace(h, node=nodes.get(h.node.id, h.node)) for h in answer.hits)
+                self.answers[label] = msgspec.structs.replace(answer, hits=hits, at=page.at)
+                at = max(at or 0.0, page.at)
         return at
 
 

@@ -110,6 +110,10 @@ async def test_nothing_found_says_where_it_was_searched(eternaltwin: str, tmp_pa
         await tui.type("no such text")
         await tui.press("enter")
         await tui.wait_for("Nothing was found.", "Searched by id: eternaltwin", "all tasks")
+        state, screen = tui.app.session.state, tui.app.screen
+        at, age = state.at, state.age or 0.0
+        await screen.load()  # type: ignore[attr-defined]
+        assert (state.at, (state.age or 0.0) >= age) == (at, True), "it has read nothing"
 
 
 async def test_ids_on_the_page_are_chosen_with_tab_and_opened_with_enter(

@@ -9,6 +9,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from console.tui.screens.find import FindScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.servers import PostgresServer, all_engines_database
 
@@ -91,3 +92,21 @@ async def test_nothing_is_called_healthy_that_could_not_be_read(two_engines: str
         assert "0+ stuck" in line(tui, "eternaltwin")
         assert "Nothing is stuck" not in tui.text
     await holder.close()
+
+
+async def test_found_nodes_that_are_not_read_again_are_grey_and_dated(two_engines: str, tmp_path: Path) -> None:
+    async with run_tui(two_engines, tmp_path, size=(160, 40)) as tui:
+        await tui.wait_for("● live")
+        await tui.press("f")
+        await tui.type("er")
+        await tui.press("enter")
+        screen = tui.app.screen
+        assert isinstance(screen, FindScreen)
+        await tui.wait_for(lambda: screen.finder.ended and all(a.hits for a in screen.finder.answers.values()))
+        holder = await migration(two_engines, "eternaltwin.task")
+        text = await tui.wait_for("not read for ", "Not read again: eternaltwin: ", lambda: screen.rows_age > 3)
+        assert all("eternaltwin" in line for line in text.splitlines() if "not read for" in line)
+        await holder.execute("DELETE FROM agent_jobs.jobs; COMMIT")
+        await tui.press("end")
+        await tui.wait_for("no longer exists", lambda: "not read" not in tui.text)
+        await holder.close()

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from console.model.fields.field import Bundle, Field
 from console.model.fields.hit import HITS
 from console.model.filter import Filter
 from console.model.finder import ALL_NODES, Finder
 from console.model.visited_places import Place
-from console.text.spans import Make
+from console.text import formatting
+from console.text.spans import Make, Spans
 from console.text.views import search as views
 from console.text.views.lines import wrapped
 from console.tui import keymap
@@ -60,11 +62,30 @@ class FindScreen(RecordsScreen[Hit]):
     def records(self) -> Sequence[Hit]:
         return self.finder.hits
 
+    def cell(self, field: Field[Hit], row: Bundle[Hit]) -> Spans:
+        """Return the text of a cell, grey and dated if it was not read again."""
+        line = super().cell(field, row)
+        if row.record is None or not (old := self._old(row.record.node)):
+            return line
+        return [(text, "$faint") for text, _ in ([(f"{old}  ", "")] * (field.name == "title") + line)]
+
+    def _old(self, node: Node) -> str:
+        """Return why a row is not the node as it is now, or ""."""
+        state = self.session.state
+        if node.engine not in self.finder.unread:
+            return self.finder.gone.get(node.id, "")
+        ago = state.at + (state.age or 0.0) - self.finder.answers[node.engine].at
+        return f"not read for {formatting.age(max(ago, 0.0))}"
+
     # reading
 
+    def rows_at(self) -> float | None:
+        return min((each.at for each in self.finder.answers.values() if each.hits and each.at), default=None)
+
     async def load(self) -> None:
-        if self.finder.ended:
-            self.session.state.read(await self.finder.refresh(self.session.engines) or self.session.state.at)
+        at = await self.finder.refresh(self.session.engines) if self.finder.ended else None
+        if at is not None:  # an earlier time would date what was not read
+            self.session.state.read(at)
 
     async def _search(self) -> None:
         if not await self.succeeds(self.finder.run(self.session.engines, self._came)):
@@ -105,6 +126,7 @@ class FindScreen(RecordsScreen[Hit]):
             return None
         else:
             notes = list(views.notes(finder.query, answers, workspace.declined_alike, finder.waiting, larger="m"))
+        notes = [f"Not read again: {label}: {why}" for label, why in finder.unread.items()] + notes
         return lambda width: [line for text in notes for line in wrapped(text, width, "$faint", 0)]
 
     # keys
