@@ -10,9 +10,9 @@ import re
 import sys
 import tempfile
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
-from queries.contract.builtin import builtin
 from tests.screenshots.picture import Frame, frame, moving, picture
 from tests.terminal.driver import Terminal, Wanted
 
@@ -40,7 +40,7 @@ PICTURES = (
 )
 MOVING = "story"  # find, dry run, fix, done
 READ, GLANCE, KEY = 3.5, 1.5, 0.15  # seconds for which a screen of the moving picture is shown
-ROWS = 100  # among which a row is looked for
+ROWS, ENGINES = 100, 20  # among which one is looked for
 TAKEN = re.compile("Next: [0-9]+ .*done")  # what the engine did with the changed nodes
 
 
@@ -66,6 +66,15 @@ class Camera:
             part = text[: start + 2]
             self.terminal.type(part[start:]).wait_for(part.rstrip())
             self.frames.append((frame(self.terminal.screen), KEY))
+
+    def front(self) -> str:
+        """Return the engine whose tree is in front."""
+        crumb = re.search(r"› (\S+)", self.terminal.text)
+        return str(crumb[1]) if crumb else ""
+
+    def is_elsewhere(self, engine: str) -> bool:
+        """Return True once another engine's tree is in front."""
+        return self.front() not in ("", engine)
 
     def under(self, text: str) -> None:
         """Put the cursor on the first row with this text."""
@@ -132,10 +141,11 @@ def trees(camera: Camera) -> None:
     """Show the tree of each engine, with some rows unfolded."""
     camera.go("1", shows=("› ", " all jobs"))
     for engine, rows in TREES.items():
-        for _ in builtin():
-            if f"› {engine}" in camera.terminal.text:
+        for _ in range(ENGINES):
+            front = camera.front()
+            if front.startswith(engine):
                 break
-            camera.go("tab", shows=(" all jobs",))
+            camera.go("tab", shows=(" all jobs", partial(camera.is_elsewhere, front)))
         for row in rows:
             camera.under(row)
             if "▸" in camera.terminal.under:  # it is not unfolded down to a node that needs attention
