@@ -32,6 +32,14 @@ def ctrl_c_calls(handler: Callable[[int, FrameType | None], Any]) -> AbstractCon
     return _handled((signal.SIGINT,) if _is_heard(signal.SIGINT) else (), handler)
 
 
+def ctrl_c_raises() -> AbstractContextManager[None]:
+    """Let SIGINT raise KeyboardInterrupt in what waits for a terminal or a pipe.
+
+    A handler of the loop would run only after the read returns.
+    """
+    return ctrl_c_calls(signal.default_int_handler)
+
+
 def signals_call(handler: Callable[[], None]) -> AbstractContextManager[None]:
     """Let SIGINT, SIGTERM and SIGHUP call ``handler`` instead of ending the program.
 

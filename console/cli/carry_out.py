@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import functools
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextvars import ContextVar
 from typing import Any, Concatenate, ParamSpec
 
 import click
@@ -32,15 +33,19 @@ from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
 from queries.db.database import FORBIDDEN
 from queries.db.errors import BALANCED, NO_CONNECTION, STANDBY, UNCHANGED, DatabaseError
+from queries.log.audit_log import InDoubtError
 from queries.records.action import Change, Outcome, Result, Risk
 from queries.records.record import Record
 from queries.workspace import Workspace
 
+WAITING = "Interrupted: waiting for the outcome of what is under way ..."
 STANDBY_POLL_SECONDS = 0.5  # between two polls of a COMMIT that may wait for a standby
 P = ParamSpec("P")
 Changing = Callable[Concatenate[Target, P], Coroutine[Any, Any, int]]
 """A command that changes rows."""
 Begin = Callable[[], Awaitable[Loop]]
+BEGUN: ContextVar[bool] = ContextVar("BEGUN", default=False)
+"""True once something may be committed, which the command itself reports."""
 
 
 class Report(Record):
@@ -86,7 +91,10 @@ class EmptyError(click.ClickException):
 
 
 def changing(command: Changing[P]) -> Changing[P]:
-    """Say that nothing was changed if a command fails. `carry_out` reports what was."""
+    """Say that nothing was changed if a command fails, or Ctrl-C ends it before a change.
+
+    `carry_out` reports what was.
+    """
 
     @functools.wraps(command)
     async def saying(target: Target, /, *words: P.args, **options: P.kwargs) -> int:
@@ -95,11 +103,20 @@ def changing(command: Changing[P]) -> Changing[P]:
         except EmptyError as error:
             _answer_unchanged(target, error.message.replace("\n", " "))
             raise
+        except InDoubtError as error:
+            say(*str(error).splitlines())
+            return UNKNOWN
         except DatabaseError as error:
             _answer_unchanged(target, error.unchanged_line)
             if UNCHANGED not in str(error):
                 error.args = (f"{error}\n{UNCHANGED}",)
             raise
+        except (asyncio.CancelledError, KeyboardInterrupt):
+            if BEGUN.get():
+                raise
+            _answer_unchanged(target, f"Interrupted. {UNCHANGED}")
+            say(f"Interrupted. {UNCHANGED}")
+            return INTERRUPTED
 
     return saying
 
@@ -118,7 +135,7 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
         _answer_unchanged(target, f"You did not agree. {UNCHANGED}")
         say(UNCHANGED)
         return FAILED
-    loop = await course.begin()
+    loop = await _begun(course)
     standby, given_up, failed = asyncio.ensure_future(_standby_wait(workspace)), False, False
     try:
         await _follow(course, loop, consent)
@@ -210,6 +227,28 @@ def _accepted_risk(
     return prompts.typed(question, expected, f"--confirm {expected}")
 
 
+@contextlib.contextmanager
+def to_the_outcome() -> Iterator[asyncio.Event]:
+    """Let Ctrl-C wait for the outcome of what may be committed. Yield whether it came."""
+    BEGUN.set(True)
+    interrupted = asyncio.Event()
+
+    def wait() -> None:
+        interrupted.set()
+        say(WAITING)
+
+    with signals_call(wait):
+        yield interrupted
+
+
+async def _begun(course: Course) -> Loop:
+    with to_the_outcome() as interrupted:
+        loop = await course.begin()
+    if interrupted.is_set():
+        loop.leave()
+    return loop
+
+
 async def _follow(course: Course, loop: Loop, consent: Consent) -> None:
     """Do the steps and say each.
 
@@ -220,7 +259,7 @@ async def _follow(course: Course, loop: Loop, consent: Consent) -> None:
 
     def interrupted() -> None:
         loop.leave()
-        say("Interrupted: waiting for the outcome of what is under way ...")
+        say(WAITING)
 
     with signals_call(interrupted):
         async with contextlib.aclosing(loop.steps()) as steps:
@@ -238,7 +277,12 @@ async def _follow(course: Course, loop: Loop, consent: Consent) -> None:
                 if not agreed and (consent.yes or not prompts.possible()):
                     break
                 question = course.report(loop, False).question
-                if agreed or prompts.agreed(f"{question} Go on? Otherwise the redrive ends."):
+                try:
+                    agreed = agreed or prompts.agreed(f"{question} Go on? Otherwise the redrive ends.")
+                except KeyboardInterrupt:
+                    loop.leave()
+                    break
+                if agreed:
                     loop.agree(step)
                 else:
                     loop.stop()

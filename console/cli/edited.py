@@ -12,6 +12,7 @@ from console import editor
 from console.cli import prompts
 from console.cli.output import say
 from console.cli.target import missing
+from console.interrupts import ctrl_c_raises
 from queries.change.edit import TextError, checked, planned, shown
 from queries.change.plan import Plan
 from queries.db.errors import UNCHANGED, DatabaseError
@@ -72,7 +73,8 @@ def _typed(text: str) -> str:
 
 def _given(input: TextIO) -> str:
     try:
-        text = input.read(4 * documents.DOCUMENT_BYTES + 1)
+        with ctrl_c_raises():
+            text = input.read(4 * documents.DOCUMENT_BYTES + 1)
     except UnicodeDecodeError as error:
         raise DatabaseError(f"The text is not UTF-8: {error.reason} at byte {error.start}.", UNCHANGED) from error
     if len(text) > 4 * documents.DOCUMENT_BYTES:

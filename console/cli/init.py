@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from console.cli.carry_out import changing, to_the_outcome
 from console.cli.exit_codes import FAILED
 from console.cli.output import output_for, say
 from console.cli.prompts import agreed
@@ -18,6 +19,7 @@ _PUBLISHED = (
 _SUBSCRIBER = "First run the output of `unstick init --sql` on every subscriber."
 
 
+@changing
 async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bool) -> int:
     """Create the audit log and grant it to ``operators``. Return the exit code."""
     script = audit_log.script(operators)
@@ -34,6 +36,7 @@ async def init(target: Target, *, sql: bool, operators: tuple[str, ...], yes: bo
         if not yes and not agreed(f"Run this in the database {server.database} as {server.role}?"):
             say("Nothing was changed.")
             return FAILED
-        await audit_log.create(workspace.database, operators, target.context.trusted_owners)
+        with to_the_outcome():
+            await audit_log.create(workspace.database, operators, target.context.trusted_owners)
     say(f"The audit log is now the table unstick.audit_log in {server.database}.")
     return 0

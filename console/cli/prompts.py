@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 
 import click
 
-from console.interrupts import ctrl_c_calls
+from console.interrupts import ctrl_c_raises
 from queries.text.safe_text import safe_text
 
 
@@ -29,8 +28,7 @@ def typed(question: str, word: str, option: str) -> bool:
 def _answer(question: str, option: str) -> str:
     if not possible():
         raise click.UsageError(f"No terminal to confirm at. Nothing was changed. {option} runs without asking.")
-    # Before the question, which Ctrl-C may answer at once. The loop's handler would run only after the read returns.
-    with ctrl_c_calls(signal.default_int_handler):
+    with ctrl_c_raises():  # before the question, which Ctrl-C may answer at once
         sys.stderr.write(safe_text(question))
         sys.stderr.flush()
         return sys.stdin.readline()

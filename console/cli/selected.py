@@ -16,6 +16,7 @@ from console.cli.options import option_value
 from console.cli.output import say
 from console.cli.target import select_readers
 from console.cli.tree import parsed
+from console.interrupts import ctrl_c_raises
 from console.model import incident_nodes
 from console.model.filter import Filter
 from console.model.selection import SELECTED_FINDING_NODES, may_match, select
@@ -84,7 +85,8 @@ def _with_stdin(ids: Iterable[str]) -> Iterable[str]:
             continue
         if isinstance(sys.stdin, io.TextIOWrapper):
             sys.stdin.reconfigure(newline="\n")  # a key may have another line break
-        lines = (line.removesuffix("\n") for line in sys.stdin)
+        with ctrl_c_raises():
+            lines = [line.removesuffix("\n") for line in sys.stdin]
         yield from (option_value("-", typed_id, line) for line in lines if line)
 
 

@@ -25,7 +25,7 @@ from queries.db.transaction import Transaction
 from queries.files import user_dirs
 from queries.files.statement import sql_text, with_parts
 from queries.log.chain import Chain, Verification
-from queries.log.settle import FIRED, TransactionMark
+from queries.log.settle import FIRED, TransactionMark, send_commit
 from queries.records import stored
 from queries.records.action import Outcome, Result, RowChange
 from queries.records.audit import VIA, AuditLogEntry
@@ -416,7 +416,7 @@ async def publications(database: Database) -> tuple[str, ...]:
 async def create(database: Database, operators: Iterable[str], trusted: Iterable[str] = ()) -> None:
     """Run the script in one transaction. An existing audit log keeps its entries.
 
-    ``trusted``: roles whose objects may run code. Raises DatabaseError.
+    ``trusted``: roles whose objects may run code. Raises DatabaseError; InDoubtError if it may have been created.
     """
     async with database.writing() as transaction:
         (rows,) = await transaction.batch([trust_query([], list(trusted))])
@@ -425,7 +425,15 @@ async def create(database: Database, operators: Iterable[str], trusted: Iterable
         if why := trust.event_trigger():
             raise DatabaseError(f"The audit log is not created: {why}.", "Nothing was changed.")
         await transaction.control(script(operators))
-        await transaction.control("COMMIT")
+        if await send_commit(transaction) is None:
+            raise InDoubtError(
+                "The connection was lost during COMMIT. It is not known whether the audit log was created.",
+                "`unstick init` may be run again: it keeps the entries of an audit log that is there.",
+            )
+
+
+class InDoubtError(DatabaseError):
+    """The answer to COMMIT was lost."""
 
 
 class Entries(Protocol):
