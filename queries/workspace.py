@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
 READ_ONLY = "this console is read-only"
 SCHEMAS_NAMED = 3  # schemas that a reason names
-IDS_SUGGESTED = 3  # ids that are suggested for an incomplete one
+IDS_SUGGESTED = 8  # ids that are suggested for an incomplete one
 
 
 def _few(schemas: Sequence[str]) -> str:
@@ -275,16 +275,19 @@ class Workspace:
     def _ids_like(self, text: str) -> str:
         """Return the ids that an incomplete one may mean, or "".
 
-        ``text`` names an engine or a kind, and a key: ``queue:1``, ``queue/1``, ``job:1``.
+        ``text`` names an engine or a kind, and a key: ``queue:1``, ``queue/1``, ``job:1``. Or it is a key: rather of a
+        kind whose keys have a form.
         """
-        name, key = re.split(r"[/:]", text, maxsplit=1) if re.search(r"[/:]", text) else ("", "")
-        forms = [
-            f"{reader.label}/{kind.name}:{key}"
-            for reader in self.engines.values()
-            for kind in reader.engine.spec.kinds
-            if key and name in (reader.label, reader.engine.name, kind.name)
-        ]
-        return " or ".join(forms[:IDS_SUGGESTED])
+        name, *rest = re.split(r"[/:]", text, maxsplit=1)
+        forms: dict[int, list[str]] = {}
+        for reader in self.engines.values():
+            for kind in reader.engine.spec.kinds:
+                named = rest if name in (reader.label, reader.engine.name, kind.name) else []
+                key, wrong = "".join(named or text), partial(id_forms.why_malformed, reader.detected, kind.name)
+                if key and (named or not wrong(key)):
+                    rank = 0 if named else 1 if wrong("") else 2
+                    forms.setdefault(rank, []).append(f"{reader.label}/{kind.name}:{key}")
+        return " or ".join(forms[min(forms)][:IDS_SUGGESTED]) if forms else ""
 
     async def now(self) -> float:
         """Return the server's time in seconds since 1970. Raises DatabaseError."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from console.cli.exit_codes import SKIPPED
+from console.cli.find import full_ids
 from console.cli.output import output_for, say
 from console.cli.target import missing, opened, resolve_nodes
 from console.target import Target
@@ -15,6 +16,7 @@ async def blockers(target: Target, node_id: str | None) -> int:
     async with opened(target) as workspace:
         ids: list[str] = []
         if node_id is not None:
+            node_id = (await full_ids(workspace, [node_id]))[node_id]
             reader = workspace.reader(node_id)
             ids = [node.id for node in (await resolve_nodes(reader, [node_id])).values()]
             if not ids:

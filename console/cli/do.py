@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
 import click
@@ -12,19 +12,21 @@ from console.cli.arguments import arguments_of, unknown_action
 from console.cli.carry_out import changing
 from console.cli.consent import Consent
 from console.cli.edited import edited_plan
+from console.cli.find import full_ids
 from console.cli.output import say
 from console.cli.plain_change import change
-from console.cli.selected import Source, selected
+from console.cli.selected import STDIN, Source, selected
 from console.cli.target import opened, resolve_nodes
 from console.target import Target
 from queries.change import signals
-from queries.change.plan import UNDO, plan_versions
+from queries.change.plan import UNDO, Plan, plan_versions
 from queries.change.run import messages as run_messages
 from queries.contract.spec import Action
 from queries.read import guard_token
 from queries.read.reader import Reader
 from queries.records.action import Outcome, Result
-from queries.records.node import split_id
+from queries.records.finding import OPEN
+from queries.records.node import Node, split_id
 from queries.text.safe_text import lost_bytes
 from queries.workspace import Workspace
 
@@ -47,7 +49,9 @@ async def do(
     given_guards = _guarded(source.ids, guards)
     async with opened(target, later=True) as workspace:  # its first read travels with others
         selection = await selected(target, workspace, source, action)
-        nodes, guarded = selection.ids, {**selection.guards, **given_guards}
+        full = await full_ids(workspace, selection.ids)
+        nodes = tuple(dict.fromkeys(full.values()))
+        guarded = {**selection.guards, **{full.get(i, i): guard for i, guard in given_guards.items()}}
         typed_names = {word.partition("=")[0] for word in arguments}
         arguments = [*arguments, *(w for w in selection.arguments if w.partition("=")[0] not in typed_names)]
         if any(map(signals.is_session, nodes)):
@@ -68,13 +72,16 @@ async def do(
             raise click.UsageError(f"--edit and --input are for actions that edit a text; {action} does not.")
         else:
             plan = plan_versions(workspace, reader.label, action, versions, {n.id: n.title for n in records.values()})
-        plan = msgspec.structs.replace(plan, nodes=tuple(records.values()), skipped=tuple(gone))
+        refused = {**plan.refused, **dict(_for_the_job(target, reader, plan, records.values()))}
+        plan = msgspec.structs.replace(plan, nodes=tuple(records.values()), skipped=tuple(gone), refused=refused)
         values |= plan.arguments
         return await change(target, workspace, plan, variants, consent, values, reason=reason, gone=gone, wait=wait)
 
 
 def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:
     """Return the guard tokens by node id as typed. Raises UsageError."""
+    if guards and STDIN in nodes:
+        raise click.UsageError("--guard is not for ids on stdin.")
     if guards and len(guards) != len(nodes):
         raise click.UsageError(f"--guard is given {len(guards)} times for {len(nodes)} nodes. Give one per node.")
     wrong = next((text for text in guards if not guard_token.is_valid(text)), None)
@@ -106,6 +113,15 @@ def variants_of(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]
         raise unknown_action(name, names)
     kinds = dict.fromkeys(split_id(node)[1] for node in nodes)
     return [action for kind in kinds for action in reader.engine.actions_of(kind) if action.name == name]
+
+
+def _for_the_job(target: Target, reader: Reader, plan: Plan, nodes: Iterable[Node]) -> Iterator[tuple[str, Result]]:
+    """Yield the refusals of nodes whose job, or parent, has the action, with its command."""
+    for node in nodes:
+        ids = [i for i in (node.job_id, node.parent_id) if i and reader.engine.action(plan.name, split_id(i)[1])]
+        if ids and reader.engine.action(plan.name, node.kind) is None and node.id in plan.refused:
+            command = {split_id(ids[0])[1]: target.command("do", plan.name, ids[0], "--reason", OPEN)}
+            yield node.id, msgspec.structs.replace(plan.refused[node.id], commands=command)
 
 
 def _gone(reader: Reader, node_id: str) -> Result:

@@ -152,7 +152,8 @@ def plan_versions(
     for kind, ids in kinds.items():
         action = UNDO if name == UNDO.name else reader.engine.action(name, kind)
         if action is None:
-            why = f"{name} is not an action for {a_kind(kind)}"
+            right = _kinds(each for one in reader.engine.spec.actions if one.name == name for each in one.kinds)
+            why = f"{name} is not an action for {a_kind(kind)}" + f", but for {right}" * bool(right)
             refused |= {i: Result(id=i, outcome=Outcome.REFUSED, why=why) for i in ids}
             continue
         actions[kind] = action

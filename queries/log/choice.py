@@ -232,7 +232,8 @@ class AuditLog:
         ``changes``: read the rows of an entry; those of a run are not read. Raises UnknownIdError, DatabaseError.
         """
         if not audit_log.is_id(name):
-            raise UnknownIdError(f"{name!r} is not the id of an entry. `{self._database.command('audit')}` lists them.")
+            lists = self._database.command("audit", *[name] * ("/" in name))
+            raise UnknownIdError(f"{name!r} is not the id of an entry. `{lists}` lists them.")
         for log in dict.fromkeys((self.source, self._log_of(name))):
             entry = await log.entry(name, changes=changes)
             entries = () if entry is None else (entry,)
