@@ -490,14 +490,14 @@ class UnstickApp(App[None]):
         return False
 
     def action_blockers(self) -> None:
-        """Open the screen with the sessions that lock the node under the cursor."""
+        """Open the screen with the sessions that lock the node under the cursor.
+
+        Without a node, those that lock anything of the engines.
+        """
         from console.tui.screens.blockers import BlockersScreen
 
-        node = self.front.cursor() if self.front else None
-        if self.front is None or node is None:
-            self.say("There is no node here.", "warn")
-            return
-        self.push_screen(BlockersScreen(node, self.front.mode()))
+        if self.front is not None:
+            self.push_screen(BlockersScreen(self.front.cursor(), self.front.mode()))
 
     def action_undo(self) -> None:
         """Undo the last change of this operator."""

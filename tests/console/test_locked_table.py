@@ -53,6 +53,12 @@ async def test_a_table_that_is_locked_while_the_console_runs(two_engines: str, t
             lambda: re.search(r"\d+ not read for \S+ \(table locked\)", tui.text), "  not read for "
         )
         assert "resolved" not in text
+        await tui.wait_for(lambda: re.search(r"screen not read, (\d\ds|\dm\S+) old", tui.text))
+        nodes = tui.app.screen._node_of  # type: ignore[attr-defined]
+        await tui.wait_for(lambda: any(node_id.startswith("eternaltwin/") for node_id in nodes))
+        await tui.press("x")
+        await tui.wait_for("Locks on the engines' tables", f"pid {holder.get_server_pid()} (migrator", "E end session")
+        await tui.press("escape")
         assert before <= {each.key for each in state.shown.incidents}
         await tui.wait_for(lambda: None in state.load.samples("agent_jobs"))
         assert None not in state.load.samples("eternaltwin")

@@ -1,4 +1,4 @@
-"""Screen with the sessions that lock a node's rows, and those that wait."""
+"""Screen with the sessions that lock rows or tables, and those that wait."""
 
 from __future__ import annotations
 
@@ -21,34 +21,38 @@ from queries.records.node import Node
 
 
 class BlockersScreen(TextScreen):
-    """Reads the locks at every refresh. ``mode`` is the mode from which it was opened."""
+    """Reads the locks at every refresh: of a node's rows, or without a node of all tables of the engines.
+
+    ``mode`` is the mode from which it was opened.
+    """
 
     KEYS = keymap.BLOCKERS
 
-    def __init__(self, node: Node, mode: str) -> None:
+    def __init__(self, node: Node | None, mode: str) -> None:
         super().__init__(mode)
         self._node = node
         self._locks: Blockers | None = None
         self._chosen: str | None = None  # id of a session, which may have ended since
 
     def label(self) -> str | None:
-        return self._node.engine
+        return self._node.engine if self._node else None
 
     def place(self) -> Place:
-        return self.opened(f"blockers {self._node.id}", self._node)
+        return self.opened(f"blockers {self._node.id if self._node else ''}", self._node)
 
     def crumbs(self) -> Sequence[str]:
-        return [self._node.engine, f"{self._node.kind} {self._node.title}", "blockers"]
+        node = self._node
+        return [*([node.engine, f"{node.kind} {node.title}"] if node else []), "blockers"]
 
     async def load(self) -> None:
         workspace = self.session.workspace
         if workspace is not None:
-            self._locks = await blockers(workspace.database, workspace.engines, [self._node.id])
+            self._locks = await blockers(workspace.database, workspace.engines, [self._node.id] if self._node else [])
             self.session.state.read(self._locks.at)
 
     def lines(self, width: int) -> Sequence[Spans]:
         if self._locks is None:
-            return [heading(self._node.id), BLANK, *reading(width, self.session.error_text)]
+            return [heading(self._node.id if self._node else "Locks"), BLANK, *reading(width, self.session.error_text)]
         return views.blockers_lines(self._locks, width, self.session.command)
 
     # keys

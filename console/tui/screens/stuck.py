@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import starmap
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -35,9 +36,10 @@ from console.tui.screens.records_screen import RecordsScreen
 from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.change.plan import count_nodes
-from queries.db.errors import LOCKED
+from queries.db.errors import LOCKED, DatabaseError, attempting
 from queries.read.incidents import by_schemas, ordered
 from queries.read.nodes import NODES_AT_ONCE
+from queries.read.reader import Reader
 from queries.records.action import Proof
 from queries.records.finding import Incident
 from queries.records.node import Node, split_id
@@ -228,12 +230,21 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         readers = {label: reader for label, reader in self.session.engines.items() if label in ids}
         if not readers:
             return
-        database = next(iter(readers.values())).database
-        pages = await database.together(*(reader.nodes.read(ids[label]) for label, reader in readers.items()))
-        nodes = {node.id: node for page in pages for node in page.nodes}
-        self._node_of.update(nodes)
-        self._gone |= {id_ for label in readers for id_ in ids[label]}
-        self._gone -= set(nodes)
+        failed: list[DatabaseError] = []
+
+        async def read(label: str, reader: Reader) -> None:
+            with attempting(failed.append):
+                nodes = {node.id: node for node in (await reader.nodes.read(ids[label])).nodes}
+                self._node_of.update(nodes)
+                self._gone = {*self._gone, *ids[label]}.difference(nodes)
+
+        await next(iter(readers.values())).database.together(*starmap(read, readers.items()))
+        if failed:  # the nodes of other engines were read
+            raise failed[0]
+
+    @property
+    def rows_age(self) -> float:
+        return max((self._unread_for(each) or 0.0 for each in self._incidents), default=0.0)
 
     @property
     def loaded(self) -> bool:
