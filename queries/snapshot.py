@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
+from functools import partial
 
 import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
-from queries.db.errors import DatabaseError, attempted
+from queries.db.errors import DatabaseError, attempted, attempting
 from queries.read import incidents as grouping
 from queries.read.blockers import ROW_LOCKED, row_locked
 from queries.read.findings import FINDING_NODES
@@ -151,12 +152,14 @@ async def take_samples(workspace: Workspace, readers: Sequence[Reader]) -> dict[
 
     Raises an error of NO_CONNECTION only.
     """
-    answers = await workspace.database.together(*map(_sampled, readers))
-    return {reader.label: why for reader, why in zip(readers, answers, strict=True) if why is not None}
+    failed: dict[str, DatabaseError] = {}
 
+    async def sample(reader: Reader) -> None:  # an error that it returned would be raised
+        with attempting(partial(failed.__setitem__, reader.label)):
+            await reader.samples.take()
 
-async def _sampled(reader: Reader) -> DatabaseError | None:
-    return await attempted(reader.samples.take())
+    await workspace.database.together(*map(sample, readers))
+    return failed
 
 
 async def counted(reader: Reader, part: Part) -> Part:

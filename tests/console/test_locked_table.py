@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,6 +11,7 @@ import asyncpg
 import pytest
 
 from console.tui.screens.find import FindScreen
+from tests.command import unstick
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.servers import PostgresServer, all_engines_database
 
@@ -116,3 +118,11 @@ async def test_found_nodes_that_are_not_read_again_are_grey_and_dated(two_engine
         await tui.press("end")
         await tui.wait_for("no longer exists", lambda: "not read" not in tui.text)
         await holder.close()
+
+
+async def test_a_locked_table_costs_only_the_samples_of_its_engine(two_engines: str) -> None:
+    holder = await migration(two_engines, "agent_jobs.jobs")
+    answer = await asyncio.to_thread(unstick, "stuck", "--sample", "0.5", dsn=two_engines)
+    assert (answer.code, "eternaltwin/task:" in answer.out) == (1, True)
+    assert "agent_jobs: not checked: " in answer.err
+    await holder.close()
