@@ -445,7 +445,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         return None
 
     def _critical(self) -> int | None:
-        if not self.session.state.findings_loaded:
+        if not (self.session.state.findings_loaded and self.session.engines):
             return None
         return sum(severity.band(each.severity) is severity.BANDS[0] for each in self.session.state.shown.incidents)
 

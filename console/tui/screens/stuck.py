@@ -33,6 +33,7 @@ from console.text.views.news import is_news, is_unchanged, news, unchanged
 from console.tui import keymap
 from console.tui.guide import FIRST
 from console.tui.screens.records_screen import RecordsScreen
+from console.tui.views import empty_state
 from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.change.plan import count_nodes
@@ -274,9 +275,9 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return super().notice()
 
     def nothing(self) -> tuple[str, str]:
-        notes = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.state.shown.skipped_findings))
         if not self.session.engines:
-            return "Nothing was checked.", notes
+            return empty_state.why(self.session, None)
+        notes = "\n".join(f"Not checked: {text}" for _, text in by_reason(self.session.state.shown.skipped_findings))
         if self.session.state.more or not self.session.state.shown.is_complete:
             return "No problems found in the parts that could be checked.", notes
         return "Nothing is stuck, as far as the database shows.", notes

@@ -23,8 +23,8 @@ def why(session: Session, pages: NodePages | None, search_hint: str = "") -> tup
     if session.workspace is None:
         return _unconnected(session)
     if pages is None:
-        headline = "This database contains no known task engine."
-        return headline, _expected(session.workspace)
+        engines = "task engine that can be read" if session.workspace.declined_alike else "known task engine"
+        return f"This database contains no {engines}.", _expected(session.workspace)
     if not pages.read:
         return "Reading …", session.error_text
     if search_hint and pages.forest.loaded:
@@ -45,7 +45,6 @@ def _unconnected(session: Session) -> tuple[str, str]:
 
 
 def _expected(workspace: Workspace) -> str:
-    lines = [f"Looked for {line}" for line in workspace.expected]
-    lines += [f"Declined: {d.engine} in {d.schema}: {d.why}" for d in workspace.declined_alike]
+    lines = [f"Declined: {d.engine} in {d.schema}: {d.why}" for d in workspace.declined_alike]
     lines += [line for folder in workspace.broken for line in folder.lines]
-    return "\n".join([*lines, PROPOSE])
+    return "\n".join([*lines, PROPOSE, *(f"Looked for {line}" for line in workspace.expected)])  # the end may be cut
