@@ -91,7 +91,7 @@ class EmptyError(click.ClickException):
 
 
 def changing(command: Changing[P]) -> Changing[P]:
-    """Say that nothing was changed if a command fails, or Ctrl-C ends it before a change.
+    """Say that nothing was changed after a failure, or Ctrl-C before a change.
 
     `carry_out` reports what was.
     """

@@ -116,7 +116,7 @@ def variants_of(reader: Reader, name: str, nodes: Sequence[str]) -> list[Action]
 
 
 def _for_the_job(target: Target, reader: Reader, plan: Plan, nodes: Iterable[Node]) -> Iterator[tuple[str, Result]]:
-    """Yield the refusals of nodes whose job, or parent, has the action, with its command."""
+    """Yield refusals of nodes whose job or parent has the action: its command."""
     for node in nodes:
         ids = [i for i in (node.job_id, node.parent_id) if i and reader.engine.action(plan.name, split_id(i)[1])]
         if ids and reader.engine.action(plan.name, node.kind) is None and node.id in plan.refused:

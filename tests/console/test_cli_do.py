@@ -163,12 +163,6 @@ def test_what_the_engine_cannot_do(eternaltwin: str, add: Add) -> None:
     assert "unsupported" in answer.out
 
 
-def test_an_action_for_another_kind(eternaltwin: str, add: Add) -> None:
-    answer = do(eternaltwin, "wake", add(kind="job"), "--yes")
-    assert answer.code == 3
-    assert "refused" in answer.out
-
-
 def test_an_argument(eternaltwin: str, server: PostgresServer, add: Add) -> None:
     node = add()
     server.sql("DELETE FROM task_timer", eternaltwin)
@@ -538,22 +532,6 @@ def test_init_for_a_role_that_is_not_there_changes_nothing(eternaltwin: str) -> 
     assert answer.code == 1
     assert 'no"body' in answer.err
     assert fetch(eternaltwin, "SELECT to_regclass('unstick.audit_log') IS NULL") == [(True,)]
-
-
-def test_the_audit_log_in_a_file_page_by_page(eternaltwin: str, add: Add, tmp_path: Path) -> None:
-    nodes = [add() for _ in range(3)]
-    for node in nodes:
-        assert do(eternaltwin, "wake", node, "--yes", home=tmp_path).code == 0
-    first = unstick("audit", "--limit", "2", "--json", dsn=eternaltwin, home=tmp_path).json
-    rest = unstick("audit", "--limit", "2", "--after", first["cursor"], "--json", dsn=eternaltwin, home=tmp_path).json
-    shown = [entry["results"][0]["id"] for entry in first["entries"] + rest["entries"]]
-    assert shown == nodes[::-1]
-    one = unstick("audit", nodes[1], dsn=eternaltwin, home=tmp_path)
-    assert one.out.count("\n") > 3
-    assert "Blocked → Available" in one.out
-    assert nodes[0] not in one.out
-    shown = unstick("show", nodes[1], dsn=eternaltwin, home=tmp_path)
-    assert "Audit log" in shown.out
 
 
 def test_a_bug_leaves_a_file_and_no_traceback(eternaltwin: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -239,12 +239,3 @@ async def test_dead_letters_and_their_tasks_are_links(tasker_db: TaskerDb, taske
         await choose(tui, str(entry))
         await tui.press("enter")
         await tui.wait_for(lambda: shown(tui) == node_id)
-
-
-async def test_the_ends_of_the_history_are_said(eternaltwin: str, tmp_path: Path) -> None:
-    async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("● live")
-        await tui.press("left_square_bracket")
-        await tui.wait_for("There is no earlier screen.")
-        await tui.press("right_square_bracket")
-        await tui.wait_for("There is no later screen.")

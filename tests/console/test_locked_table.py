@@ -56,8 +56,8 @@ async def test_a_table_that_is_locked_while_the_console_runs(two_engines: str, t
         )
         assert "resolved" not in text
         await tui.wait_for(lambda: re.search(r"screen not read, (\d\ds|\dm\S+) old", tui.text))
-        nodes = tui.app.screen._node_of  # type: ignore[attr-defined]
-        await tui.wait_for(lambda: any(node_id.startswith("eternaltwin/") for node_id in nodes))
+        ids = [f.node_id for i in state.shown.incidents for f in i.findings if f.engine == "eternaltwin"]
+        await tui.wait_for(lambda: any(map(tui.app.screen.context().node, ids)))  # type: ignore[attr-defined]
         await tui.press("x")
         await tui.wait_for("Locks on the engines' tables", f"pid {holder.get_server_pid()} (migrator", "E end session")
         await tui.press("escape")

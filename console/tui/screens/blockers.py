@@ -21,7 +21,7 @@ from queries.records.node import Node
 
 
 class BlockersScreen(TextScreen):
-    """Reads the locks at every refresh: of a node's rows, or without a node of all tables of the engines.
+    """Reads the locks at every refresh; without a node, those of all engines.
 
     ``mode`` is the mode from which it was opened.
     """
