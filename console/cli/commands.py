@@ -441,7 +441,8 @@ def do(
 ) -> int:
     """Dry-run an ACTION on the nodes ID..., show the changed rows, ask, and commit.
 
-    The ID - reads ids from stdin, one per line. An ID may also be a JSON string, as jq prints it without -r.
+    The ID - reads ids from stdin, one per line. An ID may also be a JSON string, as jq prints it without -r, or a
+    bare id that exactly one node has.
     """
     from console.cli.consent import Consent
 
