@@ -155,7 +155,7 @@ class DetectedEngine(Record):
     def missing(self) -> tuple[Need, ...]:
         """Return the needs that only an index can meet and that no index meets."""
         needs = self.engine.spec.needs
-        return tuple(n for name, n in needs.items() if n.ddl and name not in self.indexed)
+        return tuple({n.ddl: n for name, n in needs.items() if n.ddl and name not in self.indexed}.values())
 
 
 class Declined(Record):

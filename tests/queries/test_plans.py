@@ -81,6 +81,39 @@ async def _costs(server: PostgresServer, engine: Engine, rows: int, tmp_path: Pa
     return costs
 
 
+@pytest.mark.parametrize(
+    ("name", "whole"),
+    [
+        *((each, False) for each in ("estuary", "tasker", "uni2work")),
+        *(pytest.param(each, True, marks=proof) for each in plans.ALMOST),
+    ],
+)
+async def test_no_statement_costs_a_table_because_it_is_small(
+    name: str, whole: bool, server: PostgresServer, tmp_path: Path
+) -> None:
+    """Fill the tables to just below the limit at which a full scan is no index."""
+    dsn = server.fresh(name)
+    await plans.fill(dsn, name, plans.ALMOST[name])
+    workspace = await Workspace(dsn, SMALL, file=tmp_path / "audit_log").open()
+    reader = workspace.engines[name]
+    blocks = max(relation.blocks for relation in reader.detected.relations.values())
+    assert detect.SMALL_TABLE_BLOCKS - 10 < blocks < detect.SMALL_TABLE_BLOCKS
+    refresh = await plans.refresh(reader)
+    every = {**refresh, **(await plans.automatic(reader, far=500) if whole else {})}
+    dear = [
+        f"{call}: reads {read} blocks of {table}"
+        for call, cost in every.items()
+        for table, read, indexed in plans.reads(cost.plan)
+        if read > max(plans.ONE_READ, indexed)
+    ]
+    assert not dear, "\n" + "\n".join(dear)
+    assert sum(cost.buffers for cost in refresh.values()) <= plans.REFRESHES.get(name, plans.REFRESH)
+    forbidden = {call for call, cost in refresh.items() if "[findings/" in call and "cron_last_exec" in cost.scanned}
+    assert not forbidden, "cron_whole says that the table is too large for that"
+    await workspace.close()
+    server.drop(dsn)
+
+
 async def test_the_producers_of_all_executing_jobs_are_read_once(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("oban")
     ago = "timezone('UTC', now()) - interval"

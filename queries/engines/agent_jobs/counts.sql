@@ -1,7 +1,7 @@
 -- Number of jobs in each status, with the precision of each number.
--- Indexes: a partial one on jobs(status, created_at) of unfinished jobs, at most 10,000 jobs of each status. Without it,
--- the one on jobs(user_id, status, created_at), for the first 16 users; with more users the numbers come from the server's
--- statistics, and the counted number is the minimum. Finished jobs are counted from the statistics.
+-- Indexes: a partial one on jobs(status, created_at) of unfinished jobs, at most 10,000 jobs of each status. Without
+-- it, the one on jobs(user_id, status, created_at), for the first 16 users; with more users the numbers come from the
+-- server's statistics, and the counted number is the minimum. Finished jobs are counted from the statistics.
 WITH RECURSIVE known AS (
   SELECT 'jobs_scan' = ANY (:met_needs) AS whole,
          NOT 'jobs_scan' = ANY (:met_needs) AND 'unfinished' = ANY (:met_needs) AS by_status,

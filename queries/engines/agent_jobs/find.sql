@@ -1,8 +1,8 @@
 -- Jobs by their queue's job id, by id or by the beginning of an id; agents and users by id.
 -- query: a number, or hexadecimal digits with or without hyphens
--- Indexes: jobs_job_id_key, compared as text because a cast would read the whole table; jobs_pkey, as a range. Ids that do
--- not exist are removed when the nodes are read. The upper bound of the range is a row constructor: with a plain bound the
--- planner expects few rows, and reads and sorts them all instead of reading the first ones in order.
+-- Indexes: jobs_job_id_key, compared as text because a cast would read the whole table; jobs_pkey, as a range. Ids that
+-- do not exist are removed when the nodes are read. The upper bound of the range is a row constructor: with a plain
+-- bound the planner expects few rows, and reads and sorts them all instead of reading the first ones in order.
 WITH q AS (
   SELECT CASE WHEN :query ~* '^[0-9a-f-]{1,36}$' AND length(replace(:query, '-', '')) BETWEEN 1 AND 32
               THEN rpad(replace(:query, '-', ''), 32, '0')::uuid END AS low,

@@ -1,9 +1,9 @@
 -- Unfinished jobs of 500 users, oldest first. A row without an id means that there may be more.
 -- needs: by_user
 -- cursor: created_at|id of the last row of the previous page, or NULL
--- Index: one on jobs(user_id, status, created_at). In this index the paused and pending jobs of a user come last, directly
--- before the active jobs of the next user. If these neighbours are few, one index range reads them together. Servers before
--- 18 use only the first column of such a bound and would read all jobs of the user.
+-- Index: one on jobs(user_id, status, created_at). In this index the paused and pending jobs of a user come last,
+-- directly before the active jobs of the next user. If these neighbours are few, one index range reads them together.
+-- Servers before 18 use only the first column of such a bound and would read all jobs of the user.
 WITH RECURSIVE
 \ir parts/users.sql
 , neighbours AS MATERIALIZED (

@@ -1,5 +1,5 @@
--- Profile: table if an executor polls this table, mirror if the queue is in Redis. A mirror table never has the statuses
--- `active`, `delayed` or `paused`, nor a started_at.
+-- Profile: table if an executor polls this table, mirror if the queue is in Redis. A mirror table never has the
+-- statuses `active`, `delayed` or `paused`, nor a started_at.
 -- needs: by_user
 -- Searches the index for these statuses, and for a started_at in the newest finished jobs, for each of 500 users.
 WITH RECURSIVE

@@ -1,5 +1,5 @@
--- Nodes that these jobs belong to, or that share it: the agent, and its other unfinished jobs. A row without id: not all are
--- known, and why.
+-- Nodes that these jobs belong to, or that share it: the agent, and its other unfinished jobs. A row without id: not
+-- all are known, and why.
 -- Indexes: jobs_pkey; idx_jobs_agent_id_created_at, 1,000 rows of each agent.
 WITH given AS MATERIALIZED (
   SELECT j.id, j.agent_id FROM :"schema".jobs j

@@ -1,5 +1,5 @@
--- Changes since a time: new tasks, tasks that became due, and heartbeats of locked tasks. A row without an id says what was
--- not searched. Times after the present are omitted.
+-- Changes since a time: new tasks, tasks that became due, and heartbeats of locked tasks. A row without an id says what
+-- was not searched. Times after the present are omitted.
 -- cursor: JSON object with the last place of each part on the previous page, or NULL
 -- Indexes: tasks_pkey backwards, because an id starts with the milliseconds since 1,600,000,000; idx_tasks_ready_at
 -- backwards, 1,000 tasks; one on tasks(heartbeat) if it exists, 1,000 tasks, else the 5,000 tasks with the earliest wake_at.

@@ -1,6 +1,6 @@
--- Number of tasks by status, with the precision of each number. Polling, ready and reclaimable tasks are due, so they are
--- counted among the first 10,000 due rows; lapsed ones count as reclaimable. Sleeping and suspended tasks are counted up
--- to 10,000, or estimated if the server's statistics show more than 50,000.
+-- Number of tasks by status, with the precision of each number. Polling, ready and reclaimable tasks are due, so they
+-- are counted among the first 10,000 due rows; lapsed ones count as reclaimable. Sleeping and suspended tasks are
+-- counted up to 10,000, or estimated if the server's statistics show more than 50,000.
 -- Index: idx_tasks_ready_at, on both sides of now() and for NULLs; index-only scans except for due rows.
 WITH due AS MATERIALIZED (
   SELECT t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,

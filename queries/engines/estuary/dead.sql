@@ -1,6 +1,6 @@
--- Tasks that cannot continue without an operator: failing tasks with an undecodable message, tasks locked by a dead worker
--- and not due, idle tasks with an unread inbox and no wake_at. The engine keeps no dead letters and retries without end.
--- Of each kind the newest are read. A row without an id means that there may be more.
+-- Tasks that cannot continue without an operator: failing tasks with an undecodable message, tasks locked by a dead
+-- worker and not due, idle tasks with an unread inbox and no wake_at. The engine keeps no dead letters and retries
+-- without end. Of each kind the newest are read. A row without an id means that there may be more.
 -- cursor: severity|time|id of the last row of the previous page, or NULL
 -- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each
 -- kind.
@@ -18,9 +18,11 @@ held AS MATERIALIZED (
   SELECT task_id, task_type, wake_at, heartbeat FROM asked WHERE heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND (wake_at > now() OR wake_at IS NULL)
 ),
 unread_inbox AS MATERIALIZED (
-  (SELECT task_id, task_type FROM :"schema".tasks
-    WHERE :ids IS NULL AND 'task_scan' = ANY (:met_needs)
-      AND wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0 ORDER BY task_id DESC LIMIT 5000)
+  (SELECT u.*
+     FROM (SELECT task_id, task_type FROM :"schema".tasks -- scanned, which reads less than the order of an index
+            WHERE :ids IS NULL AND 'task_scan' = ANY (:met_needs)
+              AND wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0 OFFSET 0) AS u
+    ORDER BY u.task_id DESC LIMIT 5000)
   UNION ALL
   SELECT task_id, task_type FROM asked WHERE wake_at IS NULL AND heartbeat = '0001-01-01T00:00:00Z'::timestamptz AND cardinality(inbox) > 0
 ),

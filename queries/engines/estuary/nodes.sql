@@ -1,6 +1,6 @@
 -- Nodes by id, one row for each id that exists.
--- Index: tasks_pkey, for the tasks and once for all their parents. A task whose parent_id is NULL, all zero or of no row has
--- no parent.
+-- Index: tasks_pkey, for the tasks and once for all their parents. A task whose parent_id is NULL, all zero or of no
+-- row has no parent.
 WITH seen AS MATERIALIZED (
   SELECT t.*, t.xmin::text AS version, t.ctid::text AS place,
          t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz AS idle,

@@ -1,5 +1,5 @@
--- Nodes that belong to these nodes, or that these belong to: the tasks under a task at any depth, and those above it, which
--- receive its messages and its end. A row without id: not all are known, and why.
+-- Nodes that belong to these nodes, or that these belong to: the tasks under a task at any depth, and those above it,
+-- which receive its messages and its end. A row without id: not all are known, and why.
 -- Indexes: tasks_pkey; one on tasks(parent_id).
 WITH RECURSIVE given AS MATERIALIZED (
   SELECT substr(i, 6)::macaddr8 AS task_id FROM unnest(:ids) AS i

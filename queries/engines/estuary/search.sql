@@ -1,5 +1,5 @@
--- Tasks by name or number of their type, or by a part of their state or messages: all tasks if the table is small, else the
--- first 5,000 due tasks.
+-- Tasks by name or number of their type, or by a part of their state or messages: all tasks if the table is small, else
+-- the first 5,000 due tasks.
 -- bytes: values that take more are not searched
 -- query: part of a type's name, "type 2", or part of a state or message
 -- Index: idx_tasks_ready_at. States and inboxes that take more than 64 kB are not searched; the last row counts their tasks.

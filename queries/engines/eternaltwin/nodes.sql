@@ -33,11 +33,13 @@ timers AS MATERIALIZED (
 ),
 due AS MATERIALIZED (
   SELECT m.task_id, min(m.deadline) AS deadline
-    FROM (SELECT n.task_id, n.deadline FROM next n
+    FROM (SELECT n.task_id, n.deadline FROM next n WHERE n.task_id = ANY (ARRAY(SELECT task_id FROM asleep))
           UNION ALL
           SELECT o.task_id, o.deadline FROM :"schema".task_timer o
-           WHERE 'timer_by_task' = ANY (:met_needs) AND o.task_id = ANY (ARRAY(SELECT task_id FROM asleep))) AS m
-   WHERE m.task_id = ANY (ARRAY(SELECT task_id FROM asleep))
+           WHERE 'timer_scan' = ANY (:met_needs) AND (o.task_id IN (SELECT task_id FROM asleep)) IS TRUE -- one scan, not a search for each
+          UNION ALL
+          SELECT o.task_id, o.deadline FROM :"schema".task_timer o
+           WHERE 'timer_by_task' = ANY (:met_needs) AND NOT 'timer_scan' = ANY (:met_needs) AND o.task_id = ANY (ARRAY(SELECT task_id FROM asleep))) AS m
    GROUP BY m.task_id
 ),
 sums AS (

@@ -1,5 +1,5 @@
--- Jobs that wait for the queue of these jobs, or for these queues: a queue runs one job at a time. A row without id: not all are
--- known, and why.
+-- Jobs that wait for the queue of these jobs, or for these queues: a queue runs one job at a time. A row without id:
+-- not all are known, and why.
 -- Indexes: jobs_pkey1; jobs_main_index, 5,000 rows.
 WITH queues AS MATERIALIZED (
   SELECT j.job_queue_id AS id FROM :"schema"._private_jobs j

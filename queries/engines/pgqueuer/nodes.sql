@@ -1,7 +1,7 @@
--- Jobs, schedules and entrypoints by id, one row for each that exists. An entrypoint exists if a job of it is queued, is among
--- the first 1,000 that run, or is in the newest 2,000 log entries.
--- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_schedules_pkey, pgqueuer_ep_ea_idx, pgqueuer_picked_heartbeat_idx,
--- pgqueuer_log_created.
+-- Jobs, schedules and entrypoints by id, one row for each that exists. An entrypoint exists if a job of it is queued,
+-- is among the first 1,000 that run, or is in the newest 2,000 log entries.
+-- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_schedules_pkey, pgqueuer_ep_ea_idx,
+-- pgqueuer_picked_heartbeat_idx, pgqueuer_log_created.
 WITH names AS MATERIALIZED (SELECT DISTINCT substr(i, 12) AS name FROM unnest(:ids) AS i WHERE i LIKE 'entrypoint:%'),
 picked AS MATERIALIZED (
   SELECT DISTINCT p.entrypoint

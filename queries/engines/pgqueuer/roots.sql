@@ -1,5 +1,5 @@
--- Entrypoints by name: the first 500 with queued jobs, those of the first 1,000 jobs that run, and those of the newest 1,000
--- held failures if an index finds them. Then schedules by number.
+-- Entrypoints by name: the first 500 with queued jobs, those of the first 1,000 jobs that run, and those of the newest
+-- 1,000 held failures if an index finds them. Then schedules by number.
 -- needs: queued_by_entrypoint, picked
 -- cursor: e|name or s|number of the last row of the previous page, or NULL
 -- Indexes: pgqueuer_ep_ea_idx, pgqueuer_picked_heartbeat_idx, one on (updated, id) of failed jobs, pgqueuer_schedules_pkey.

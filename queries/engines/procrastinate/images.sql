@@ -1,5 +1,5 @@
--- The rows that actions on jobs may change, and the events that the engine's triggers have inserted in this transaction. All
--- events, and the periodic entries that name the jobs, if these are deleted.
+-- The rows that actions on jobs may change, and the events that the engine's triggers have inserted in this
+-- transaction. All events, and the periodic entries that name the jobs, if these are deleted.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_periodic_defers_job_id_fkey_v1.
 SELECT 'job:' || j.id AS id, j.tableoid AS relation, j.ctid::text AS place
   FROM :"schema".procrastinate_jobs j

@@ -1,5 +1,5 @@
--- Jobs that wait for the lock of these jobs, and the one that waits with their queueing lock. A row without id: not all are known,
--- and why.
+-- Jobs that wait for the lock of these jobs, and the one that waits with their queueing lock. A row without id: not all
+-- are known, and why.
 -- Indexes: the primary key; procrastinate_jobs_priority_idx_v1, 5,000 rows; procrastinate_jobs_queueing_lock_idx_v1.
 WITH given AS MATERIALIZED (
   SELECT j.id, j.lock, j.queueing_lock FROM :"schema".procrastinate_jobs j

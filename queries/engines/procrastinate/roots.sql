@@ -1,5 +1,5 @@
--- Queues by name, then workers by number. Queues are found by a loose index scan. No ORDER BY at the end, because it would
--- scan all queues first.
+-- Queues by name, then workers by number. Queues are found by a loose index scan. No ORDER BY at the end, because it
+-- would scan all queues first.
 -- needs: job_by_queue
 -- cursor: q|name or w|number of the last row of the previous page, or NULL
 -- Index: procrastinate_jobs_queue_name_idx_v1, procrastinate_workers_pkey.

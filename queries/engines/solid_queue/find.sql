@@ -1,8 +1,8 @@
 -- Jobs by id or by the id that Active Job gave them; processes by id; queues and recurring tasks by name.
 -- query: an id or a name
--- Indexes: the primary keys; the unique ones on names; one on solid_queue_jobs(active_job_id), else it is not searched; one on
--- solid_queue_jobs(queue_name), in whose order the next name is read: for the first row of a name PostgreSQL may scan the table,
--- because it expects few other rows before it.
+-- Indexes: the primary keys; the unique ones on names; one on solid_queue_jobs(active_job_id), else it is not searched;
+-- one on solid_queue_jobs(queue_name), in whose order the next name is read: for the first row of a name PostgreSQL may
+-- scan the table, because it expects few other rows before it.
 SELECT n.id AS id, n.matched AS matched
   FROM (SELECT 'job:' || j.id AS id, 'id' AS matched FROM :"schema".solid_queue_jobs j
          WHERE j.id = CASE WHEN :query ~ '^[0-9]{1,18}$' THEN :query::text::int8 END

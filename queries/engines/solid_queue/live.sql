@@ -1,5 +1,5 @@
--- Unfinished jobs: those that run, the ready ones in the order in which workers take them, the blocked ones, and the scheduled
--- ones, earliest first.
+-- Unfinished jobs: those that run, the ready ones in the order in which workers take them, the blocked ones, and the
+-- scheduled ones, earliest first.
 -- cursor: rank|key|key|id of the last row of the previous page, or NULL
 -- Indexes: the primary keys, one on solid_queue_ready_executions(priority, job_id), one on
 -- solid_queue_scheduled_executions(scheduled_at, priority, job_id).

@@ -1,7 +1,7 @@
 -- Processes, recurring tasks, and queues that have jobs.
 -- cursor: rank|key of the last row of the previous page, or NULL
--- Indexes: solid_queue_processes_pkey, the one on solid_queue_recurring_tasks(key), one on solid_queue_jobs(queue_name) as a loose
--- index scan.
+-- Indexes: solid_queue_processes_pkey, the one on solid_queue_recurring_tasks(key), one on solid_queue_jobs(queue_name)
+-- as a loose index scan.
 WITH RECURSIVE place AS (
   SELECT coalesce(left(:cursor, 1), '0') AS rank, coalesce(substr(:cursor, 3), '') AS key
 ),

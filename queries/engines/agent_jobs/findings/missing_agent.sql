@@ -1,5 +1,5 @@
--- Agents that have jobs but no row: the foreign key that deletes the jobs with the agent is missing. The given agents are
--- checked, or the first 1,000 by id. With a valid foreign key no agent is checked.
+-- Agents that have jobs but no row: the foreign key that deletes the jobs with the agent is missing. The given agents
+-- are checked, or the first 1,000 by id. With a valid foreign key no agent is checked.
 -- needs: by_agent, agent_names
 -- Indexes: one on jobs(agent_id, created_at), agents_pkey.
 WITH RECURSIVE leaps AS (

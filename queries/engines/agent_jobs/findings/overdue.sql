@@ -1,22 +1,28 @@
--- Jobs that are pending for longer than every wait that the engine limits. In a mirror, a newer job of the agent that has ended
--- is completion_not_recorded. The queue is first in, first out: mark_failed is suggested only if a job of any agent that was
--- created later has ended. If a job has ended lately, but none that was created later, the queue is working on its backlog, and
--- the finding is minor. Otherwise the queue may be stalled, and the job runs when the queue continues.
+-- Jobs that are pending for longer than every wait that the engine limits. In a mirror, a newer job of the agent that
+-- has ended is completion_not_recorded. The queue is first in, first out: mark_failed is suggested only if a job of any
+-- agent that was created later has ended. If a job has ended lately, but none that was created later, the queue is
+-- working on its backlog, and the finding is minor. Otherwise the queue may be stalled, and the job runs when the queue continues.
 -- needs: by_user, by_agent
--- Indexes: those of the included part; one on jobs(agent_id, created_at); one on jobs(user_id, status, created_at), for the
--- newest 5 completed, failed and active jobs of each of 500 users.
+-- Indexes: those of the included part; one on jobs(agent_id, created_at); one on jobs(user_id, status, created_at), for
+-- the newest 5 completed, failed and active jobs of each of 500 users, or one scan of a small table.
 WITH RECURSIVE
 \ir ../parts/late.sql
 , taken AS MATERIALIZED (
   -- Newest creation and newest end of a job that ended without an operator or, in a polled table, was started.
   SELECT max(l.created_at) AS created,
          max(greatest(l.completed_at, l.started_at)) FILTER (WHERE greatest(l.completed_at, l.started_at) <= now() + interval '5 minutes') AS at
-    FROM users u
-   CROSS JOIN LATERAL ((SELECT j.created_at, j.completed_at, j.started_at, j.error FROM :"schema".jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
-                       UNION ALL
-                       (SELECT j.created_at, j.completed_at, j.started_at, j.error FROM :"schema".jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
-                       UNION ALL
-                       (SELECT j.created_at, NULL, j.started_at, j.error FROM :"schema".jobs j WHERE :settings ->> 'profile' = 'table' AND j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS l
+    FROM (SELECT j.created_at, CASE WHEN j.status <> 'active' THEN j.completed_at END AS completed_at, j.started_at, j.error
+            FROM :"schema".jobs j
+           WHERE 'jobs_scan' = ANY (:met_needs) AND (j.status IN ('completed', 'failed') OR :settings ->> 'profile' = 'table' AND j.status = 'active')
+          UNION ALL
+          SELECT n.*
+            FROM users u
+           CROSS JOIN LATERAL ((SELECT j.created_at, j.completed_at, j.started_at, j.error FROM :"schema".jobs j WHERE j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
+                               UNION ALL
+                               (SELECT j.created_at, j.completed_at, j.started_at, j.error FROM :"schema".jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
+                               UNION ALL
+                               (SELECT j.created_at, NULL, j.started_at, j.error FROM :"schema".jobs j WHERE :settings ->> 'profile' = 'table' AND j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS n
+           WHERE NOT 'jobs_scan' = ANY (:met_needs)) AS l
    WHERE coalesce(l.error, '') NOT LIKE '% by operator %'
 ),
 reasons AS (

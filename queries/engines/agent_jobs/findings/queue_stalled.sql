@@ -1,7 +1,7 @@
 -- The queue, if no job has ended since the oldest pending job was created and that job is overdue. With more than 500
--- users nothing is reported, because a job of another user may have ended. A recent end among the first 200 that are read
--- rules the finding out early. The table only shows that no job has ended; the cause is inferred. With one pending row
--- the finding is least certain: the unrecorded completion of an idle deployment's last job has the same rows.
+-- users nothing is reported, because a job of another user may have ended. A recent end among the first 200 that are
+-- read rules the finding out early. The table only shows that no job has ended; the cause is inferred. With one pending
+-- row the finding is least certain: the unrecorded completion of an idle deployment's last job has the same rows.
 -- needs: by_user
 -- Index: one on jobs(user_id, status, created_at): each user's oldest 1,000 pending and newest other jobs.
 WITH RECURSIVE

@@ -1,5 +1,5 @@
--- Active jobs, and the usual run time of the last jobs of agents with a job beyond the threshold. Only an executor that polls
--- this table sets jobs to active.
+-- Active jobs, and the usual run time of the last jobs of agents with a job beyond the threshold. Only an executor that
+-- polls this table sets jobs to active.
 -- needs: by_user, by_agent
 -- Indexes: those of the included part; one on jobs(agent_id, created_at), the newest 50 jobs of at most 100 agents.
 \set status active

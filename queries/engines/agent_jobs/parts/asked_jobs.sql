@@ -1,5 +1,5 @@
--- The requested jobs j: at their known places, one block each, else by jobs_pkey, whose random ids cost one block for each level.
--- Another row or none may be at a known place.
+-- The requested jobs j: at their known places, one block each, else by jobs_pkey, whose random ids cost one block for
+-- each level. Another row or none may be at a known place.
 wanted AS MATERIALIZED (
   SELECT i AS id, split_part(i, ':', 1) AS kind,
          CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key

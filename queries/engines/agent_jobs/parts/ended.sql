@@ -1,5 +1,5 @@
--- failures: the jobs that ended in the time, among the newest 2,000, or without an index on created_at among as many of 500 users.
--- Those that did not fail, or by an operator, have no error.
+-- failures: the jobs that ended in the time, among the newest 2,000, or without an index on created_at among as many of
+-- 500 users. Those that did not fail, or by an operator, have no error.
 -- needs: by_user
 -- Indexes: one on jobs(created_at), if it exists; one on jobs(user_id, status, created_at).
 \ir users.sql

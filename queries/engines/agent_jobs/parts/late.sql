@@ -1,12 +1,12 @@
 -- Overdue pending jobs. overtaker is the job id of a newer job of the same agent that has ended without an operator, if
 -- one of the next 50 has. At most 2,000 jobs are checked: those with the given ids; else the oldest, if an index starts
--- with status and created_at; else those of 500 users, the oldest of each first.
+-- with status and created_at or the table is small; else those of 500 users, the oldest of each first.
 \ir users.sql
 , late AS MATERIALIZED (
   SELECT l.*
     FROM ((SELECT j.id, j.job_id, j.agent_id, j.created_at
              FROM :"schema".jobs j
-            WHERE :ids IS NULL AND 'unfinished' = ANY (:met_needs) AND j.status = 'pending'
+            WHERE :ids IS NULL AND ARRAY['unfinished', 'jobs_scan'] && :met_needs AND j.status = 'pending'
               AND j.created_at < now() - :overdue
             ORDER BY j.created_at, j.id LIMIT 2000)
           UNION ALL
@@ -16,7 +16,7 @@
                                  WHERE u.last = 'pending' AND j.user_id = u.user_id AND j.status = 'pending'
                                    AND j.created_at < now() - :overdue
                                  ORDER BY j.created_at LIMIT 1000) AS o
-            WHERE :ids IS NULL AND NOT 'unfinished' = ANY (:met_needs)
+            WHERE :ids IS NULL AND NOT ARRAY['unfinished', 'jobs_scan'] && :met_needs
             LIMIT 2000)
           UNION ALL
           SELECT j.id, j.job_id, j.agent_id, j.created_at
@@ -35,4 +35,4 @@ judged AS (
     FROM (SELECT * FROM late ORDER BY created_at, id) AS l
    ORDER BY l.created_at, l.id OFFSET 0
 ),
-more AS (SELECT (SELECT count(*) FROM late) = 2000 OR NOT 'unfinished' = ANY (:met_needs) AND (SELECT count(*) FROM users) = 500 AS more)
+more AS (SELECT (SELECT count(*) FROM late) = 2000 OR NOT ARRAY['unfinished', 'jobs_scan'] && :met_needs AND (SELECT count(*) FROM users) = 500 AS more)

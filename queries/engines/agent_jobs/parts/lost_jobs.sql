@@ -1,6 +1,6 @@
--- Pending jobs from before a restart of the queue's counter: they were lost with the data of Redis. A job that a newer job had
--- overtaken long before the restart was lost earlier, by another cause. Nothing is reported before a job ended after the restart.
--- With table as the profile there is no Redis.
+-- Pending jobs from before a restart of the queue's counter: they were lost with the data of Redis. A job that a newer
+-- job had overtaken long before the restart was lost earlier, by another cause. Nothing is reported before a job ended
+-- after the restart. With table as the profile there is no Redis.
 -- needs: by_user, by_agent, by_created
 \ir late.sql
 ,

@@ -1,9 +1,9 @@
--- numbered: the newest 2,000 jobs with the number of each and of the job before it. restarts: restarts of the queue's counter,
--- with the job that shows each, its time, and the number before. The number of a job falls below half of the one before; small
--- reversals are normal, because a row is written after the job is enqueued. If the numbers rise again in one step, to the one
--- before or often, two queues write this table, and neither restarted. Or a row with one of the numbers 1 to 50 was completed
--- long after its creation and after a newer job: a new job with that number completed the old row, and has no row of its own,
--- unless the numbers go on rising after that: a second queue counts its own.
+-- numbered: the newest 2,000 jobs with the number of each and of the job before it. restarts: restarts of the queue's
+-- counter, with the job that shows each, its time, and the number before. The number of a job falls below half of the
+-- one before; small reversals are normal, because a row is written after the job is enqueued. If the numbers rise again
+-- in one step, to the one before or often, two queues write this table, and neither restarted. Or a row with one of the
+-- numbers 1 to 50 was completed long after its creation and after a newer job: a new job with that number completed the
+-- old row, and has no row of its own, unless the numbers go on rising after that: a second queue counts its own.
 numbered AS MATERIALIZED (
   SELECT n.*, lag(n.number) OVER (ORDER BY n.created_at, n.number) AS before
     FROM (SELECT j.*, j.job_id::int8 AS number

@@ -1,6 +1,6 @@
--- Agents whose jobs were created at regular intervals and now are not. The table has no schedule: users upload files, and only
--- programs do that regularly. The period is the median of the last gaps; it counts as regular if at least eight gaps are
--- between half and one and a half of it.
+-- Agents whose jobs were created at regular intervals and now are not. The table has no schedule: users upload files,
+-- and only programs do that regularly. The period is the median of the last gaps; it counts as regular if at least
+-- eight gaps are between half and one and a half of it.
 -- needs: by_created
 -- Index: one on jobs(created_at), the newest 2,000 jobs.
 gaps AS (

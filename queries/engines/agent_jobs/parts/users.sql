@@ -1,5 +1,5 @@
--- The last 500 users by id, from a loose index scan backwards. last is the alphabetically last status of the user's jobs:
--- the user has no jobs with a later status.
+-- The last 500 users by id, from a loose index scan backwards. last is the alphabetically last status of the user's
+-- jobs: the user has no jobs with a later status.
 leaps AS (
   (SELECT j.user_id, j.status AS last FROM :"schema".jobs j ORDER BY j.user_id DESC, j.status DESC LIMIT 1)
   UNION ALL

@@ -1,6 +1,6 @@
 -- Delete the rows of tasks without a running poll. A running poll would lose its work, because its last statement must
--- find the row. An existing parent first gets an EOF through the engine's function, or it would wait forever. The parent
--- is locked together with the task, in id order.
+-- find the row. An existing parent first gets an EOF through the engine's function, or it would wait forever. The
+-- parent is locked together with the task, in id order.
 -- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at; one on parent_id; those of the tables that reference tasks.
 
 -- :lock
@@ -45,8 +45,8 @@ SELECT 'task:' || t.task_id AS id,
             ELSE true END
 
 -- :refused
--- ts_stat runs a query that is given as text. Every foreign key is refused, including one that cannot be checked: a cascade
--- would delete rows that the dry run does not show.
+-- ts_stat runs a query that is given as text. Every foreign key is refused, including one that cannot be checked: a
+-- cascade would delete rows that the dry run does not show.
 \ir ../parts/pointing.sql
 SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
        CASE WHEN p.closed IS NOT NULL

@@ -1,6 +1,6 @@
--- Remove one message from the inbox; the other messages keep their order. Position and digest identify the message, so that
--- another message which moved to that position is not dropped. A message that the type can decode is dropped only with
--- decodable.
+-- Remove one message from the inbox; the other messages keep their order. Position and digest identify the message, so
+-- that another message which moved to that position is not dropped. A message that the type can decode is dropped only
+-- with decodable.
 
 -- :lock
 -- unchanged: the fields that a finding guards are the same, including the message at the position in :args.

@@ -1,5 +1,5 @@
--- Change messages of the inbox; their number and senders stay. The column holds json, so each message keeps the spelling that the
--- operator gives it, and the other messages keep theirs.
+-- Change messages of the inbox; their number and senders stay. The column holds json, so each message keeps the
+-- spelling that the operator gives it, and the other messages keep theirs.
 -- versions: for each id, the version that the operator saw, or the digest of the inbox that was edited
 -- args: inbox: text, the edited inbox; seen, the digest of the inbox that was edited; unchecked; early
 

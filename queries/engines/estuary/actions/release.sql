@@ -1,7 +1,7 @@
--- Make tasks of a dead executor idle and due. The heartbeat must be older than the timeout: with a younger heartbeat a poll
--- may be running, and a second executor would take the task. By the engine's rule, an executor aborts its poll when the
--- heartbeat is older than 75 % of the timeout; early relies on that rule. Messages in inbox_next are appended to the inbox:
--- if they stayed in inbox_next, later messages would be read first.
+-- Make tasks of a dead executor idle and due. The heartbeat must be older than the timeout: with a younger heartbeat a
+-- poll may be running, and a second executor would take the task. By the engine's rule, an executor aborts its poll
+-- when the heartbeat is older than 75 % of the timeout; early relies on that rule. Messages in inbox_next are appended
+-- to the inbox: if they stayed in inbox_next, later messages would be read first.
 -- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at.
 
 -- :lock

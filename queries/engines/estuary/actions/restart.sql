@@ -1,5 +1,5 @@
--- Clear the state of idle tasks and put the first message of their type at the front of the inbox. The engine creates such
--- rows itself when a message reaches a task that has just ended. The other messages stay in the inbox.
+-- Clear the state of idle tasks and put the first message of their type at the front of the inbox. The engine creates
+-- such rows itself when a message reaches a task that has just ended. The other messages stay in the inbox.
 -- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at.
 
 -- :lock

@@ -1,6 +1,6 @@
--- Send a message with the engine's function, which chooses inbox or inbox_next by the heartbeat. The function silently does
--- nothing if the task does not exist, so the row is locked first. The function sends an EOF if the message is NULL; here
--- an EOF requires the argument eof.
+-- Send a message with the engine's function, which chooses inbox or inbox_next by the heartbeat. The function silently
+-- does nothing if the task does not exist, so the row is locked first. The function sends an EOF if the message is
+-- NULL; here an EOF requires the argument eof.
 
 -- :refused
 WITH asked AS MATERIALIZED (

@@ -1,5 +1,5 @@
--- Tasks whose ids were generated ahead of the server's clock. The first 41 bits of an id are milliseconds. Ids more than 30 days
--- ahead are not times.
+-- Tasks whose ids were generated ahead of the server's clock. The first 41 bits of an id are milliseconds. Ids more
+-- than 30 days ahead are not times.
 -- Index: tasks_pkey, the ids of the next 30 days.
 nodes AS MATERIALIZED (
   SELECT 'task:' || t.task_id AS id, t.task_id, t.task_type,

@@ -1,7 +1,7 @@
 -- Tasks that wait for their children, and that are among their own ancestors. All tasks of such a cycle wait, so none continues.
 -- needs: task_scan
 -- needs of ids: none
--- Index: tasks_pkey, once for each of at most 50 ancestors.
+-- Index: tasks_pkey, once for each of at most 50 ancestors; of all tasks only for those whose parent is one of them.
 starts AS MATERIALIZED (
   SELECT t.task_id::macaddr8 AS task_id, t.parent_id::macaddr8 AS parent_id
 \ir suspended.sql
@@ -11,6 +11,7 @@ starts AS MATERIALIZED (
 ),
 walk AS (
   SELECT s.task_id AS start, s.parent_id AS at, 1 AS length, s.task_id AS least FROM starts s
+   WHERE :ids IS NOT NULL OR s.parent_id IN (SELECT o.task_id FROM starts o)
   UNION ALL
   SELECT w.start, p.parent_id, w.length + 1, least(w.least, p.task_id)
     FROM walk w

@@ -1,5 +1,5 @@
--- The edited inbox of each task: each message with the message at its position, and its verdict. The elements of a json array
--- keep their spelling.
+-- The edited inbox of each task: each message with the message at its position, and its verdict. The elements of a json
+-- array keep their spelling.
 WITH asked AS MATERIALIZED (
   SELECT :args -> 'inbox' ->> 'text' AS text, :args -> 'inbox' ->> 'seen' AS seen
 ),

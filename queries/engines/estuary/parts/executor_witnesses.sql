@@ -1,5 +1,5 @@
--- Signs of life or death of the executors that poll the requested tasks. An idle task has no executor. Every locked or due
--- task has a wake_at in the past, so the other locked tasks of a type are among the first rows by wake_at.
+-- Signs of life or death of the executors that poll the requested tasks. An idle task has no executor. Every locked or
+-- due task has a wake_at in the past, so the other locked tasks of a type are among the first rows by wake_at.
 -- Indexes: tasks_pkey, idx_tasks_ready_at (the first 2,000 rows).
 WITH asked AS MATERIALIZED (
   SELECT i AS id, t.task_type, t.heartbeat, t.xmin, :dry_run::text::float8 AS dry_run,

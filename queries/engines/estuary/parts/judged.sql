@@ -3,8 +3,8 @@
 --   decodable   a known message of the type, or an EOF
 --   unlisted    not a known message of the type; the list of known messages may be incomplete
 --   unknown     the type has no list, or the message is too large to check
--- An id is parsed like the engine's models::Id: every ":" is removed, the rest is a hexadecimal number of at most 64 bits.
--- A list of known messages is parsed once for each type, which takes 0.1 ms, and not for each message.
+-- An id is parsed like the engine's models::Id: every ":" is removed, the rest is a hexadecimal number of at most 64
+-- bits. A list of known messages is parsed once for each type, which takes 0.1 ms, and not for each message.
 known_messages AS MATERIALIZED (
   SELECT t.task_type, (:settings -> 'messages' ->> t.task_type::text)::jsonpath AS known FROM (SELECT DISTINCT e.task_type FROM elements e) AS t
 ),

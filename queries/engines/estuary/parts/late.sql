@@ -1,5 +1,5 @@
--- Waiting tasks with what is known of their types. An executor takes the task that is due longest first, so tasks are skipped if
--- one that became due later is being polled. first_of_type, first_idle: the oldest waiting task of its type, or asked for.
+-- Waiting tasks with what is known of their types. An executor takes the task that is due longest first, so tasks are
+-- skipped if one that became due later is being polled. first_of_type, first_idle: the oldest waiting task of its type, or asked for.
 \ir types.sql
 ,
 -- The processes without a poll, if they are all that have tasks.

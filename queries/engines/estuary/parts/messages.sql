@@ -1,12 +1,12 @@
 -- The messages of locked and ready tasks, with a verdict: of the given ids, or of the due
 -- tasks, the 2,500 with the earliest and with the latest wake_at (`ends`), and the 2,500 with the newest heartbeat.
--- Reads the first 100 messages of each task, without messages above 100 kB. The text is made safe for jsonb, because jsonb
--- rejects escapes and numbers that json accepts. failing: the last poll ended without a result, because a live poll renews the
--- heartbeat before it is older than 75 % of the timeout. held_long: the task is locked and due for more than three timeouts, and no
--- task of its type waits for a slot; with a message that is not known, its polls seem to fail again and again. mates: other tasks
--- with the same heartbeat. One dequeue took them together, and it fails for all of them if one message is malformed.
--- Indexes: idx_tasks_ready_at from both ends, again the first rows if a task is held long; one on tasks(heartbeat), if it exists;
--- tasks_pkey.
+-- Reads the first 100 messages of each task, without messages above 100 kB. The text is made safe for jsonb, because
+-- jsonb rejects escapes and numbers that json accepts. failing: the last poll ended without a result, because a live
+-- poll renews the heartbeat before it is older than 75 % of the timeout. held_long: the task is locked and due for more
+-- than three timeouts, and no task of its type waits for a slot; with a message that is not known, its polls seem to
+-- fail again and again. mates: other tasks with the same heartbeat. One dequeue took them together, and it fails for all of them if one message is malformed.
+-- Indexes: idx_tasks_ready_at from both ends, again the first rows if a task is held long; one on tasks(heartbeat), if
+-- it exists; tasks_pkey.
 ends AS MATERIALIZED (
   SELECT DISTINCT ON (u.task_id) u.*
     FROM ((SELECT task_id, task_type, wake_at, heartbeat, inbox FROM :"schema".tasks WHERE :ids IS NULL AND wake_at <= now() ORDER BY wake_at LIMIT 2500)

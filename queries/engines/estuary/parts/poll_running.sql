@@ -1,6 +1,6 @@
--- Refuse while a poll can be running, because a poll writes the inbox when it ends. A task that fails repeatedly is idle only for
--- short times. The operator can wait for such a time, or set early: by the engine's rule, an executor aborts its poll when the
--- heartbeat is older than 75 % of the timeout.
+-- Refuse while a poll can be running, because a poll writes the inbox when it ends. A task that fails repeatedly is
+-- idle only for short times. The operator can wait for such a time, or set early: by the engine's rule, an executor
+-- aborts its poll when the heartbeat is older than 75 % of the timeout.
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.heartbeat < now() - 0.75 * :heartbeat_timeout_of_kind
             THEN 'the heartbeat is younger than the timeout. By the engine''s rule, the executor has aborted its poll: set early to act now, or wait'

@@ -1,5 +1,5 @@
--- One sample of the tasks that became due last and have messages. A message that the executor does not read makes the task
--- due again after each poll. The first message is sent as text; the whole inbox and the state are sent as digests.
+-- One sample of the tasks that became due last and have messages. A message that the executor does not read makes the
+-- task due again after each poll. The first message is sent as text; the whole inbox and the state are sent as digests.
 -- Index: idx_tasks_ready_at backwards from now(), 500 rows.
 SELECT 'task:' || d.task_id AS id,
        json_build_object('state', md5(d.inner_state::text), 'wake_at', d.wake_at::text, 'inbox', md5(d.inbox::text), 'position', 1,

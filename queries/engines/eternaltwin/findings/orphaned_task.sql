@@ -1,10 +1,13 @@
 -- Blocked tasks of a job whose root task is Complete.
 -- needs: task_by_status, task_by_job
 -- needs of ids: task_by_job
--- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task(job_id), once for each job. If created_at follows
+-- Indexes: a full scan of a small table; else one on task(status), at most 5,000 Blocked tasks; one on task(job_id), once for each job. If created_at follows
 -- job_id in that index, one row of each job is read, else the whole job. With ids, task_pkey.
 WITH waiting AS MATERIALIZED (
-  (SELECT task_id, job_id FROM :"schema".task WHERE :ids IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
+  (SELECT task_id, job_id FROM :"schema".task
+    WHERE :ids IS NULL AND NOT 'task_scan' = ANY (:met_needs) AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
+  UNION ALL
+  SELECT task_id, job_id FROM :"schema".task WHERE :ids IS NULL AND 'task_scan' = ANY (:met_needs) AND status = 'Blocked'
   UNION ALL
   SELECT task_id, job_id FROM :"schema".task
    WHERE task_id = ANY (:task_keys) AND status = 'Blocked'
@@ -28,4 +31,4 @@ root AS MATERIALIZED (
   ORDER BY r.ended, w.task_id
   LIMIT :limit)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM waiting) = 5000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND NOT 'task_scan' = ANY (:met_needs) AND (SELECT count(*) FROM waiting) = 5000

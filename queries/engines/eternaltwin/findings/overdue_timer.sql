@@ -1,5 +1,6 @@
 -- Blocked tasks whose first timer is overdue, oldest first.
--- Indexes: task_timer_pkey, the first 5,000 timers; task_pkey, once for each timer until the page is full; those of the included part.
+-- Indexes: task_timer_pkey, the first 5,000 timers; task_pkey, once for each timer until the page is full, and not for those that
+-- one scan of a small table excludes; those of the included part.
 WITH newest AS MATERIALIZED (
 \ir ../parts/newest_poll.sql
 )
@@ -15,7 +16,8 @@ WITH newest AS MATERIALIZED (
           GROUP BY task_id
           ORDER BY min(deadline), task_id) AS m
   CROSS JOIN LATERAL (SELECT o.status, o.kind, o.kind_version, o.revision FROM :"schema".task o WHERE o.task_id = m.task_id LIMIT 1) AS t
-  WHERE t.status = 'Blocked'
+  WHERE CASE WHEN 'task_scan' = ANY (:met_needs) THEN m.task_id IN (SELECT b.task_id FROM :"schema".task b WHERE b.status = 'Blocked') ELSE true END
+    AND t.status = 'Blocked'
     AND m.deadline < now() - :overdue_timer_of_kind
   ORDER BY m.deadline, m.task_id
   LIMIT :limit)

@@ -1,7 +1,8 @@
--- untimed: Blocked tasks without a timer that did not change within the threshold lost_wakeup. sizes: the number of tasks of
--- their jobs, at most 1,001, in a large table.
+-- untimed: Blocked tasks without a timer that did not change within the threshold lost_wakeup: all of a small table, which is
+-- scanned. sizes: the number of tasks of their jobs, at most 1,001, in a large table.
 waiting AS MATERIALIZED (
-  (SELECT task_id FROM :"schema".task WHERE :ids IS NULL AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
+  (SELECT task_id FROM :"schema".task
+    WHERE :ids IS NULL AND NOT 'task_scan' = ANY (:met_needs) AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
   UNION ALL
   SELECT task_id FROM :"schema".task
    WHERE task_id = ANY (:task_keys) AND status = 'Blocked'
@@ -12,8 +13,15 @@ untimed AS MATERIALIZED (
    CROSS JOIN LATERAL (SELECT o.task_id, o.job_id, o.kind, o.revision, (o.polled_at).time AS polled,
                               coalesce((o.polled_at).time, o.created_at) AS since
                          FROM :"schema".task o WHERE o.task_id = w.task_id LIMIT 1) AS t
-   WHERE CASE WHEN 'timer_scan' = ANY (:met_needs) THEN NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = w.task_id)
+   WHERE CASE WHEN 'timer_scan' = ANY (:met_needs) THEN w.task_id NOT IN (SELECT m.task_id FROM :"schema".task_timer m)
               ELSE (SELECT m.task_id FROM :"schema".task_timer m WHERE m.task_id = w.task_id LIMIT 1) IS NULL END
+     AND t.since < now() - :lost_wakeup_of_kind
+  UNION ALL
+  SELECT t.*
+    FROM (SELECT o.task_id, o.job_id, o.kind, o.revision, (o.polled_at).time AS polled, coalesce((o.polled_at).time, o.created_at) AS since
+            FROM :"schema".task o WHERE :ids IS NULL AND 'task_scan' = ANY (:met_needs) AND o.status = 'Blocked') AS t
+   WHERE CASE WHEN 'timer_scan' = ANY (:met_needs) THEN t.task_id NOT IN (SELECT m.task_id FROM :"schema".task_timer m)
+              ELSE (SELECT m.task_id FROM :"schema".task_timer m WHERE m.task_id = t.task_id LIMIT 1) IS NULL END
      AND t.since < now() - :lost_wakeup_of_kind
 ),
 sizes AS MATERIALIZED (

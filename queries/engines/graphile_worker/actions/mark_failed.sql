@@ -1,5 +1,5 @@
--- Use up the attempts of jobs that wait, or whose worker is lost, as the engine's permanently_fail_jobs does. That function leaves
--- the locks; here, they are removed, or the queue would wait for its 4 hours.
+-- Use up the attempts of jobs that wait, or whose worker is lost, as the engine's permanently_fail_jobs does. That
+-- function leaves the locks; here, they are removed, or the queue would wait for its 4 hours.
 -- Indexes: jobs_pkey1, job_queues_pkey1.
 
 -- :refused

@@ -1,6 +1,6 @@
--- Unlock jobs of lost workers and their queues, as the engine's force_unlock_workers does. That function leaves a job whose last
--- attempt was taken without an attempt, so it would never run; here, one is given back if the operator sets again: the job may be
--- what ended its worker.
+-- Unlock jobs of lost workers and their queues, as the engine's force_unlock_workers does. That function leaves a job
+-- whose last attempt was taken without an attempt, so it would never run; here, one is given back if the operator sets
+-- again: the job may be what ended its worker.
 -- Indexes: jobs_pkey1, job_queues_pkey1.
 
 -- :refused

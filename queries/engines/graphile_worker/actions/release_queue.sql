@@ -8,7 +8,8 @@ SELECT r.id, r.why
                     WHEN q.locked_at >= now() - :worker_lost THEN 'a worker locked it lately'
                     WHEN j.id IS NOT NULL THEN 'its job ' || j.id || ' is locked, too: release the job' END AS why
           FROM :"schema"._private_job_queues q
-          LEFT JOIN LATERAL (SELECT o.id FROM :"schema"._private_jobs o WHERE o.job_queue_id = q.id AND o.locked_at IS NOT NULL LIMIT 1) AS j ON true
+          LEFT JOIN (SELECT o.job_queue_id, min(o.id) AS id FROM :"schema"._private_jobs o
+                      WHERE o.job_queue_id = ANY (:queue_keys) AND o.locked_at IS NOT NULL GROUP BY o.job_queue_id) AS j ON j.job_queue_id = q.id
          WHERE q.id = ANY (:queue_keys)) AS r
  WHERE r.why IS NOT NULL
 

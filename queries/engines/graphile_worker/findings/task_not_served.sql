@@ -1,5 +1,5 @@
--- Tasks with a job that is due for long, and after which a worker took one that comes later in the order of jobs, while none of the
--- task is locked. Jobs of locked queues are not due, and what was
+-- Tasks with a job that is due for long, and after which a worker took one that comes later in the order of jobs, while
+-- none of the task is locked. Jobs of locked queues are not due, and what was
 -- taken before a queue was freed proves nothing about its jobs.
 -- needs: available, locked
 -- Indexes: jobs_main_index, one on (locked_at) of locked jobs, tasks_pkey, job_queues_pkey1: 5,000 rows of each.

@@ -1,5 +1,5 @@
--- Cancel jobs as the engine's mark_job_as_cancelled does: delete the row, log it, and notify the worker that may run it. The
--- engine's trigger notifies of the deletion.
+-- Cancel jobs as the engine's mark_job_as_cancelled does: delete the row, log it, and notify the worker that may run
+-- it. The engine's trigger notifies of the deletion.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status.
 
 \ir ../parts/refusals.sql

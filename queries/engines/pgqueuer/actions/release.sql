@@ -1,5 +1,5 @@
--- Give jobs of silent workers back to the queue. The engine's workers do so themselves, if one of the entrypoint runs. A job that is
--- not picked but names a worker keeps its status and gives its slot back.
+-- Give jobs of silent workers back to the queue. The engine's workers do so themselves, if one of the entrypoint runs.
+-- A job that is not picked but names a worker keeps its status and gives its slot back.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_queue_manager_id_idx.
 
 \ir ../parts/refusals.sql

@@ -1,5 +1,5 @@
--- Entrypoints whose first job is due for long, while no job of the entrypoint is running, and none of the newest 2,000 log
--- entries says that one was picked since. Entrypoints at their concurrency limit have a running job.
+-- Entrypoints whose first job is due for long, while no job of the entrypoint is running, and none of the newest 2,000
+-- log entries says that one was picked since. Entrypoints at their concurrency limit have a running job.
 -- needs: queued_by_entrypoint, picked, log_by_time
 -- Indexes: pgqueuer_ep_ea_idx (a loose index scan over 500 entrypoints), pgqueuer_picked_heartbeat_idx, pgqueuer_log_created.
 WITH RECURSIVE

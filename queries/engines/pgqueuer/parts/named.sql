@@ -1,5 +1,5 @@
--- Jobs that are not picked but name a worker: the engine counts each row that names one against the concurrency limit. Usually
--- caused by a manual change. The first 1,000 rows that name a worker.
+-- Jobs that are not picked but name a worker: the engine counts each row that names one against the concurrency limit.
+-- Usually caused by a manual change. The first 1,000 rows that name a worker.
 -- needs: by_worker
 -- needs of ids: none
 -- Indexes: pgqueuer_queue_manager_id_idx, pgqueuer_pkey.

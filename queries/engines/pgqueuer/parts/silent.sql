@@ -1,5 +1,5 @@
--- Running jobs without a heartbeat for longer than another worker needs to take them. :beats: whether their worker beats for others.
--- Of the longest silent ones, 5,000 are looked at.
+-- Running jobs without a heartbeat for longer than another worker needs to take them. :beats: whether their worker
+-- beats for others. Of the longest silent ones, 5,000 are looked at.
 beating AS MATERIALIZED (
   SELECT o.queue_manager_id FROM :"schema".:"pgqueuer" o
    WHERE o.status = 'picked' AND o.heartbeat >= now() - :heartbeat_timeout ORDER BY o.heartbeat DESC LIMIT 1000

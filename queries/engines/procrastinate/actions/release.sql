@@ -1,5 +1,5 @@
--- Give jobs of dead workers back to the queue, as the engine's procrastinate_retry_job_v2 does. That function makes a job that
--- is to be aborted failed instead; here it is refused.
+-- Give jobs of dead workers back to the queue, as the engine's procrastinate_retry_job_v2 does. That function makes a
+-- job that is to be aborted failed instead; here it is refused.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_jobs_queueing_lock_idx_v1, procrastinate_workers_pkey.
 
 \ir ../parts/refusals.sql

@@ -1,8 +1,10 @@
 -- Jobs that run for long, with a living worker, while due jobs wait for their lock.
 -- needs: doing, todo_by_lock
--- Indexes: procrastinate_jobs_lock_idx_v1, procrastinate_workers_pkey, procrastinate_events_job_id_fkey_v1, one on (lock,
--- priority DESC, id) of jobs to do.
+-- Indexes: procrastinate_jobs_lock_idx_v1, procrastinate_workers_pkey, procrastinate_events_job_id_fkey_v1, one on
+-- (lock, priority DESC, id) of jobs to do.
 WITH
+\ir ../parts/locks.sql
+,
 \ir ../parts/doing.sql
 (SELECT 'job:' || j.id AS id, extract(epoch FROM e.started)::float8 AS since,
         jsonb_build_object('started', date_trunc('second', e.started)::text, 'waiting', n.text, 'lock', j.lock, 'holder', j.id::text) AS evidence

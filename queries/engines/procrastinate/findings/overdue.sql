@@ -5,6 +5,8 @@
 -- Indexes: procrastinate_jobs_priority_idx_v1, procrastinate_events_job_id_fkey_v1, procrastinate_jobs_lock_idx_v1, one on
 -- (lock, priority DESC, id) of jobs to do, idx_procrastinate_workers_last_heartbeat.
 WITH
+\ir ../parts/locks.sql
+,
 \ir ../parts/first.sql
 ,
 \ir ../parts/alive.sql

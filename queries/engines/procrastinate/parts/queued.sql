@@ -3,8 +3,9 @@
             SELECT o.id
               FROM ((SELECT t.id FROM :"schema".procrastinate_jobs t WHERE t.status = 'todo' AND t.queueing_lock = j.queueing_lock AND t.id <> j.id LIMIT 1)
                     UNION ALL
-                    (SELECT t.id FROM :"schema".procrastinate_jobs t
-                      WHERE t.id = ANY (:job_keys)
-                        AND t.queueing_lock = j.queueing_lock AND t.id < j.id ORDER BY t.id LIMIT 1)) AS o
+                    (WITH firsts AS MATERIALIZED ( -- read once, not for each job
+                       SELECT a.queueing_lock, min(a.id) AS id FROM :"schema".procrastinate_jobs a WHERE a.id = ANY (:job_keys) GROUP BY a.queueing_lock
+                     )
+                     SELECT f.id FROM firsts f WHERE f.queueing_lock = j.queueing_lock AND f.id < j.id)) AS o
              LIMIT 1
           ) AS q ON true

@@ -1,9 +1,11 @@
 -- Running jobs with their worker, the time of their start, and the due jobs that wait for their lock.
 -- needs: doing
 -- needs of ids: none
--- Indexes: procrastinate_jobs_lock_idx_v1, procrastinate_workers_pkey, procrastinate_events_job_id_fkey_v1, one on (lock,
--- priority DESC, id) of jobs to do.
+-- Indexes: procrastinate_jobs_lock_idx_v1, procrastinate_workers_pkey, procrastinate_events_job_id_fkey_v1, one on
+-- (lock, priority DESC, id) of jobs to do.
 \ir doing.sql
+,
+\ir locks.sql
 , nodes AS (
   SELECT 'job:' || j.id AS id, j.id AS job, j.worker_id, j.queue_name, w.id AS worker, w.last_heartbeat, e.started, n.n, n.text AS waiting
     FROM doing j

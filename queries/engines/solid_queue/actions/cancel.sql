@@ -1,5 +1,5 @@
--- Delete jobs that do not run, as the engine's discard does. Their executions, and the rows that say which recurring task or
--- batch they belong to, go with them.
+-- Delete jobs that do not run, as the engine's discard does. Their executions, and the rows that say which recurring
+-- task or batch they belong to, go with them.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
 \ir ../parts/lock.sql

@@ -1,6 +1,6 @@
--- Fail jobs whose worker is gone, as the engine's supervisor does with those of a pruned process: the claim becomes a failed
--- execution, and the job's slot of its concurrency key is given back. Only the application knows the limit of a key, so a slot is
--- given back while none is free: that never exceeds the limit.
+-- Fail jobs whose worker is gone, as the engine's supervisor does with those of a pruned process: the claim becomes a
+-- failed execution, and the job's slot of its concurrency key is given back. Only the application knows the limit of a
+-- key, so a slot is given back while none is free: that never exceeds the limit.
 -- Indexes: solid_queue_jobs_pkey, those on job_id, the one on solid_queue_semaphores(key).
 
 \ir ../parts/lock.sql

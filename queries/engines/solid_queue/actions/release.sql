@@ -1,5 +1,5 @@
--- Give jobs back whose worker is gone, as the engine does when a worker ends: the claim becomes a ready execution. A job with a
--- concurrency key keeps its slot. The claim's row is what a worker locks when it ends a job.
+-- Give jobs back whose worker is gone, as the engine does when a worker ends: the claim becomes a ready execution. A
+-- job with a concurrency key keeps its slot. The claim's row is what a worker locks when it ends a job.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
 \ir ../parts/lock.sql

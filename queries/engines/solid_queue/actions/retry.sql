@@ -1,6 +1,6 @@
--- Run failed jobs again, and jobs that have lost their execution. Their executions are counted from 0 again. A job without a
--- concurrency key becomes ready. One with a key becomes due now: the limit of a key is known to the application only, so the
--- dispatcher gives the job its slot or blocks it.
+-- Run failed jobs again, and jobs that have lost their execution. Their executions are counted from 0 again. A job
+-- without a concurrency key becomes ready. One with a key becomes due now: the limit of a key is known to the
+-- application only, so the dispatcher gives the job its slot or blocks it.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
 \ir ../parts/lock.sql

@@ -1,8 +1,8 @@
--- Let jobs run now that wait for a time or for a concurrency key that no job holds. The dispatcher makes them ready. A semaphore
--- whose holder is lost is deleted, as the dispatcher does with expired ones: the next job makes it again, with the limit that
--- the application knows.
--- Indexes: solid_queue_jobs_pkey, those on job_id, one on solid_queue_jobs(concurrency_key, id) of unfinished jobs, the one on
--- solid_queue_semaphores(key).
+-- Let jobs run now that wait for a time or for a concurrency key that no job holds. The dispatcher makes them ready. A
+-- semaphore whose holder is lost is deleted, as the dispatcher does with expired ones: the next job makes it again,
+-- with the limit that the application knows.
+-- Indexes: solid_queue_jobs_pkey, those on job_id, one on solid_queue_jobs(concurrency_key, id) of unfinished jobs, the
+-- one on solid_queue_semaphores(key).
 
 \ir ../parts/lock.sql
    -- A semaphore that another session holds makes the jobs that wait for it locked.

@@ -1,5 +1,5 @@
--- Finished jobs with a failed execution, newest failure first. Without ids, the newest 2,000 failed executions are checked.
--- Before 1.5, two processes can end one job: its worker, and the one that finds the worker silent.
+-- Finished jobs with a failed execution, newest failure first. Without ids, the newest 2,000 failed executions are
+-- checked. Before 1.5, two processes can end one job: its worker, and the one that finds the worker silent.
 -- Indexes: solid_queue_failed_executions_pkey, the one on job_id, solid_queue_jobs_pkey.
 WITH checked AS MATERIALIZED (
   (SELECT f.id, f.job_id, f.created_at, f.error FROM :"schema".solid_queue_failed_executions f

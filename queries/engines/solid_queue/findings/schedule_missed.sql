@@ -1,6 +1,6 @@
 -- Recurring tasks that have not run for longer than twice the longest of their last 10 intervals.
--- Indexes: the one on solid_queue_recurring_tasks(key), at most 500 tasks; the one on solid_queue_recurring_executions(task_key, run_at); one on
--- solid_queue_processes(last_heartbeat_at).
+-- Indexes: the one on solid_queue_recurring_tasks(key), at most 500 tasks; the one on
+-- solid_queue_recurring_executions(task_key, run_at); one on solid_queue_processes(last_heartbeat_at).
 WITH tasks AS MATERIALIZED (
   (SELECT t.key FROM :"schema".solid_queue_recurring_tasks t WHERE :ids IS NULL ORDER BY t.key LIMIT 501)
   UNION ALL

@@ -1,5 +1,5 @@
--- The first blocked job of each of at most 200 concurrency keys, with a job that holds the key. Of each key, the first 1,000
--- unfinished jobs are searched for it.
+-- The first blocked job of each of at most 200 concurrency keys, with a job that holds the key. Of each key, the first
+-- 1,000 unfinished jobs are searched for it.
 -- needs: by_key
 -- Indexes: one on solid_queue_blocked_executions(concurrency_key, priority, job_id), as a loose index scan; one on
 -- solid_queue_jobs(concurrency_key, id) of unfinished jobs; the one on solid_queue_semaphores(key).

@@ -1,5 +1,5 @@
--- The rows of executions are what workers and dispatchers lock, and the job's row is what an end of a job changes. None is waited
--- for, so no order of locks can end in a deadlock.
+-- The rows of executions are what workers and dispatchers lock, and the job's row is what an end of a job changes. None
+-- is waited for, so no order of locks can end in a deadlock.
 -- :lock
 SELECT 'job:' || j.id AS id,
 \ir version.sql

@@ -1,5 +1,5 @@
--- Queues with ready jobs, at most 500, each with its next job, whether it is paused, and how many living workers take its
--- jobs. A worker whose metadata names no queues may take any.
+-- Queues with ready jobs, at most 500, each with its next job, whether it is paused, and how many living workers take
+-- its jobs. A worker whose metadata names no queues may take any.
 -- Indexes: one on solid_queue_ready_executions(queue_name, priority, job_id), as a loose index scan; one on
 -- solid_queue_processes(last_heartbeat_at); the one on solid_queue_pauses(queue_name).
 leaps AS (

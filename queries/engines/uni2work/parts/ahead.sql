@@ -15,7 +15,7 @@ jobs AS (
 entries AS (
   (SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c WHERE :ids IS NULL ORDER BY c.id DESC LIMIT 1000)
   UNION
-  (SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c WHERE :ids IS NULL AND 'cron_by_time' = ANY (:met_needs)
+  (SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c WHERE :ids IS NULL AND 'cron_time_index' = ANY (:met_needs)
     ORDER BY c."time" DESC LIMIT 200)
   UNION
   SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c

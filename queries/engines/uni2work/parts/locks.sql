@@ -10,7 +10,7 @@ life AS (
           SELECT g.instance, g.at FROM signs g
           UNION ALL
           (SELECT c.instance::text, c."time" FROM :"schema".cron_last_exec c
-            WHERE 'cron_by_time' = ANY (:met_needs) AND (SELECT a.few FROM all_cron a) IS NOT TRUE -- else signs has them all
+            WHERE 'cron_time_index' = ANY (:met_needs) AND (SELECT a.few FROM all_cron a) IS NOT TRUE -- else signs has them all
             ORDER BY c."time" DESC LIMIT :head::int)) AS s
    WHERE isfinite(s.at)
    GROUP BY s.instance
