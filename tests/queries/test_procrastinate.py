@@ -44,3 +44,22 @@ async def test_a_job_that_runs_for_days_is_found_once(
     await workspace.close()
     await connection.close()
     server.drop(dsn)
+
+
+@pytest.mark.parametrize(("running", "said"), [(4_999, False), (5_000, True)])
+async def test_running_jobs_that_were_not_read_are_said(
+    server: PostgresServer, tmp_path: Path, running: int, said: bool
+) -> None:
+    dsn = server.fresh(LABEL)
+    jobs = "INSERT INTO procrastinate_jobs (queue_name, task_name, args, status) SELECT"
+    server.sql(
+        f"{jobs} 'busy', 't', '{{}}', 'doing' FROM generate_series(1, {running}); {jobs} 'quiet', 't', '{{}}', 'todo';"
+        "UPDATE procrastinate_events SET at = at - interval '3 days'",
+        dsn,
+    )
+    workspace = await opened(dsn, tmp_path)
+    findings = (await reader(workspace, LABEL).findings.read()).findings
+    (sentence,) = [each.sentence for each in findings if each.code == "queue_not_served"]
+    assert ("Only 5,000 of the running jobs were read" in sentence) == said
+    await workspace.close()
+    server.drop(dsn)

@@ -1,8 +1,9 @@
--- Queues whose first ready job is due for long, while no job of the queue runs or has started since. The first ready job is
--- among the first 100 to do; starts are looked for in the 50 jobs before it and in the newest 50 of the queue.
+-- Queues whose first ready job is due for long, while no job of the queue runs or has started since. The first ready
+-- job is among the first 100 to do; starts are looked for in the 50 jobs before it and in the newest 50 of the queue,
+-- and running jobs among 5,000. If there are more, the finding says so.
 -- needs: todo_by_queue, job_by_queue, doing
--- Indexes: one on (queue_name, priority DESC, id) of jobs to do, one on (queue_name, id), procrastinate_jobs_lock_idx_v1,
--- procrastinate_events_job_id_fkey_v1, idx_procrastinate_workers_last_heartbeat. A loose index scan over 500 queues.
+-- Indexes: one on (queue_name, priority DESC, id) of jobs to do, one on (queue_name, id),
+-- procrastinate_jobs_lock_idx_v1, procrastinate_events_job_id_fkey_v1, idx_procrastinate_workers_last_heartbeat. A loose index scan over 500 queues.
 WITH RECURSIVE leaps AS (
   (SELECT j.queue_name AS name FROM :"schema".procrastinate_jobs j WHERE :ids IS NULL AND j.status = 'todo' ORDER BY j.queue_name LIMIT 1)
   UNION ALL
@@ -28,7 +29,8 @@ ready AS MATERIALIZED (
 ),
 \ir ../parts/alive.sql
 (SELECT 'queue:' || r.name AS id, extract(epoch FROM d.due)::float8 AS since,
-        jsonb_build_object('queue', r.name, 'oldest', date_trunc('second', d.due)::text, 'workers', (SELECT a.text FROM alive a)) AS evidence
+        jsonb_build_object('queue', r.name, 'oldest', date_trunc('second', d.due)::text, 'workers', (SELECT a.text FROM alive a)
+           || CASE WHEN (SELECT count(*) FROM doing) = 5000 THEN '. Only 5,000 of the running jobs were read: one of the queue may run' ELSE '' END) AS evidence
    FROM ready r
   CROSS JOIN LATERAL (SELECT r.id) AS j
 \ir ../parts/times.sql
