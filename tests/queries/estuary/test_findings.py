@@ -240,6 +240,22 @@ async def test_a_crash_loop_is_found_by_heartbeat_steps(
     assert steps == [f"+{step:.1f}"] * 4 + [""], "newest first"
 
 
+@pytest.mark.parametrize(("many", "least"), [(3, ""), (6_000, "At least ")])
+async def test_a_new_crash_loop_is_found_whatever_is_locked_for_long(
+    estuary_db: EstuaryDb, workspace: Workspace, many: int, least: str
+) -> None:
+    await estuary_db.sql(
+        "INSERT INTO tasks (task_id, task_type, wake_at, heartbeat) SELECT lpad(to_hex(n), 16, '0')::macaddr8, 2,"
+        f" now() - make_interval(secs => 90000 + n), now() FROM generate_series(1, {many}) AS n"
+    )
+    task = await estuary_db.task(2, wake=-9000, beat=5000, state=COUNTS)
+    for _ in range(2):
+        assert await looks(workspace) == ()
+        await retried(estuary_db, task, 303)
+    (finding,) = await looks(workspace)
+    assert (finding.code, finding.node_id, finding.evidence["least"]) == ("crash_loop", estuary_db.id(task), least)
+
+
 @pytest.mark.parametrize(("type_", "step"), [(2, 150), (1, 30), (2, 225)])
 async def test_a_long_poll_is_no_crash_loop(
     estuary_db: EstuaryDb, workspace: Workspace, type_: int, step: float
