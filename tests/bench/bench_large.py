@@ -1,9 +1,11 @@
 """Compare the console on a large table with a small one and with plain SQL.
 
-    [ROWS=1000000] [SERVER=15] python -m tests.bench.bench_large [start memory load bulk]
+    [ROWS=1000000] [SERVER=15] python -m tests.bench.bench_large [blocks start memory load bulk]
 
-Both databases hold the same 10,000 unfinished tasks; the large one also has a history. That no statement grows with the
-tables is proven by ``tests/queries/test_plans.py`` and by ``unstick engine check``. The data is on a temporary server.
+Both databases hold the same 10,000 unfinished tasks; the large one also has a history. The blocks that a refresh reads
+are counted on tables just small enough for a full scan, too: a statement that large tables forbid has the best ratio.
+That no statement grows with the tables is proven by ``tests/queries/test_plans.py`` and by ``unstick engine check``.
+The data is on a temporary server.
 Ten million rows need up to 30 GB and 15 minutes. Set TMPDIR to a folder on a disk for that; otherwise the server's
 folder is in memory. The server is the demo's, which is built without lz4; most servers in production have lz4.
 """
@@ -18,6 +20,7 @@ import tempfile
 from collections.abc import Awaitable, Mapping, Sequence
 from pathlib import Path
 
+from queries.workspace import Workspace
 from tests.bench import bench_bulk, bench_console, bench_load
 from tests.bench.figure import Figure, missing, table
 from tests.queries import plans
@@ -39,6 +42,24 @@ async def _filled(server: PostgresServer, name: str) -> dict[int, str]:
     for rows, dsn in places.items():
         await plans.fill(dsn, name, rows, live=FEW)
     return places
+
+
+async def bench_blocks(server: PostgresServer, folder: Path) -> list[Figure]:
+    """Blocks of a refresh of each engine with a script, on small and on large tables."""
+    figures = []
+    for name in sorted(path.stem for path in plans.FILLS.iterdir()):
+        read = {}
+        for rows in (plans.ALMOST[name], ROWS):
+            dsn = server.fresh(name)
+            await plans.fill(dsn, name, rows)
+            workspace = await Workspace(dsn, file=folder / "audit_log").open()
+            read[rows] = sum(cost.buffers for cost in (await plans.refresh(workspace.engines[name])).values())
+            await workspace.close()
+            server.drop(dsn)
+        small, goal = plans.ALMOST[name], plans.REFRESHES.get(name, plans.REFRESH)
+        figures.append(Figure(f"{name}: blocks of a refresh at {small:,} rows", read[small], goal))
+        figures.append(Figure(f"{name}: blocks at {ROWS:,} rows, times these", read[ROWS] / read[small], 2.0))
+    return figures
 
 
 async def bench_consoles(server: PostgresServer, parts: Sequence[str]) -> list[Figure]:
@@ -106,6 +127,8 @@ async def figures(parts: Sequence[str] = ()) -> list[Figure]:
     found: list[Figure] = []
     try:
         with tempfile.TemporaryDirectory(prefix="unstick-bench-") as folder:
+            if not parts or "blocks" in parts:
+                found += await _step("blocks", bench_blocks(server, Path(folder)))
             if not parts or {"start", "memory", "load"}.intersection(parts):
                 found += await _step("consoles", bench_consoles(server, parts))
             if not parts or "bulk" in parts:
