@@ -293,16 +293,15 @@ def nodes(node: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
 
 
 def reads(plan: Mapping[str, Any]) -> Iterator[tuple[str, int, float]]:
-    """Yield each table that is read, its blocks, and how many an index explains.
+    """Yield each table that is read, its blocks, and how many the rows explain.
 
-    That is four for each search in the index, and one for each row that it finds.
+    That is four for each search in an index, and one for each row that is found.
     """
     for node in nodes(plan):
         if "Relation Name" in node:
             below = sum(_blocks(part) for part in node.get("Plans", ()) if not part["Node Type"].startswith("Bitmap"))
-            loops = node["Actual Loops"]
-            indexed = 0.0 if node["Node Type"] in SCANS else (4 + 1.2 * node["Actual Rows"]) * loops
-            yield node["Relation Name"], _blocks(node) - below, indexed
+            by_rows = (4 + 1.2 * node["Actual Rows"]) * node["Actual Loops"]
+            yield node["Relation Name"], _blocks(node) - below, by_rows
 
 
 def _blocks(node: Mapping[str, Any]) -> int:

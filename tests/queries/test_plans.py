@@ -103,8 +103,8 @@ async def test_no_statement_costs_a_table_because_it_is_small(
     dear = [
         f"{call}: reads {read} blocks of {table}"
         for call, cost in every.items()
-        for table, read, indexed in plans.reads(cost.plan)
-        if read > max(plans.ONE_READ, indexed)
+        for table, read, by_rows in plans.reads(cost.plan)
+        if read > max(plans.ONE_READ, by_rows)
     ]
     assert not dear, "\n" + "\n".join(dear)
     assert sum(cost.buffers for cost in refresh.values()) <= plans.REFRESHES.get(name, plans.REFRESH)

@@ -3,9 +3,12 @@
 -- needs of ids: task_by_job
 -- Indexes: a full scan of a small table; else one on task(status), at most 5,000 Blocked tasks; one on task(job_id), once for each job. If created_at follows
 -- job_id in that index, one row of each job is read, else the whole job. With ids, task_pkey.
-WITH waiting AS MATERIALIZED (
-  (SELECT task_id, job_id FROM :"schema".task
-    WHERE :ids IS NULL AND NOT 'task_scan' = ANY (:met_needs) AND status = 'Blocked' ORDER BY task_id LIMIT 5000)
+WITH first AS MATERIALIZED (
+  SELECT task_id, job_id FROM :"schema".task
+   WHERE :ids IS NULL AND NOT 'task_scan' = ANY (:met_needs) AND status = 'Blocked' ORDER BY task_id LIMIT 5000
+),
+waiting AS MATERIALIZED (
+  SELECT task_id, job_id FROM first
   UNION ALL
   SELECT task_id, job_id FROM :"schema".task WHERE :ids IS NULL AND 'task_scan' = ANY (:met_needs) AND status = 'Blocked'
   UNION ALL
@@ -31,4 +34,4 @@ root AS MATERIALIZED (
   ORDER BY r.ended, w.task_id
   LIMIT :limit)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND NOT 'task_scan' = ANY (:met_needs) AND (SELECT count(*) FROM waiting) = 5000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM first) = 5000
