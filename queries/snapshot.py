@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from functools import partial
 
 import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
-from queries.db.errors import DatabaseError, attempted, attempting
+from queries.db.errors import DatabaseError, attempted
 from queries.read import incidents as grouping
 from queries.read.blockers import ROW_LOCKED, row_locked
 from queries.read.findings import FINDING_NODES
@@ -152,14 +151,12 @@ async def take_samples(workspace: Workspace, readers: Sequence[Reader]) -> dict[
 
     Raises an error of NO_CONNECTION only.
     """
-    failed: dict[str, DatabaseError] = {}
+    answers = await workspace.database.together(*map(_sampled, readers))
+    return {label: why for label, why in answers if why is not None}
 
-    async def sample(reader: Reader) -> None:  # an error that it returned would be raised
-        with attempting(partial(failed.__setitem__, reader.label)):
-            await reader.samples.take()
 
-    await workspace.database.together(*map(sample, readers))
-    return failed
+async def _sampled(reader: Reader) -> tuple[str, DatabaseError | None]:  # an error alone would be raised
+    return reader.label, await attempted(reader.samples.take())
 
 
 async def counted(reader: Reader, part: Part) -> Part:

@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable
 from click import UsageError
 
 from console.cli.output import Output, say
-from console.model.refresh_clock import MAX_LOAD_SHARE, RefreshClock
+from console.model.timer import Timer
 from queries.db.backoff import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.workspace import Workspace
@@ -22,12 +22,12 @@ async def repeat(
     ``clear``: on a terminal, each answer replaces the one before it. A read that fails is reported and tried again,
     later and later while there is no connection, and so is one whose engine is gone. Return the last exit code.
     """
-    clock, backoff = RefreshClock(interval, MAX_LOAD_SHARE), Backoff()
+    timer, backoff = Timer(interval), Backoff()
     code, pause, worked_once = 0, 0.0, False
     while not output.unread:
-        await asyncio.sleep(max(clock.wait(), pause))
+        await asyncio.sleep(max(timer.wait(), pause))
         pause = 0.0
-        clock.begin()
+        timer.begin()
         cost = workspace.database.load.cost
         if clear:
             output.clear()
@@ -46,5 +46,5 @@ async def repeat(
             code = 1
             if isinstance(error, NO_CONNECTION):
                 pause = workspace.database.rests or backoff.next(error)
-        clock.end(workspace.database.load.cost - cost)
+        timer.end(workspace.database.load.cost - cost)
     return code

@@ -15,10 +15,7 @@ class Announcements:
         self._seen: set[str] | None = None  # keys of the incidents that are not new; None before the first read
 
     def message(self, *, noticed: bool) -> tuple[str, str]:
-        """Return what to say of the connection and of the last read, and the tone.
-
-        The text is "" if there is nothing new. ``noticed``: a notice of the session can be shown now.
-        """
+        """Return what is new, or "", and its tone. ``noticed``: a notice can be shown."""
         session = self._session
         before, self._said = self._said, (session.link, session.error_text)
         if session.notice and noticed:
@@ -29,10 +26,7 @@ class Announcements:
         return (session.error_text, "bad") if self._said != before else ("", "")
 
     def new_incidents(self) -> list[Incident]:
-        """Return the incidents that were not there at the last call.
-
-        One that is found again within 15 minutes is not new.
-        """
+        """Return the incidents that were not there in the last 15 minutes."""
         state, seen = self._session.state, self._seen
         if not state.findings_loaded:
             return []

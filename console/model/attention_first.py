@@ -1,9 +1,10 @@
-"""Nodes that need attention at the beginning of a tree. UI-free."""
+"""The engine whose tree is shown first, and the nodes at its beginning. UI-free."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 from console.model.attention import line, with_ancestors
 from console.model.forest import EdgeRow
@@ -11,10 +12,26 @@ from console.model.list_model import ON_ENTER
 from console.model.node_pages import ListKind, NodePages
 from queries.read.nodes import PAGE_NODES
 from queries.read.reader import Reader
+from queries.records.finding import Incident
 from queries.records.node import Node, Phase
+
+if TYPE_CHECKING:
+    from console.config import Context
 
 UNHEALTHY_NODES = 50  # nodes that need attention, to which a tree is unfolded
 SIBLINGS_READ = 8  # nodes that are read beside them
+
+
+def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: Iterable[Incident] = ()) -> str | None:
+    """Return the label of the engine shown first.
+
+    That is the context's, else that of the worst of these incidents, else the first one.
+    """
+    name = context.engine if context else ""
+    forms = {label: (label, reader.detected.full, reader.engine.name) for label, reader in engines.items()}
+    worst = (incident.engine for incident in incidents if incident.engine in engines)
+    chosen = (label for label in engines if name in forms[label])
+    return next(chosen, next(worst, next(iter(engines), None)))
 
 
 class AttentionFirst:

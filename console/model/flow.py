@@ -9,6 +9,7 @@ from collections import deque
 from collections.abc import Iterable
 
 from queries.contract.spec import FlowSpec
+from queries.read.server_findings import RowCounters
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
 
@@ -60,6 +61,14 @@ class Flow:
         samples.append(sample)
         while len(samples) > 2 and sample.at - samples[1].at >= SPAN_SECONDS:
             samples.popleft()
+
+    def note(self, label: str, read: tuple[float, RowCounters] | None, counts: Iterable[Count]) -> None:
+        """Add a sample of the counters and the counts that were just read."""
+        if read is None:
+            self.add(label, None)
+        else:
+            at, rows = read
+            self.add(label, Sample(at=at, inserted=rows.inserted, deleted=rows.deleted, unfinished=unfinished(counts)))
 
     def rates(self, label: str, spec: FlowSpec | None) -> Rates | None:
         """Return the rates over the last minute; None before there are two samples."""

@@ -1,34 +1,26 @@
-"""Polling loop that refreshes the cached database state. UI-free.
-
-The loop calls ``changed`` when there is new data. Database errors never end the loop: it stores them as
-``error_text``, and the last data stays.
-"""
+"""The loop that keeps the cached database state fresh. UI-free."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from enum import StrEnum
 from time import monotonic
-from typing import TYPE_CHECKING
 
 from console.model.database_state import DatabaseState
-from console.model.polls import Polls
-from console.model.refresh_clock import RefreshClocks
+from console.model.timer import EVERYTHING, THE_LIST, Timer
 from console.model.works import Works
 from queries.change.run import messages as run_messages
+from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError, attempted
 from queries.read.reader import Reader
-from queries.records.finding import Incident
+from queries.records.snapshot import Part
+from queries.snapshot import counted, grouped, snapshot, take_samples, with_samples
 from queries.text import shell
 from queries.workspace import Workspace
 
-if TYPE_CHECKING:
-    from console.config import Context
-
-START_SECONDS = 20.0  # after which the start is no longer most of the load
 PAUSED_WAIT_SECONDS = 3600.0  # at a time; a key ends the wait
 
 
@@ -40,22 +32,10 @@ class ConnectionState(StrEnum):
     LOST = "lost"
 
 
-def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: Iterable[Incident] = ()) -> str | None:
-    """Return the label of the engine shown first.
-
-    That is the context's, else that of the worst of these incidents, else the first one.
-    """
-    name = context.engine if context else ""
-    forms = {label: (label, reader.detected.full, reader.engine.name) for label, reader in engines.items()}
-    worst = (incident.engine for incident in incidents if incident.engine in engines)
-    chosen = (label for label in engines if name in forms[label])
-    return next(chosen, next(worst, next(iter(engines), None)))
-
-
 class Session:
-    """One watched database.
+    """One watched database: a loop that calls ``changed`` when there is new data.
 
-    ``open_`` opens the workspace; ``now`` is a monotonic clock in seconds.
+    An error of the database never ends it: the last data stays. ``now`` is a monotonic clock in seconds.
     """
 
     def __init__(
@@ -68,22 +48,17 @@ class Session:
         self.notice = ""  # message shown to the operator once
         self.paused = False
         self.changed: Callable[[], None] = lambda: None
+        self.read_list: Callable[[], Awaitable[None]] = lambda: asyncio.sleep(0)  # reads what the screen in front shows
+        self.list_error = ""  # of its last read
         self.retry_at = 0.0
         self.begun = asyncio.Event()  # set once there are rows, or a reason why there are none
-        self._open = open_
-        self._now = now
-        self.clocks = RefreshClocks(interval, now)
-        self.state = DatabaseState(self.clocks, now)
-        self.polls = Polls(self.clocks, self.state, self._show_early)
+        self.timer = Timer(interval, now)
+        self.state = DatabaseState(self.timer, now)
         self.works = Works(lambda: self.changed())
+        self._open, self._now = open_, now
         self._wake = asyncio.Event()
-        self._forced = False  # poll everything although paused
-        self._once = False  # poll the screen although paused
         self._backoff = Backoff()
         self._loop: asyncio.Task[None] | None = None
-        self._since = 0.0
-
-    # the database
 
     def command(self, *words: str) -> str:
         """Return the shell command of unstick with these words."""
@@ -99,121 +74,88 @@ class Session:
         """Seconds until the next attempt to connect."""
         return max(0.0, self.retry_at - self._now())
 
-    @property
-    def share(self) -> float | None:
-        """Estimated share of the time that the server worked for this console, 0..1.
-
-        None shortly after the start.
-        """
-        if self.workspace is None or self._now() - self._since < START_SECONDS:
-            return None
-        return self.workspace.database.load.share()
-
     def reader(self, node_id: str) -> Reader | None:
         """Return the reader of a node's engine; None if the engine is not in the database."""
         return self.engines.get(node_id.partition("/")[0])
 
-    # choices of the operator
-
     def refresh(self) -> None:
-        """Poll everything now, even while paused."""
-        self.clocks.run_now()
-        self._forced, self.retry_at = True, 0.0
+        """Read everything now, even while paused."""
+        self.timer.asked, self.retry_at = EVERYTHING, 0.0
         if self.workspace is not None:
             self.workspace.database.log_in_now()
         self._wake.set()
 
     def run_now(self) -> None:
-        """Poll the data on the screen now, because the screen shows something else.
-
-        While paused, the data is read this once.
-        """
-        self.clocks.screen.run_now()
-        self._once = True
+        """Read the list in view now, even while paused: the screen shows another."""
+        self.timer.asked = max(self.timer.asked, THE_LIST)
         self._wake.set()
 
     def pause(self) -> bool:
-        """Pause or resume polling. Return True if it is paused now."""
+        """Pause or resume reading. Return True if it is paused now."""
         self.paused = not self.paused
         self._wake.set()
         return self.paused
 
     def pick_interval(self, step: int) -> float:
         """Choose the next longer (1) or shorter (-1) interval. Return it in seconds."""
-        chosen = self.clocks.pick_interval(step)
-        self.polls.pace_samples(self.engines.values())
         self._wake.set()
-        return chosen
-
-    # reading
+        return self.timer.pick_interval(step)
 
     def begin(self) -> asyncio.Task[None]:
-        """Begin to connect and poll, unless it has begun.
-
-        Return the task, which runs until cancelled.
-        """
-        if self._loop is None:
-            self._loop = asyncio.ensure_future(self._run())
+        """Begin to connect and read. Return the task, which runs until cancelled."""
+        self._loop = self._loop or asyncio.ensure_future(self._run())
         return self._loop
 
     async def _run(self) -> None:
         while True:
-            changed = True
             try:
-                changed = await self._poll()
+                await self._pass()
             except DatabaseError as error:
                 self.failed(error)
             self.begun.set()
-            if changed:
-                self.changed()
-            await self._wait()
+            self.changed()
+            while (seconds := self.next_pass) > 0:
+                self._wake.clear()
+                with contextlib.suppress(TimeoutError):
+                    async with asyncio.timeout(seconds):  # before Python 3.12, wait_for may swallow a cancellation
+                        await self._wake.wait()
 
-    async def _poll(self) -> bool:
-        """Read what is due. Return False if nothing that was read has changed."""
-        before = self.state.shown, self.link, self.error_text
-        read = self.link is not ConnectionState.LIVE
+    @property
+    def next_pass(self) -> float:
+        """Seconds until the loop reads or connects again."""
+        if self.link is not ConnectionState.LIVE:
+            return self.retry_at - self._now()
+        if self.paused and not self.timer.asked:
+            return PAUSED_WAIT_SECONDS
+        return self.timer.wait()
+
+    async def _pass(self) -> None:
+        """Read the list in view with its counts, and the findings if they are due."""
         workspace = await self.connect()
-        forced, self._forced = self._forced, False
-        once, self._once = self._once, False
-        if self.paused and not (forced or once):
-            return True
-        error_text, due, begun, at = "", self.clocks.due, self.begun.is_set(), self._now()
-        if begun and not self.paused and self.clocks.samples in due:  # the screen shows them
-            due.remove(self.clocks.samples)
-            error_text = await self.polls.run(self.clocks.samples, workspace, at)
-        if self.findings_first and not begun:
-            due.discard(self.clocks.findings)
-            error_text = await self.polls.run(self.clocks.findings, workspace, at)
-        if self.clocks.screen in due or self.clocks.screen.wait() <= 0:  # a key may have asked for it meanwhile
-            error_text = await self.polls.run(self.clocks.screen, workspace, at) or error_text
-            news = await workspace.audit_log.news()  # the poll may have connected again, perhaps to another server
-            self.notice = "  ".join(news) or self.notice
-            self.works.lose(workspace.audit_log.lost if news else ())
-            read = True
-            if not error_text:
-                self.begun.set()  # samples and findings that the screen does not show come after its first rows
-        if self.paused and not forced:
-            self.error_text = error_text
-            return True
-        if self.clocks.findings in due:
-            if read:
-                self.changed()
-            read = True
-            error_text = await self.polls.run(self.clocks.findings, workspace, at) or error_text
-        if self.clocks.samples in due:
-            error_text = await self.polls.run(self.clocks.samples, workspace, at) or error_text
-        self.error_text = error_text
-        return read or before != (self.state.shown, self.link, self.error_text)
-
-    def _show_early(self) -> None:
-        self.begun.set()
-        self.changed()
+        if self.paused and not self.timer.asked:
+            return
+        everything = self.timer.asked == EVERYTHING or not self.paused
+        findings = everything and self.timer.findings_due
+        first = findings and self.findings_first and not self.begun.is_set()
+        self.timer.begin(findings=findings)
+        if first:
+            await self._paid(workspace, self._read_findings(workspace), self.timer.end_findings)
+        read = self._read_list(workspace, samples=everything and self.begun.is_set())
+        await self._paid(workspace, read, self.timer.end)
+        self.error_text = self.list_error or self.state.error_text
+        news = await workspace.audit_log.news()  # the read may have connected again, perhaps to another server
+        self.notice = "  ".join(news) or self.notice
+        self.works.lose(workspace.audit_log.lost if news else ())
+        if findings and not first:
+            self.begun.set()
+            self.changed()
+            await self._paid(workspace, self._read_findings(workspace), self.timer.end_findings)
+            self.error_text = self.list_error or self.state.error_text
 
     async def connect(self) -> Workspace:
         """Connect unless there is a connection. Raises DatabaseError."""
         if self.workspace is None:
             self.workspace = await self._open()
-            self._since = self._now()
         elif self.link is ConnectionState.LIVE:
             return self.workspace
         else:
@@ -224,15 +166,12 @@ class Session:
         notices += await run_messages(self.workspace)
         self.notice = self.notice or "  ".join(notices)
         self._backoff.reset()
-        self.clocks.run_now()
+        self.timer.asked = self.timer.asked if self.paused else EVERYTHING
         self.changed()
         return self.workspace
 
     def failed(self, error: DatabaseError) -> None:
-        """Record a failed read.
-
-        If the connection is lost or not made, make the loop connect again later.
-        """
+        """Record a failed read. Without a connection, let the loop connect later."""
         self.error_text = str(error)
         if self.link is not ConnectionState.LIVE or isinstance(error, NO_CONNECTION):
             self.link = ConnectionState.LOST if self.workspace else ConnectionState.CONNECTING
@@ -240,25 +179,45 @@ class Session:
             self.retry_at = self._now() + (rests or self._backoff.next(error))
             self._wake.set()
 
-    async def _wait(self) -> None:
-        """Wait until the next poll or connection attempt is due.
+    async def _paid(self, workspace: Workspace, read: Awaitable[None], pay: Callable[[float], None]) -> None:
+        before = workspace.database.load.cost
+        try:
+            await read
+        finally:
+            pay(workspace.database.load.cost - before)
 
-        A wake-up may bring it forward.
-        """
-        while (seconds := self.next_poll) > 0:
-            self._wake.clear()
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(seconds):  # before Python 3.12, wait_for may swallow a cancellation
-                    await self._wake.wait()
+    async def _read_list(self, workspace: Workspace, *, samples: bool) -> None:
+        """Read the list in view, the counts, and samples for some findings."""
+        state, readers, together = self.state, list(workspace.engines.values()), workspace.database.together
+        kept = [state.parts.get(reader.label, Part(label=reader.label)) for reader in readers]
+        sampled = take_samples(workspace, readers if samples else ())
+        reads = (workspace.database.renew(), self._read_front(), sampled, *map(counted, readers, kept))
+        _, self.list_error, failed, *counts = await together(*reads)
+        state.parts |= {part.label: part for part in counts}
+        if state.age is not None and not self.list_error and not any(part.uncounted for part in counts):
+            state.read(state.at + state.age)  # a screen that reads nothing itself is as fresh as the counts
+        state.unsampled = failed if samples else state.unsampled
+        if samples and state.findings_loaded:
+            state.parts |= {each.label: with_samples(each, state.parts[each.label]) for each in readers}
+            parts = [part for label, part in state.parts.items() if label in (*workspace.engines, LABEL)]
+            same = [part.findings for part in parts] == [part.findings for part in state.shown.parts]
+            state.show(state.shown if same else grouped(workspace, parts, state.at), workspace.engines)
 
-    @property
-    def next_poll(self) -> float:
-        """Seconds until the loop polls or connects again."""
-        if self.link is not ConnectionState.LIVE:
-            return self.retry_at - self._now()
-        if self.paused and not (self._forced or self._once):
-            return PAUSED_WAIT_SECONDS
-        return min(self.clocks.waits)
+    async def _read_front(self) -> str:
+        return str(await attempted(self.read_list()) or "")
+
+    async def _read_findings(self, workspace: Workspace) -> None:
+        """Read the findings, and at once what outside of the tables causes them."""
+        state = self.state
+        state.undetected = str(await attempted(workspace.detect_again()) or "")
+        now = await snapshot(workspace, [*workspace.engines.values()], once=False, kept={**state.parts})
+        state.parts = {part.label: part for part in now.parts}
+        if times := [part.findings.at for part in now.parts if part.label != LABEL and not part.error]:
+            state.read(max(times))
+        for label in workspace.engines if not state.parts[LABEL].error else ():
+            state.flow.note(label, workspace.server_findings.rows(label), state.counts(label) or ())
+        state.findings_loaded, state.findings_at = True, self._now()
+        state.show(now, workspace.engines)
 
     async def close(self) -> None:
         """Stop runs between two parts, wait for them, and close the connections."""

@@ -19,10 +19,7 @@ CLOSE_SECONDS = 40.0  # that `close` waits for a running commit; settling a lost
 
 
 class Works:
-    """Changes since the start, oldest first.
-
-    ``changed`` is called after each of their steps.
-    """
+    """Changes since the start, oldest first. Each step calls ``changed``."""
 
     def __init__(self, changed: Callable[[], None]) -> None:
         self.all: list[RunWork] = []
@@ -34,10 +31,7 @@ class Works:
         return any(not work.ended for work in self.all)
 
     def start(self, workspace: Workspace | None, dry_run: Change | None = None, *, run: Run | None = None) -> RunWork:
-        """Start to commit a dry run, or to do a redrive, in a task of its own.
-
-        It continues when the screen is closed. Raises LostError.
-        """
+        """Commit a dry run or do a redrive in a task of its own. Raises LostError."""
         from console.model.run_work import RunWork
 
         if workspace is None:
@@ -47,8 +41,7 @@ class Works:
 
     def unseen(self) -> list[str]:
         """Return a line for each run whose result was not on the screen."""
-        unseen = (work for work in self.all if not work.seen)
-        return [f"{work.action}: {work.summary}. {work.rest}".removesuffix(". ") for work in unseen]
+        return [f"{work.action}: {work.summary}. {work.rest}".removesuffix(". ") for work in self.all if not work.seen]
 
     def lose(self, entries: Iterable[AuditLogEntry]) -> None:
         """Take the results of entries that a failover has lost."""

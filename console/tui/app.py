@@ -46,6 +46,7 @@ from queries.records.node import Node
 from queries.records.snapshot import Snapshot
 from queries.text.safe_text import safe_text
 
+START_SECONDS = 20.0  # after which the start is no longer most of the load
 FIRST_FRAME_SECONDS = 0.4  # seconds to wait for rows before "Connecting" is painted
 BETWEEN = "between"  # mode without a screen, while all screens are replaced
 
@@ -209,7 +210,7 @@ class UnstickApp(App[None]):
 
     def _watch_session(self) -> None:
         self.session.findings_first = self.DEFAULT_MODE == "stuck"
-        self.session.polls.read_screen, self.session.changed = self._read_screen, self._renew_changed
+        self.session.read_list, self.session.changed = self._read_screen, self._renew_changed
         if not self.session.findings_first:
             self.session.begun.clear()  # it may have begun without this screen
         self.session.run_now()
@@ -372,11 +373,11 @@ class UnstickApp(App[None]):
     async def _switch(self, target: Target) -> None:
         """Close the session and all screens, and begin again with another database."""
         old = self.session
-        old.polls.read_screen, old.changed = None, lambda: None
+        old.changed = lambda: None
         await old.close()
         self._target = target
         self._bind_keys(target)
-        self.session = Session(lambda: target.open(later=True), old.clocks.screen.interval, self._now)
+        self.session = Session(lambda: target.open(later=True), old.timer.interval, self._now)
         self._announcements = Announcements(self.session)
         self._visited = VisitedPlaces()
         self.add_mode(BETWEEN, Screen)
@@ -552,10 +553,10 @@ class UnstickApp(App[None]):
 
     def action_pick_interval(self, step: int) -> None:
         """Refresh less often (1) or more often (-1)."""
-        interval = self.session.pick_interval(step)
-        share = self.session.share
-        load = "" if share is None else f" (≈{share:.1%} of the time now)"
-        self.say(f"Refresh interval {interval:g} s; longer while refreshing costs too much{load}.")
+        interval, workspace = self.session.pick_interval(step), self.session.workspace
+        load = workspace.database.load if workspace else None
+        share = f" (≈{load.share():.1%} of the time now)" if load and self._now() - load.began > START_SECONDS else ""
+        self.say(f"Refresh interval {interval:g} s; longer while refreshing costs too much{share}.")
         self.renew()
 
     def action_perform(self, key: str) -> None:

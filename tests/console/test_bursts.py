@@ -140,7 +140,7 @@ class Console:
         return State(
             mode=self.app.current_mode,
             paused=self.app.session.paused,
-            interval=self.app.session.clocks.screen.interval,
+            interval=self.app.session.timer.interval,
             left=self.app.left,
             filter="".join(line.value for page in self.pages for line in page.query("#filter, #search").results(Input)),
             marks=frozenset(node_list.forest.marks if node_list else ()),
@@ -183,8 +183,8 @@ class Console:
         if len(app.screen_stack) < pages:
             await self.tui.burst("home", "enter")
         app.session.paused, app.left = False, 0
-        while app.session.clocks.screen.interval != INTERVAL:
-            app.session.pick_interval(1 if app.session.clocks.screen.interval < INTERVAL else -1)
+        while app.session.timer.interval != INTERVAL:
+            app.session.pick_interval(1 if app.session.timer.interval < INTERVAL else -1)
         await self.tui.handled()
 
     async def burst(self, *keys: str) -> State:

@@ -35,7 +35,7 @@ async def test_clicks_that_arrive_together_choose_one_command_of_the_palette(
         await tui.click(*[tui.place("Refresh more often")] * times)
         await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen))
         assert tui.app.fault is None
-        assert tui.app.session.clocks.screen.interval == INTERVAL_SECONDS[INTERVAL_SECONDS.index(10.0) - 1]
+        assert tui.app.session.timer.interval == INTERVAL_SECONDS[INTERVAL_SECONDS.index(10.0) - 1]
 
 
 async def test_a_double_click_commits_once_and_leaves_the_result_open(

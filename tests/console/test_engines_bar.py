@@ -149,13 +149,12 @@ async def test_work_per_minute_is_shown_if_there_is_room(
     await eternaltwin_db.tasks(await eternaltwin_db.jobs(3), status="Blocked", timer=600)
     async with run_tui(eternaltwin, tmp_path, size=(140, 30), interval=0.5) as tui:
         session = tui.app.session
-        await tui.wait_for("● live", lambda: session.clocks.polls[1] > 0, lambda: "/min" not in tui.text)
+        await tui.wait_for("● live", lambda: session.timer.findings > 0, lambda: "/min" not in tui.text)
         await eternaltwin_db.tasks(await eternaltwin_db.jobs(40), status="Complete")
         await eternaltwin_db.tasks(await eternaltwin_db.jobs(20), status="Blocked", timer=600)
         await eternaltwin_db.sql("SELECT pg_stat_force_next_flush()")
-        for part in (0, 1):  # first the counts, then the counters that are compared with them
-            polls = session.clocks.polls[part]
-            await tui.wait_for(lambda part=part, polls=polls: session.clocks.polls[part] > polls + 1)  # type: ignore[misc]
+        findings = session.timer.findings
+        await tui.wait_for(lambda: session.timer.findings > findings + 1)  # the counters that are compared with counts
 
         def rate() -> str:
             found = re.search(r"in (\S+) out (\S+) /min", lines(tui)["eternaltwin"])
@@ -174,7 +173,7 @@ async def test_work_per_minute_is_shown_if_there_is_room(
 async def test_an_action_refuses_marked_nodes_of_other_engines(all_engines: str, tmp_path: Path) -> None:
     async with run_tui(all_engines, tmp_path, size=(120, 40), start="stuck") as tui:
         session = tui.app.session
-        await tui.wait_for(lambda: session.engines and not session.state.pending and "incidents" in tui.text)
+        await tui.wait_for(lambda: session.engines and session.state.findings_loaded and "incidents" in tui.text)
         await tui.press("asterisk")
         await tui.wait_for("marked")
         await tui.action("W")

@@ -219,7 +219,7 @@ async def test_the_suggested_action_is_first_among_the_keys(
 
 async def test_n_goes_to_what_is_new(every_engine: str, tmp_path: Path) -> None:
     async with run_tui(every_engine, tmp_path, size=(160, 50), start="stuck") as tui:
-        await tui.wait_for("new (n): ", lambda: not tui.app.session.state.pending)
+        await tui.wait_for("new (n): ", lambda: tui.app.session.state.findings_loaded)
         tui.app.session.pause()
         page, session = tui.app.screen, tui.app.session
         assert isinstance(page, StuckScreen)

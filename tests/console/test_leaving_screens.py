@@ -69,7 +69,7 @@ async def test_a_screen_is_closed_while_it_reads(
     async with run_tui(proxy.through(eternaltwin), tmp_path, begun=True) as tui:
         await tui.wait_for("0/1")
         screen, session, reading = SCREENS[name](tui), tui.app.session, asyncio.Event()
-        read = session.polls.read_screen
+        read = session.read_list
         assert read is not None
 
         async def watched() -> None:
@@ -78,14 +78,14 @@ async def test_a_screen_is_closed_while_it_reads(
                 reading.set()
             await read()
 
-        session.polls.read_screen = watched
+        session.read_list = watched
         tui.app.push_screen(screen)
         await tui.wait_for(reading.is_set)
         screen.dismiss(None)
         await tui.wait_for(lambda: screen.parent is None)
-        polls = session.clocks.polls[0]
+        polls = session.timer.passes
         proxy.open.set()
-        await tui.wait_for(lambda: tui.app.fault is not None or session.clocks.polls[0] > polls + 1)
+        await tui.wait_for(lambda: tui.app.fault is not None or session.timer.passes > polls + 1)
     assert tui.app.fault is None
 
 

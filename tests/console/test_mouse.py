@@ -129,8 +129,8 @@ async def test_a_new_incident_is_notified_if_the_settings_ask_for_it(
         tui.app.bells, sent[:] = 0, []
         await eternaltwin_db.task(status="Blocked", timer=-7200)
         await tui.wait_for(lambda: len(tui.app.session.state.shown.incidents) > known)
-        polls = tui.app.session.clocks.polls[1]
-        await tui.wait_for(lambda: tui.app.session.clocks.polls[1] > polls + 1)
+        polls = tui.app.session.timer.findings
+        await tui.wait_for(lambda: tui.app.session.timer.findings > polls + 1)
         assert bool(tui.app.bells) == (notify == "bell")
         assert bool(sent) == (notify == "osc9")
         assert all(text.startswith("\x1b]9;unstick ") and text.endswith("\x07") for text in sent)

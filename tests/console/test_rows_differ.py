@@ -16,7 +16,7 @@ async def test_no_two_incidents_of_the_demo_look_alike(every_engine: str, tmp_pa
     """Compare all rows, apart from their ages."""
     async with run_tui(every_engine, tmp_path, size=(120, 200), start="stuck") as tui:
         state = tui.app.session.state
-        await tui.wait_for("● live", lambda: state.findings_loaded and not state.pending, "▌")
+        await tui.wait_for("● live", lambda: state.findings_loaded, "▌")
         tui.app.session.pause()
         if "folded" in tui.text:
             await tui.press("m")

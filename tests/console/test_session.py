@@ -75,9 +75,9 @@ async def test_a_paused_session_looks_when_asked(
         async def viewer() -> None:
             looks.append(1)
 
-        session.polls.read_screen = viewer
+        session.read_list = viewer
         assert session.pause()
-        await wait_for(lambda: session.next_poll > 60)
+        await wait_for(lambda: session.next_pass > 60)
         before = len(looks)
         session.refresh()
         await wait_for(lambda: len(looks) > before)
@@ -94,17 +94,16 @@ def test_intervals_go_up_and_down_and_no_further() -> None:
     assert [session.pick_interval(1) for _ in range(20)][-1] == 3600.0
 
 
-async def test_a_session_notifies_the_screen_once_of_a_poll(
+async def test_a_session_notifies_the_screen_once_of_a_read(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-600)
     async with running(eternaltwin, tmp_path) as session:
         calls = list[int]()
         session.changed = lambda: calls.append(1)
-        before = session.clocks.polls
-        await wait_for(lambda: session.clocks.polls[0] >= before[0] + 5 and session.clocks.polls[2] >= before[2] + 5)
-        screens, findings, _ = (now - then for now, then in zip(session.clocks.polls, before, strict=True))
-        assert 5 <= len(calls) <= screens + findings + 1, "samples that show nothing new need no paint"
+        before = session.timer.passes + session.timer.findings
+        await wait_for(lambda: len(calls) >= 10)
+        assert len(calls) <= session.timer.passes + session.timer.findings - before + 1
 
 
 async def test_a_node_is_revealed_wherever_its_page_is(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
@@ -261,4 +260,4 @@ async def test_a_refused_login_ends_the_connection_and_is_rarely_tried_again(
         server.sql(f"ALTER ROLE {role} LOGIN")
         session.refresh()
         await wait_for(lambda: session.link is ConnectionState.LIVE and not session.error_text)
-        assert not session.polls.screen_trouble
+        assert not session.list_error

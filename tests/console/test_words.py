@@ -63,7 +63,7 @@ async def test_each_word_is_plain_or_explained(every_engine: str, tmp_path: Path
     known = plain() | {part for word in WORDS for part in words(word)} | engines() | await stored(every_engine)
     async with run_tui(every_engine, tmp_path, size=size, start="stuck") as tui:
         state = tui.app.session.state
-        await tui.wait_for("● live", lambda: state.findings_loaded and not state.pending)
+        await tui.wait_for("● live", lambda: state.findings_loaded)
         found = {word for text in await pages(tui) for word in WORD.findall(text)}
     assert sorted(found - known) == [], f"plain words belong into {LIST.name}, others into console/text/glossary.py"
 
@@ -74,7 +74,7 @@ async def test_few_words_of_the_first_screen_have_to_be_looked_up(
 ) -> None:
     async with run_tui(every_engine, tmp_path, size=size, start="stuck") as tui:
         state = tui.app.session.state
-        await tui.wait_for("● live", lambda: state.findings_loaded and not state.pending)
+        await tui.wait_for("● live", lambda: state.findings_loaded)
         text = tui.text
     found = {word for word, _ in words_in(text)} - plain()
     assert len(found) <= LOOKED_UP, f"{sorted(found)}\n{text}"

@@ -275,7 +275,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             self._header_bar.show(header)
             live = self.session.link is ConnectionState.LIVE
             age = None if self.data_age is None else max(self.data_age, self.rows_age)
-            self.host.renew_header_in(unchanged_for(age, self.session.clocks.screen.interval, live=live))
+            self.host.renew_header_in(unchanged_for(age, self.session.timer.interval, live=live))
 
     def renew_footer(self) -> None:
         """Update the key hints."""
@@ -403,8 +403,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         workspace = session.workspace
         server = workspace.server if workspace else None
         production = self.host.production
-        live, age, clock = session.link is ConnectionState.LIVE, self.data_age, session.clocks.screen
-        late = is_late(age, clock.interval)
+        live, age, timer = session.link is ConnectionState.LIVE, self.data_age, session.timer
+        late = is_late(age, timer.interval)
         oldest = None if age is None else max(age, self.rows_age)
         return Header(
             context=context.name if context else "",
@@ -421,12 +421,12 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             link=session.link,
             retry=0.0 if live else session.retry_in,
             paused=session.paused,
-            screen_failed=bool(session.polls.screen_trouble),
+            screen_failed=bool(session.list_error),
             critical=self._critical(),
             age=old(None if oldest is None else oldest + ((server and server.lag) or 0.0), exact=late or not live),
             late=late,
-            interval=clock.interval,
-            pace=0.0 if is_late(age, clock.pace) else clock.pace,
+            interval=timer.interval,
+            pace=0.0 if is_late(age, timer.pace) else timer.pace,
         )
 
     @property

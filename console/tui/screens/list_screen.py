@@ -196,8 +196,8 @@ class ListScreen(MainScreen):
     def renew_header(self) -> None:
         super().renew_header()
         if self.alive:
-            trouble = bool(self.session.polls.screen_trouble and self.rows_at() is not None)
-            unread = trouble and is_late(self.rows_age, self.session.clocks.screen.interval)
+            trouble = bool(self.session.list_error and self.rows_at() is not None)
+            unread = trouble and is_late(self.rows_age, self.session.timer.interval)
             self.table.fade(unread or self.session.link is not ConnectionState.LIVE)
 
     def show_preview(self) -> None:

@@ -141,8 +141,8 @@ class ResultDialog(Dialog[str | Again]):
         follow = self._follow
         if follow is None or not self.is_attached:
             return
-        clock = self.session.clocks.screen
-        pause = max(FOLLOW_UP_SECONDS, clock.pace * clock.throttled)
+        timer = self.session.timer
+        pause = max(FOLLOW_UP_SECONDS, timer.pace * (timer.pace > timer.interval))
         if follow.active and monotonic() - self._asked >= pause:
             self._asked = monotonic()
             self.session.run_now()

@@ -7,6 +7,7 @@ from typing import Any
 
 from textual import on
 
+from console.model.attention_first import in_front
 from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS, previewed
 from console.model.filter import Filter, uses_payloads
@@ -14,7 +15,6 @@ from console.model.forest import EdgeRow, ForestChange
 from console.model.list_model import NOT_READ, WITH_FILTER, Arrangement
 from console.model.node_list import FAR_LEVELS, NodeList
 from console.model.node_pages import ListKind
-from console.model.session import in_front
 from console.text import formatting
 from console.text.spans import Spans
 from console.text.views import detail as views
