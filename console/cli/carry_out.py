@@ -109,7 +109,8 @@ def changing(command: Changing[P]) -> Changing[P]:
         except DatabaseError as error:
             _answer_unchanged(target, error.unchanged_line)
             if UNCHANGED not in str(error):
-                error.args = (f"{error}\n{UNCHANGED}",)
+                first, _, help_ = str(error).partition("\n")
+                error.args = ("\n".join((first, f"{help_} {UNCHANGED}".strip())),)
             raise
         except (asyncio.CancelledError, KeyboardInterrupt):
             if BEGUN.get():
