@@ -21,7 +21,7 @@ from queries.db.database import Database
 from queries.db.errors import UNCHANGED, DatabaseError
 from queries.db.query import Query, Row, Rows
 from queries.db.shared_sql import statement
-from queries.db.transaction import Transaction
+from queries.db.transaction import Reads, Transaction
 from queries.files.statement import Statement, with_parts
 from queries.records.action import RowChange
 from queries.records.images import Images, RowImage, TableImages
@@ -198,7 +198,7 @@ class ImageReader:
                 rows.unknown.append((prefix + row["id"], row["relation"], row["place"]))
         return rows
 
-    async def completed(self, transaction: Transaction, rows: RowsRead) -> RowsRead:
+    async def completed(self, transaction: Reads, rows: RowsRead) -> RowsRead:
         """Return the rows with those of tables that are new, or have other columns.
 
         Raises DatabaseError.
@@ -222,7 +222,7 @@ class ImageReader:
         rows.unknown.clear()
         return rows
 
-    async def _learned(self, transaction: Transaction, relation: str) -> Layout | None:
+    async def _learned(self, transaction: Reads, relation: str) -> Layout | None:
         """Return the columns of a table, read again; None if its rows are not read."""
         asked = {"oid": relation, "columns": ["*"], "bytes": ROW_IMAGE_BYTES}
         for row in await transaction.rows(statement("image_columns"), {"schema": self._schema, "args": [asked]}):
@@ -236,9 +236,7 @@ class ImageReader:
             return self.layouts.get(name)
         return None
 
-    async def learn(
-        self, transaction: Transaction, tables: Iterable[str] | None = None, *, again: bool = False
-    ) -> None:
+    async def learn(self, transaction: Reads, tables: Iterable[str] | None = None, *, again: bool = False) -> None:
         """Read the columns of tables, or of all, unless they are known.
 
         Raises DatabaseError.
@@ -278,7 +276,7 @@ class ImageReader:
             self._absent.discard(layout.name)
             self._known[self._schema, layout.name, tuple(self._columns[layout.name])] = layout
 
-    async def with_missing(self, transaction: Transaction, before: RowsRead, after: RowsRead) -> RowsRead:
+    async def with_missing(self, transaction: Reads, before: RowsRead, after: RowsRead) -> RowsRead:
         """Return the rows after a change, with those that only their key finds now.
 
         Raises DatabaseError.

@@ -37,7 +37,7 @@ from queries.db.errors import (
 )
 from queries.db.query import Query, RowsOrError
 from queries.db.shared_sql import statement
-from queries.db.transaction import Transaction
+from queries.db.transaction import Reads, Transaction
 from queries.log import audit_log, run_log, settle
 from queries.log.choice import AuditLog
 from queries.log.settle import FIRED, Provable, TransactionMark
@@ -303,7 +303,7 @@ class RowProof:
     def __init__(self, images: ImageReader, pairs: Sequence[RowPair]) -> None:
         self._images, self._pairs = images, pairs
 
-    async def was_committed(self, transaction: Transaction) -> bool | None:
+    async def was_committed(self, transaction: Reads) -> bool | None:
         """Return True or False if the rows prove a commit or its absence, else None.
 
         A transaction commits as a whole, so one row in its state before or after the change is proof. A missing row

@@ -201,6 +201,7 @@ class Database:
         self, seconds: float = READ_SECONDS, *, in_order: bool = False
     ) -> AsyncIterator[Transaction]:
         """Open a READ ONLY transaction that is not part of a group. See `reading`."""
+        assert self._group() is None, "the transaction of the group would be waited for, which waits for its members"
         settings = StatementSettings(seconds=seconds * self.patience, in_order=in_order)
         timeouts = {"lock_timeout": READ_LOCK_SECONDS, "idle_in_transaction_session_timeout": IDLE_SECONDS}
         async with self._locks["read"]:

@@ -21,7 +21,7 @@ from queries.db.database import Database
 from queries.db.errors import DatabaseError, UnknownIdError
 from queries.db.query import Query, Row, Rows
 from queries.db.shared_sql import FOLDER, statement
-from queries.db.transaction import Transaction
+from queries.db.transaction import Reads, Transaction
 from queries.files import user_dirs
 from queries.files.statement import sql_text, with_parts
 from queries.log.chain import Chain, Verification
@@ -155,7 +155,7 @@ class EntryProof(Record):
 
     entry: AuditLogEntry
 
-    async def was_committed(self, transaction: Transaction) -> bool | None:
+    async def was_committed(self, transaction: Reads) -> bool | None:
         """Return True if the table has the entry.
 
         None if the table cannot be read. Raises DatabaseError.

@@ -16,7 +16,7 @@ from queries.db.database import Database
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
 from queries.db.query import Query
 from queries.db.shared_sql import statement
-from queries.db.transaction import Transaction
+from queries.db.transaction import Reads, Transaction
 from queries.files.statement import Statement
 from queries.records.action import Durability
 from queries.records.record import Record
@@ -46,7 +46,7 @@ FIRED = (
 class Provable(Protocol):
     """Proof that a transaction was committed, or was not."""
 
-    async def was_committed(self, transaction: Transaction) -> bool | None:
+    async def was_committed(self, transaction: Reads) -> bool | None:
         """Return True or False if that is proven, else None. Raises DatabaseError."""
 
 
@@ -164,7 +164,7 @@ async def _query(
     Raises an error of ASK_AGAIN_AFTER.
     """
     try:
-        async with database.reading_alone() as transaction:
+        async with database.reading() as transaction:
             row = (await transaction.rows(statement("xact_status"), {"id": mark.xid}))[0]
             balanced = database.server is not None and database.server.balanced  # its rows may be those of a standby
             standby = (row["standby"] or balanced) and mark.later(row["history"]) <= 0  # it may lag

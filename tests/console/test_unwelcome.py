@@ -33,7 +33,7 @@ async def test_a_server_older_than_14(tmp_path: Path) -> None:
 async def test_a_lookalike(server: PostgresServer, eternaltwin: str, tmp_path: Path) -> None:
     server.sql("ALTER TABLE task ALTER state TYPE text USING ''", eternaltwin)
     async with run_tui(eternaltwin, tmp_path) as tui:
-        await tui.wait_for("no known task engine", "Declined: eternaltwin in schema public: task.state")
+        await tui.wait_for("no task engine that can be read", "Declined: eternaltwin in schema public: task.state")
         await tui.press("2", "4", "question_mark", "W")
         await tui.wait_for("/ search")
 

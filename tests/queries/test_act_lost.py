@@ -233,6 +233,27 @@ async def until_active(dsn: str, text: str) -> None:
 
 
 @pytest.mark.parametrize("place", ["table", "file"])
+async def test_a_page_that_is_read_while_a_commit_is_under_way(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, proxy: Proxy, tmp_path: Path, place: str
+) -> None:
+    """It asks for that commit with its other reads: their connection is in use."""
+    if place == "table":
+        await eternaltwin_db.sql(audit_log.ddl())
+    node = eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60))
+    workspace = await opened(proxy.through(eternaltwin), tmp_path)
+    dry_run = await dry_run_of(workspace, "wake", [node])
+    proxy.fail = "late"
+    committed = asyncio.create_task(loop.commit(workspace, dry_run, OPERATOR))
+    async with asyncio.timeout(60):
+        while not proxy.failed:
+            await asyncio.sleep(0)
+        await workspace.database.together(workspace.audit_log.newest(node, 5), workspace.now())
+    proxy.answer.set()
+    assert outcomes_of(await committed) == {node: CHANGED}
+    await workspace.close()
+
+
+@pytest.mark.parametrize("place", ["table", "file"])
 async def test_killed_around_commit(own_server: PostgresServer, tmp_path: Path, place: str) -> None:
     """Check that the commit of another session is not reported as the console's own.
 
