@@ -32,7 +32,7 @@ class Timer:
         self._began = now()
         self._way = 0.0  # part of the time between two reads of the findings that had passed when the last pass began
         self._costs = deque[float](maxlen=PASSES_AVERAGED)
-        self._findings_costs = deque[float](maxlen=2)  # the lower one counts: a wait only adds
+        self._findings_costs = deque[float](maxlen=2)
 
     @property
     def pace(self) -> float:
@@ -45,7 +45,7 @@ class Timer:
 
     @property
     def _findings_cost(self) -> float:
-        return min(self._findings_costs) if len(self._findings_costs) > 1 else 0.0
+        return sum(self._findings_costs) / 2 if len(self._findings_costs) > 1 else 0.0
 
     @property
     def _spread(self) -> int:

@@ -58,9 +58,13 @@ async def test_a_table_that_is_locked_while_the_console_runs(two_engines: str, t
         await tui.wait_for(lambda: re.search(r"screen not read, (\d\ds|\dm\S+) old", tui.text))
         ids = [f.node_id for i in state.shown.incidents for f in i.findings if f.engine == "eternaltwin"]
         await tui.wait_for(lambda: any(map(tui.app.screen.context().node, ids)))  # type: ignore[attr-defined]
+        await tui.press("slash")
+        await tui.type("table locked")
+        await tui.press("enter")
+        await tui.wait_for("1 of ", f"pid {holder.get_server_pid()} (migrator, role postgres) locks jobs")
         await tui.press("x")
         await tui.wait_for("Locks on the engines' tables", f"pid {holder.get_server_pid()} (migrator", "E end session")
-        await tui.press("escape")
+        await tui.press("escape", "escape")
         assert before <= {each.key for each in state.shown.incidents}
         await tui.wait_for(lambda: None in state.load.samples("agent_jobs"))
         assert None not in state.load.samples("eternaltwin")

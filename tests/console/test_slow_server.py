@@ -56,8 +56,9 @@ async def test_a_slow_server_is_looked_at_less_often(eternaltwin_db: Eternaltwin
         assert session.workspace is not None
         load: ServerLoad = session.workspace.database.load
         began, worked = clock(), load.worked
-        for _ in range(3):  # the shortest of the first statements was taken as the round trip
-            began, worked = clock(), load.worked
+        for number in range(4):
+            if number == 1:  # the shortest of the first statements was taken as the round trip
+                began, worked = clock(), load.worked
             await next_pass(tui, clock)
             while not session.timer.findings_due:
                 await next_pass(tui, clock)
