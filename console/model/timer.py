@@ -45,7 +45,7 @@ class Timer:
 
     @property
     def _findings_cost(self) -> float:
-        return sum(self._findings_costs) / 2 if len(self._findings_costs) > 1 else 0.0
+        return sum(self._findings_costs) / max(len(self._findings_costs), 1)
 
     @property
     def _spread(self) -> int:
@@ -78,7 +78,7 @@ class Timer:
 
     def end_findings(self, cost: float) -> None:
         """Record the cost of a read of the findings."""
-        self._findings_costs.append(cost)
+        self._findings_costs.extend([cost] if self.findings else ())
         self.findings += 1
 
     def pick_interval(self, step: int) -> float:
