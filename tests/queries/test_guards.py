@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +18,9 @@ import pytest
 from queries.change import gate
 from queries.change.admit import lock
 from queries.change.script import Nodes, Request
+from queries.db.query import Rows
 from queries.files.statement import Statement
 from queries.log import audit_log
-from queries.read.question import Question
 from queries.records.action import Outcome
 from queries.records.node import split_id
 from queries.workspace import Workspace
@@ -303,13 +302,12 @@ async def test_what_a_worker_takes_while_the_statement_looks_is_left_to_it(
     """The statement saw the row before, and gets its lock on the row as it is now."""
     monkeypatch.setattr("queries.db.database.WRITE_LOCK_SECONDS", 4.0)
     # A policy makes the statement wait here. It hides no row, so the action must not be denied.
-    written = gate.written
+    written_rows = gate.written_rows
 
-    def unpoliced(schema: str, relations: Collection[str]) -> Question[gate.WrittenRows]:
-        asked = written(schema, relations)
-        return Question(asked.queries, lambda answers: msgspec.structs.replace(asked.read(answers), policies=()))
+    def unpoliced(rows: Rows) -> gate.WrittenRows:
+        return msgspec.structs.replace(written_rows(rows), policies=())
 
-    monkeypatch.setattr(gate, "written", unpoliced)
+    monkeypatch.setattr(gate, "written_rows", unpoliced)
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     for objects in ("TABLES", "SEQUENCES"):
