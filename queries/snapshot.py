@@ -46,6 +46,33 @@ async def snapshot(
     Raises an error of NO_CONNECTION only.
     """
     kept = kept or {}
+    ((parts, server),) = await workspace.database.together(
+        _parts_and_server(workspace, readers, limit=limit, sampled=sampled, counts=counts, kept=kept, take=take)
+    )
+    standstill = server_spec().groups["standstill"]
+    standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
+    if once and workspace.server_findings.counts_once(standing):
+        await asyncio.sleep(COUNTED_SECONDS)
+        server = await _of_server(workspace, parts, kept, await _outside(workspace))
+    parts = [_behind_locks(part, server.findings.findings) for part in parts]
+    if not whole:
+        about = of_engines(workspace, server.findings, {reader.label for reader in readers})
+        server = msgspec.structs.replace(server, findings=about)
+    parts.append(server)
+    return grouped(workspace, parts, max(part.findings.at for part in parts))
+
+
+async def _parts_and_server(
+    workspace: Workspace,
+    readers: Sequence[Reader],
+    *,
+    limit: int,
+    sampled: bool,
+    counts: bool,
+    kept: Mapping[str, Part],
+    take: TakePart | None,
+) -> tuple[list[Part], Part]:
+    """Read the part of each engine, and the one of the server, in one transaction."""
     together = workspace.database.together
     reads = (_of_engine(reader, limit, sampled, counts, kept) for reader in readers)
     if kept:  # counters can be compared: first read what they show of the engines
@@ -66,17 +93,7 @@ async def snapshot(
     *parts, server = await together(
         *map(offered, readers, first_parts), _of_server(workspace, first_parts, kept, outside)
     )
-    standstill = server_spec().groups["standstill"]
-    standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
-    if once and workspace.server_findings.counts_once(standing):
-        await asyncio.sleep(COUNTED_SECONDS)
-        server = await _of_server(workspace, parts, kept, await _outside(workspace))
-    parts = [_behind_locks(part, server.findings.findings) for part in parts]
-    if not whole:
-        about = of_engines(workspace, server.findings, {reader.label for reader in readers})
-        server = msgspec.structs.replace(server, findings=about)
-    parts.append(server)
-    return grouped(workspace, parts, max(part.findings.at for part in parts))
+    return parts, server
 
 
 def grouped(workspace: Workspace, parts: Iterable[Part], at: float) -> Snapshot:

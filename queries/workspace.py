@@ -122,6 +122,9 @@ class Workspace:
         Raises DatabaseError. ``renew`` keeps the readers of engines that still exist, with their samples. If
         ``locked`` is not empty afterwards, a later call may find more.
         """
+        await self.database.together(self._detect(renew))
+
+    async def _detect(self, renew: bool) -> None:
         self.detected = time.monotonic()
         try:
             engines, (catalog, types, doubts, (there,)) = await self._catalog()
@@ -204,7 +207,7 @@ class Workspace:
 
         Engines with roles are there once for each set of their tables.
         """
-        state = Query(statement("audit_log_state"))
+        state = Query(statement("audit_log_state"), json={})
         answers = await self.database.batch([*detection_queries(self._all_engines, self._trusted), state])
         return roles.bound(self._all_engines, {row["relation"] for row in answers[0]}), answers
 

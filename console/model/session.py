@@ -191,8 +191,9 @@ class Session:
         state, readers, together = self.state, list(workspace.engines.values()), workspace.database.together
         kept = [state.parts.get(reader.label, Part(label=reader.label)) for reader in readers]
         sampled = take_samples(workspace, readers if samples else ())
-        reads = (workspace.database.renew(), self._read_front(), sampled, *map(counted, readers, kept))
-        _, self.list_error, failed, *counts = await together(*reads)
+        reads = (self._read_front(), sampled, *map(counted, readers, kept))
+        workspace.database.facts_due = True
+        self.list_error, failed, *counts = await together(*reads)
         state.parts |= {part.label: part for part in counts}
         if state.age is not None and not self.list_error and not any(part.uncounted for part in counts):
             state.read(state.at + state.age)  # a screen that reads nothing itself is as fresh as the counts

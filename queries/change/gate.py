@@ -106,7 +106,7 @@ def written(schema: str, relations: Collection[str]) -> Query:
 
     It also has the policies of the tables.
     """
-    return Query(statement("written"), {"schema": schema, "ids": sorted(relations)})
+    return Query(statement("written"), {"schema": schema, "ids": sorted(relations)}, json={"at": "float"})
 
 
 def written_rows(rows: Rows) -> WrittenRows:

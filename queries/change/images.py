@@ -257,7 +257,8 @@ class ImageReader:
             else:
                 asked.append({"name": table, "columns": self._columns[table], "bytes": ROW_IMAGE_BYTES})
         self._asked = {str(each["name"]) for each in asked}
-        return [Query(statement("image_columns"), {"schema": self._schema, "args": asked})] if asked else []
+        values = {"schema": self._schema, "args": asked}
+        return [Query(statement("image_columns"), values, json={})] if asked else []
 
     def learned(self, answers: Iterable[Rows]) -> None:
         """Keep the columns of tables that `unknown` has asked for."""

@@ -36,11 +36,11 @@ from queries.db.errors import (
     table_locks,
 )
 from queries.db.query import Query, RowsOrError
-from queries.db.shared_sql import statement
 from queries.db.transaction import Reads, Transaction
 from queries.log import audit_log, run_log, settle
 from queries.log.choice import AuditLog
 from queries.log.settle import FIRED, Provable, TransactionMark
+from queries.read.question import NOW
 from queries.records.action import Change, Durability, OtherRows, Outcome, RowChange
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.images import Images
@@ -395,7 +395,7 @@ async def _made(transaction: Transaction, log: AuditLog, script: Script, request
     if run is not None:
         await run.guard(transaction)
     await script.load(transaction, log)
-    more = [gate.written(detected.schema, detected.relations), Query(statement("now")), *script.images.unknown()]
+    more = [gate.written(detected.schema, detected.relations), *NOW.queries, *script.images.unknown()]
     with table_locks():
         clearance, answers = await clear(transaction, log, request.reader, script.action, run, more)
     if clearance.why:

@@ -183,7 +183,7 @@ def _unmet(reader: Reader, name: str) -> str:
 
 async def _read(reader: Reader, chosen: Statement, values: Mapping[str, Any]) -> int:
     """Return the most rows that a part of a statement reads of one table."""
-    async with reader.database.reading_alone(in_order=True) as transaction:
+    async with reader.database.reading_alone() as transaction:
         plan = (await explained(transaction, chosen, values))["Plan"]
     return max((round(_rows(node)) for node in _nodes(plan) if node.keys() & SCANS), default=0)
 

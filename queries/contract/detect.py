@@ -14,7 +14,7 @@ from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
-from queries.files.statement import with_parts
+from queries.files.statement import Statement, with_parts
 from queries.records.record import Record
 from queries.text.json_text import decoded
 from queries.text.psql_text import quoted_name
@@ -22,6 +22,7 @@ from queries.text.safe_text import percent
 
 # Automatic reads scan a table of at most this number of 8 kB blocks (8 MB), which takes some milliseconds.
 SMALL_TABLE_BLOCKS = 1024
+CATALOG_JSON = {"tuples": "float", "columns": "json", "indexes": "json"}
 
 CHANGES = ("INSERT", "UPDATE", "DELETE")
 NO_TABLE = {
@@ -112,8 +113,12 @@ class DetectedEngine(Record):
 
         No other session can then create triggers, rules or indexes on them until the transaction ends.
         """
-        tables = {**self.locked(privileges), **more}
-        return [_lock(table, lockable=lockable) for table, lockable in sorted(tables.items())]
+        tables = sorted({**self.locked(privileges), **more}.items())
+        whole = [_lock_of("lock_table", table) for table, lockable in tables if lockable]
+        text = "; ".join(lock.text for lock in whole)
+        locks = [Query(msgspec.structs.replace(whole[0], text=text), command=True)] if whole else []
+        parsed = (_lock_of("lock_parsed", table) for table, lockable in tables if not lockable)
+        return [*locks, *(Query(lock, parsed=True) for lock in parsed)]
 
     def locked(self, privileges: Iterable[str]) -> dict[str, bool]:
         """Return an action's tables and the engine's tables that they reach, quoted.
@@ -186,16 +191,15 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.partition("(")[0] for f in r.functions))}
     args = {"like": roles.like(engines)}
     return [
-        Query(statement("catalog"), {"query": sorted(names), "args": args}),
-        Query(statement("types"), {"query": sorted(types | _functions(engines)), "args": args}),
+        Query(statement("catalog"), {"query": sorted(names), "args": args}, json=CATALOG_JSON),
+        Query(statement("types"), {"query": sorted(types | _functions(engines)), "args": args}, json={}),
         trust_query(engines, trusted),
     ]
 
 
-def _lock(table: str, *, lockable: bool) -> Query:
-    lock = statement("lock_table" if lockable else "lock_parsed")
-    text = with_parts(lock.text, {"table": table})
-    return Query(msgspec.structs.replace(lock, text=text), parsed=not lockable)
+def _lock_of(name: str, table: str) -> Statement:
+    lock = statement(name)
+    return msgspec.structs.replace(lock, text=with_parts(lock.text, {"table": table}))
 
 
 def trust_query(engines: Sequence[Engine], trusted: Sequence[str], tables: Iterable[str] = ()) -> Query:
@@ -206,7 +210,7 @@ def trust_query(engines: Sequence[Engine], trusted: Sequence[str], tables: Itera
     values = {"functions": sorted(_functions(engines)), "like": roles.like(engines), "trusted": list(trusted)}
     # Actions also write audit entries.
     names = {"audit_log", "audit_images", *tables, *(n for s in engines for n in _relations(s))}
-    return Query(statement("code"), {"query": sorted(names), "args": values})
+    return Query(statement("code"), {"query": sorted(names), "args": values}, json={})
 
 
 def _functions(engines: Iterable[Engine]) -> set[str]:

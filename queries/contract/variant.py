@@ -10,10 +10,12 @@ import msgspec
 from queries.contract import engine_options
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import choose, with_settings
+from queries.contract.rows import SHAPES, json_kinds
 from queries.db.database import Database
 from queries.db.errors import attempted, readable
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
+from queries.db.transaction import Reads
 from queries.files.statement import Statement
 
 
@@ -80,25 +82,25 @@ class EngineVariant:
             lines = (*lines, f"the variant of the engine could not be determined: {self.unrecognised}")
         return lines
 
-    async def recognise(self, *, again: bool = False) -> None:
+    async def recognise(self, source: Reads | None = None, *, again: bool = False) -> None:
         """Read the options from the engine's data with ``options.sql``.
 
-        Options that the operator chose stay. Does nothing after the first success. After a failure the options keep
-        their defaults, ``unrecognised`` has the reason, and only ``again`` tries once more. Raises DatabaseError only
-        if the connection is lost.
+        ``source``: None for a transaction of its own. Options that the operator chose stay. Does nothing after the
+        first success. After a failure the options keep their defaults, ``unrecognised`` has the reason, and only
+        ``again`` tries once more. Raises DatabaseError only if the connection is lost.
         """
         if self._recognised or (self.unrecognised and not again):
             return
-        error = await attempted(self._read_options())
+        error = await attempted(self._read_options(source))
         if error is not None:
             self.unrecognised = error.line
 
-    async def _read_options(self) -> None:
-        query = self.select("options")
+    async def _read_options(self, source: Reads | None) -> None:
+        chosen = self.select("options")
         rows: Rows = ()
-        if query is not None:
-            async with self.database.reading(in_order=True) as source:
-                rows = await source.rows(query, self.parameters())
+        if chosen is not None:
+            query = Query(chosen, self.parameters(), json=json_kinds(SHAPES["options"]))
+            (rows,) = await (source or self.database).batch([query])
         with readable("options.sql"):
             fixed = self._settings.keys() | self.session_options.keys()
             values = {row["name"]: row["value"] for row in rows if row["name"] not in fixed}

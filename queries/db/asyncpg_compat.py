@@ -1,8 +1,7 @@
 """Private parts of asyncpg that have no public counterpart, in one place.
 
 Checked with asyncpg 0.32. pyproject.toml pins that minor version, and tests/unit/test_asyncpg_compat.py fails with
-any other. After an upgrade, compare `Connection._transport` and the methods of the protocol with the uses here and in
-pipeline.py.
+any other. After an upgrade, compare `Connection._transport` and the methods of the protocol with the uses here.
 """
 
 from __future__ import annotations
@@ -18,9 +17,6 @@ import asyncpg
 from asyncpg.protocol import protocol
 
 CHECKED = "0.32"
-GATHER_SECONDS = 0.005  # for which more answers are waited for
-HEAD_BYTES = 5  # bytes of a message before its content: type and length
-READY_TYPE = ord("Z")  # type of ReadyForQuery, the end of each answer
 BYTES = "unstick_bytes"  # name of the codec for databases in SQL_ASCII
 # The driver releases a text that BYTES has encoded before it copies it, so the last one is kept.
 _encoded: deque[bytes] = deque(maxlen=1)
@@ -63,184 +59,32 @@ async def accept_any_bytes(connection: asyncpg.Connection[Any]) -> None:
         await connection.execute("SET client_encoding = SQL_ASCII")
 
 
-class Wire:
-    """Transport of a connection, as the driver sees it.
+class DriverProtocol(protocol.Protocol):  # type: ignore[misc]
+    """The driver's protocol, with a check of the first messages.
 
-    While ``kept`` is no None, what the driver writes is added to it instead of sent.
+    The event loop that makes the connection may have a ``guard``, which reads what the server sends until the session
+    is ready.
     """
-
-    def __init__(self, transport: Any) -> None:
-        self._transport = transport
-        self.kept: bytearray | None = None
-
-    def write(self, data: Any) -> None:
-        """Send or keep bytes."""
-        if self.kept is None:
-            self._transport.write(data)
-        else:
-            self.kept += data
-
-    def writelines(self, parts: Any) -> None:
-        """Send or keep several parts."""
-        self.write(b"".join(parts))
-
-    def rest(self, seconds: float) -> None:
-        """Read nothing for this time: the program sleeps while more comes."""
-        self._transport.pause_reading()
-        asyncio.get_running_loop().call_later(seconds, self._transport.resume_reading)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._transport, name)
-
-
-class Expected:
-    """Answers that are expected from the server, as they come.
-
-    ``gathered``: several at a time, a few milliseconds later.
-    """
-
-    def __init__(self, number: int, *, gathered: bool) -> None:
-        self.remaining, self.gathered = number, gathered
-        self._answers: deque[bytes] = deque()
-        self._error: BaseException | None = None
-        self._changed = asyncio.Event()
-
-    @property
-    def complete(self) -> bool:
-        """True if no answer will come any more."""
-        return self.remaining == 0 or self._error is not None
-
-    def add(self, answer: bytes) -> None:
-        """Add the next answer."""
-        self._answers.append(answer)
-        self.remaining -= 1
-        self._changed.set()
-
-    def fail(self, error: BaseException) -> None:
-        """Let `next` raise this error after the answers that have come."""
-        self._error = error
-        self._changed.set()
-
-    @property
-    def is_there(self) -> bool:
-        """True if the next answer has come."""
-        return bool(self._answers)
-
-    async def next(self) -> bytes:
-        """Return the next answer.
-
-        Raises the driver's error if the connection is lost.
-        """
-        while not self._answers:
-            if self._error is not None:
-                raise self._error
-            self._changed.clear()
-            await self._changed.wait()
-        return self._answers.popleft()
-
-    async def end(self) -> None:
-        """Wait until no answer will come any more."""
-        while not self.complete:
-            self._changed.clear()
-            await self._changed.wait()
-
-
-class DriverProtocol(asyncpg.protocol.Protocol):  # type: ignore[misc]
-    """Protocol of the driver, behind the guard of its event loop.
-
-    It reads only the messages that the guard admits, until the session is ready. Answers that were asked for with
-    `expect` do not reach the driver.
-    """
-
-    wire: Wire
 
     def __init__(self, address: Any, connected: Any, parameters: Any, record_class: Any, loop: Any) -> None:
         super().__init__(address, connected, parameters, record_class, loop)
-        self._loop = loop
-        self._expected: deque[Expected] = deque()
-        self._data = bytearray()
-        self._scanned = 0  # bytes of _data that are whole messages
         self._guard: Any = getattr(loop, "guard", None)
         if self._guard is not None:  # a method of the class would cost each later read
             self.data_received = self._read_guarded
 
     def connection_made(self, transport: Any) -> None:
-        self.wire = Wire(transport)
-        super().connection_made(self.wire)
+        self._made = transport
+        super().connection_made(transport)
 
     def _read_guarded(self, data: bytes) -> None:
         admitted = self._guard.admit(data)
         if self._guard.refusal:
-            self.wire.abort()
+            self._made.abort()
             return
         if admitted:
             super().data_received(admitted)
         if self._guard.ready:
             self.__dict__.pop("data_received", None)
-
-    # Answers that do not reach the driver
-
-    def feed(self, answer: bytes) -> None:
-        """Let the driver read an answer."""
-        super().data_received(answer)
-
-    def expect(self, number: int, *, gathered: bool = False) -> Expected:
-        """Keep the next answers from the driver: each ends with ReadyForQuery."""
-        expected = Expected(number, gathered=gathered)
-        self._expected.append(expected)
-        self.data_received = self._received
-        return expected
-
-    def _received(self, data: bytes) -> None:
-        self._collect(data)
-        if self._expected and self._expected[0].gathered:
-            self.wire.rest(GATHER_SECONDS)
-
-    def _collect(self, data: bytes) -> None:
-        kept = self._data
-        kept += data
-        while len(kept) >= self._scanned + HEAD_BYTES:
-            start = self._scanned
-            end = start + 1 + int.from_bytes(kept[start + 1 : start + HEAD_BYTES], "big")
-            if len(kept) < end:
-                return
-            self._scanned = end
-            if kept[start] != READY_TYPE:
-                continue
-            self._expected[0].add(bytes(kept[:end]))
-            del kept[:end]
-            self._scanned = 0
-            if self._expected[0].complete:
-                self._expected.popleft()
-            if not self._expected:
-                del self.__dict__["data_received"]
-                rest, self._data = bytes(kept), bytearray()
-                if rest:
-                    self.data_received(rest)
-                return
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if not self._expected:
-            super().connection_lost(exc)
-            return
-        # The last words of the server are read as the answer to a command of the driver, which then has the error.
-        self.__dict__.pop("data_received", None)
-        self.wire.kept = bytearray()
-        last = self.query("", None)
-        error: BaseException = asyncpg.ConnectionDoesNotExistError("connection was closed in the middle of operation")
-        try:
-            last.send(None)
-            super().data_received(bytes(self._data[: self._scanned]))
-            super().connection_lost(exc)
-            last.send(None)
-        except StopIteration:
-            pass
-        except asyncpg.InterfaceError:  # the driver was closing the connection
-            super().connection_lost(exc)
-        except Exception as lost:
-            error = lost
-        while self._expected:
-            self._expected.popleft().fail(error)
 
 
 asyncpg.protocol.Protocol = DriverProtocol  # the driver makes one for each connection, with TLS and without

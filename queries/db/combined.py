@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import lru_cache
+from itertools import groupby
 from typing import Any
 
 import msgspec
@@ -19,8 +20,8 @@ from queries.db.shared_sql import statement
 from queries.files.statement import NAME, Statement, with_parts
 from queries.records.record import Record
 
-PARTS = 24  # of one statement: a slow one delays the others of it only
-SECONDS_PER_PART = 0.1  # more for each part, beside the time limit of one
+PARTS = 48  # of one statement: a slow one delays the others of it only
+FEW_PARTS, SECONDS_MORE = 5, 0.1 * PARTS  # than the time limit of one part, for more than few: to set it is a message
 ALONE_SECONDS = 600.0  # for which a part that failed is run alone
 RESTS_SECONDS = 60.0  # after which a part that took too long and may rest is run again
 KEPT = 256  # texts of combined statements
@@ -55,6 +56,8 @@ class CombinedReads:
         ``run`` does so for statements that it runs one by one. ``seconds``: time limit of one. Raises an error of
         NO_CONNECTION only.
         """
+        if sum(query.json is not None for query in queries) < 2:
+            return await run(queries)
         now = time.monotonic()
         self._alone = {key: each for key, each in self._alone.items() if each.until > now}
         answers: dict[int, RowsOrError] = {}
@@ -65,7 +68,7 @@ class CombinedReads:
         chunks = self._chunks(queries, left)
         joined = {place for chunk in chunks for place in chunk}
         others = [place for place in left if place not in joined]
-        whole = [combined([queries[place] for place in chunk], seconds) for chunk in chunks]
+        whole = [_of_some([queries[place] for place in chunk], seconds) for chunk in chunks]
         found = await run([*(queries[place] for place in others), *whole])
         answers |= zip(others, found, strict=False)
         for chunk, answer in zip(chunks, found[len(others) :], strict=True):
@@ -76,14 +79,36 @@ class CombinedReads:
             self._note(queries[place], answers[place], now)
         return [answers[place] for place in range(len(queries))]
 
+    async def in_turn(self, run: Run, queries: Sequence[Query], seconds: float) -> list[RowsOrError]:
+        """Return the rows of statements in a transaction that writes.
+
+        Neighbours that may be parts of one statement are. There is no answer after the first that failed.
+        """
+        answers: list[RowsOrError] = []
+        for (_, apart, limit), some in groupby(queries, lambda q: (_is_part(q), q.apart, q.seconds)):
+            parts = [*some]
+            rows = None
+            if len(parts) > 1 and _is_part(parts[0]):
+                (answer,) = await run([combined(parts, limit or seconds)])
+                rows = _parted(answer, parts)
+                if isinstance(answer, DatabaseError) and not apart:
+                    return [*answers, answer]
+            answers += await run(parts) if rows is None else rows
+            if answers and isinstance(answers[-1], DatabaseError):
+                break
+        return answers
+
     def _chunks(self, queries: Sequence[Query], places: Iterable[int]) -> list[list[int]]:
-        """Return which of these are run as one: under the same settings, few at a time."""
+        """Return which of these are run as one: under the same settings, few at a time.
+
+        Few statements have one plan for their values if one of them wants that.
+        """
+        places = [place for place in places if _is_part(queries[place]) and _key(queries[place]) not in self._alone]
         groups: dict[Any, list[int]] = {}
         for place in places:
             query = queries[place]
-            own = query.apart or query.parsed or query.statement.custom or query.statement.schema
-            if query.json is not None and not own and _key(query) not in self._alone:
-                groups.setdefault((query.in_order, query.seconds, query.custom), []).append(place)
+            custom = query.custom and len(places) > PARTS
+            groups.setdefault((query.in_order, query.seconds, custom), []).append(place)
         found = [group[start : start + PARTS] for group in groups.values() for start in range(0, len(group), PARTS)]
         return [chunk for chunk in found if len(chunk) > 1]
 
@@ -99,6 +124,16 @@ class CombinedReads:
         self._alone[key] = _Alone(why=answer, until=until, rests_until=rests)
 
 
+def _is_part(query: Query) -> bool:
+    """Return True if a statement may be a part of another one."""
+    own = query.command or query.parsed or query.statement.custom or query.statement.schema
+    return query.json is not None and not own
+
+
+def _of_some(parts: Sequence[Query], seconds: float) -> Query:
+    return combined(parts, (parts[0].seconds or seconds) + (SECONDS_MORE if len(parts) > FEW_PARTS else 0.0))
+
+
 def _key(query: Query) -> _Key:
     return query.statement.text, query.custom
 
@@ -106,16 +141,16 @@ def _key(query: Query) -> _Key:
 def combined(parts: Sequence[Query], seconds: float) -> Query:
     """Return one statement of several.
 
-    A row has the number of its part and is JSON. ``seconds``: time limit of one part.
+    A row has the number of its part and is JSON. ``seconds``: its time limit.
     """
     names: dict[str, Any] = {}
     texts = []
     for part in parts:
         slots = [_slot(names, name, value) for name, value in part.arguments.items()]
         texts.append((part.statement.text, tuple(slots)))
-    limit = (parts[0].seconds or seconds) + SECONDS_PER_PART * len(parts)
     whole = _combined(tuple(texts), tuple(names))
-    return Query(whole, names, custom=parts[0].custom, in_order=parts[0].in_order, seconds=limit)
+    first, custom = parts[0], any(part.custom for part in parts)
+    return Query(whole, names, custom=custom, in_order=first.in_order, seconds=seconds, apart=first.apart)
 
 
 def _slot(names: dict[str, Any], name: str, value: Any) -> int:

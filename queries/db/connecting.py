@@ -27,6 +27,7 @@ from queries.db.login_methods import LoginGuard
 APPLICATION = "unstick"
 _STARTING = "57P03"
 _READ_ONLY = {"primary": False, "read-write": False, "read-only": True, "standby": True}
+STATEMENTS_KEPT = 100  # prepared on a connection; a refresh of ten engines has ten
 
 
 class _NextAddress(Exception):
@@ -201,7 +202,9 @@ async def connect_once(host: Host, address: str, target: ConnectionTarget, encry
             krbsrvname=target.words.get("krbsrvname") or "postgres",
             gsslib="gssapi",
             timeout=None,  # the caller limits all attempts at one address together
-            statement_cache_size=0,  # named statements do not survive a pooler in transaction mode
+            statement_cache_size=STATEMENTS_KEPT,
+            max_cacheable_statement_size=0,
+            max_cached_statement_lifetime=0,
             **({"loop": checked} if checked else {}),
         )
     except Exception as error:

@@ -20,10 +20,10 @@ import msgspec
 from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.combined import CombinedReads
+from queries.db.connection import ServerConnection
 from queries.db.driver_errors import driver_errors
 from queries.db.errors import BALANCED, STANDBY, UNCHANGED, DatabaseError, RefusedError, capital
 from queries.db.group import GROUP, ReadGroup, SharedReads
-from queries.db.pipeline import Execute, Pipeline
 from queries.db.query import Query, Rows
 from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
@@ -150,13 +150,14 @@ class Database:
         self.words = tuple(words)
         self.override_read_only = override_read_only
         self.server: Server | None = None
+        self.facts_due = False  # the next transaction reads the server's facts again
         self.load = ServerLoad()
         self._combined = CombinedReads()
         self.patience = patience
         self._backoff = Backoff()
         self._refused: RefusedError | None = None  # by the last login
         self._rest_until = 0.0  # on the event loop's clock
-        self._pipelines: dict[str, Pipeline] = {}
+        self._connections: dict[str, ServerConnection] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
 
     def command(self, *words: str) -> str:
@@ -165,22 +166,17 @@ class Database:
 
     async def batch(self, queries: Sequence[Query]) -> list[Rows]:
         """Run statements together in a READ ONLY transaction. Raises DatabaseError."""
-        async with self.reading(in_order=True) as transaction:
+        async with self.reading() as transaction:
             return await transaction.batch(queries)
 
     async def renew(self) -> None:
-        """Read the server's facts again.
-
-        Raises DatabaseError.
-        """
-        async with self.reading() as transaction:
-            facts, answering = await transaction.batch(
-                [Query(statement("server"), {"id": ""}), Query(statement("answering"))]
-            )
-        self._meet(self._pipelines["read"], facts[0], answering[0])
+        """Read the server's facts again, outside of a group. Raises DatabaseError."""
+        self.facts_due = True
+        async with self.reading_alone() as transaction:
+            await transaction.begin()
 
     @contextlib.asynccontextmanager
-    async def reading(self, seconds: float = READ_SECONDS, *, in_order: bool = False) -> AsyncIterator[Reads]:
+    async def reading(self, seconds: float = READ_SECONDS, *, in_order: bool = True) -> AsyncIterator[Reads]:
         """Open a READ ONLY transaction with one snapshot.
 
         A member of a group of reads gets the group's.
@@ -198,7 +194,7 @@ class Database:
 
     @contextlib.asynccontextmanager
     async def reading_alone(
-        self, seconds: float = READ_SECONDS, *, in_order: bool = False
+        self, seconds: float = READ_SECONDS, *, in_order: bool = True
     ) -> AsyncIterator[Transaction]:
         """Open a READ ONLY transaction that is not part of a group. See `reading`."""
         assert self._group() is None, "the transaction of the group would be waited for, which waits for its members"
@@ -209,11 +205,11 @@ class Database:
             try:
                 yield transaction
             finally:
-                pipeline = self._pipelines.get("read")
-                if transaction.begun and pipeline is not None:
-                    pipeline.send_last("COMMIT")
+                connection = self._connections.get("read")
+                if transaction.begun and connection is not None:
+                    connection.send_last("COMMIT")
                     self.load.ended("COMMIT")
-                if pipeline is not None and pipeline.connection.is_closed():
+                if connection is not None and connection.is_closed:
                     self._drop("read")
 
     async def together(self, *reads: Coroutine[Any, Any, Any]) -> list[Any]:
@@ -224,7 +220,7 @@ class Database:
         try:
             if (joined := self._group()) is not None:
                 return await joined.join(reads)
-            async with self.reading_alone(in_order=True) as transaction:
+            async with self.reading_alone() as transaction:
                 group = ReadGroup(self, transaction)
                 try:
                     return await group.run(reads)
@@ -291,7 +287,7 @@ class Database:
     @property
     def sessions(self) -> int:
         """Number of open connections."""
-        return len(self._pipelines)
+        return len(self._connections)
 
     @contextlib.asynccontextmanager
     async def at_rest(self) -> AsyncIterator[None]:
@@ -307,16 +303,14 @@ class Database:
 
     async def close(self) -> None:
         """Close both connections. Each may take a second."""
-        for pipeline in list(self._pipelines.values()):
-            with contextlib.suppress(Exception):
-                await pipeline.connection.close(timeout=1.0)
-            pipeline.connection.terminate()
-        self._pipelines.clear()
+        for connection in list(self._connections.values()):
+            await connection.close()
+        self._connections.clear()
 
     def _transaction(
         self, purpose: str, begin: tuple[str, str], settings: StatementSettings, *, reads: bool
     ) -> Transaction:
-        async def connected(again: bool) -> tuple[Pipeline, bool]:
+        async def connected(again: bool) -> tuple[ServerConnection, bool]:
             return await self._connected(purpose, again=again)
 
         def role() -> str:
@@ -331,28 +325,25 @@ class Database:
             role=role,
             standby=lambda: self.server.standby if self.server else None,
             combined=self._combined,
-            asks=lambda: self.server is None or self.server.standby,  # how far it is behind
+            asks=lambda: self.facts_due or self.server is None or self.server.standby,  # how far it is behind
             met=self._meet,
         )
 
     async def _roll_back(self, purpose: str) -> None:
         """Roll a transaction back, or drop the connection if that fails."""
-        pipeline = self._pipelines.get(purpose)
-        if pipeline is None:
+        connection = self._connections.get(purpose)
+        if connection is None:
             return
         try:
-            if pipeline.may_be_in_transaction:
-                ending = asyncio.ensure_future(pipeline.run([Execute(ROLLBACK)], GRACE_SECONDS, reads=False))
+            if connection.may_be_in_transaction:
+                ending = asyncio.ensure_future(connection.execute(ROLLBACK, GRACE_SECONDS))
                 ending.add_done_callback(_retrieve_exception)
-                (tag,) = await asyncio.shield(ending)
-                if isinstance(tag, Exception):
-                    raise tag
-                self.load.ended(tag)
+                self.load.ended(await asyncio.shield(ending))
         except BaseException as error:
             self._drop(purpose)
             if not isinstance(error, Exception):
                 raise
-        if pipeline.connection.is_closed():
+        if connection.is_closed:
             self._drop(purpose)
 
     async def _try_idle(self, over: str) -> None:
@@ -360,36 +351,36 @@ class Database:
 
         A firewall may have forgotten them without a word. The one that is not ``over`` is tried unless it is in use.
         """
-        for purpose, pipeline in list(self._pipelines.items()):
+        for purpose, connection in list(self._connections.items()):
             lock = contextlib.nullcontext() if purpose == over else self._locks[purpose]
             in_use = isinstance(lock, asyncio.Lock) and lock.locked()
-            if in_use or time.monotonic() - pipeline.answered < IDLE_TRIED_SECONDS:
+            if in_use or time.monotonic() - connection.answered < IDLE_TRIED_SECONDS:
                 continue
             async with lock:
                 try:
-                    (answer,) = await pipeline.run([Execute("SHOW lock_timeout")], TRIED_SECONDS, reads=False)
-                    if isinstance(answer, Exception):
-                        raise answer
+                    await connection.execute("SHOW lock_timeout", TRIED_SECONDS)
                 except BaseException as error:
                     self._drop(purpose)
                     if not isinstance(error, Exception):
                         raise
 
-    async def _connected(self, purpose: str, *, again: bool) -> tuple[Pipeline, bool]:
+    async def _connected(self, purpose: str, *, again: bool) -> tuple[ServerConnection, bool]:
         """Return the connection, and True if it was open.
 
         ``again``: a new one. Raises DatabaseError.
         """
-        pipeline = self._pipelines.get(purpose)
-        if pipeline is not None and not again and not pipeline.connection.is_closed():
-            return pipeline, True
+        connection = self._connections.get(purpose)
+        if connection is not None and not again and not connection.is_closed:
+            return connection, True
         self._drop(purpose)
-        pipeline = self._pipelines[purpose] = Pipeline(await self._connect())
+        connection = self._connections[purpose] = ServerConnection(await self._connect())
         self._backoff.reset()
         self._refused = None
-        return pipeline, False
+        return connection, False
 
-    def _meet(self, pipeline: Pipeline, facts: Mapping[str, Any] | None, answering: Mapping[str, Any]) -> bool:
+    def _meet(
+        self, connection: ServerConnection, facts: Mapping[str, Any] | None, answering: Mapping[str, Any]
+    ) -> bool:
         """Note the facts about the server.
 
         Return False if another one than the known one answers.
@@ -398,7 +389,8 @@ class Database:
         if facts is not None:
             balanced = facts["pid"] != answering["pid"] or (known is not None and known.balanced)
             server = {name: value for name, value in facts.items() if name != "named"}
-            self.server = Server(**server, **_link(pipeline.connection), balanced=balanced)
+            self.facts_due = False
+            self.server = Server(**server, **_link(connection.connection), balanced=balanced)
             return True
         place = answering["standby"], answering["started"]
         return known is None or known.balanced or place == (known.standby, known.started)
@@ -427,9 +419,9 @@ class Database:
         self._refused = None
 
     def _drop(self, purpose: str) -> None:
-        pipeline = self._pipelines.pop(purpose, None)
-        if pipeline is not None:
-            pipeline.connection.terminate()
+        connection = self._connections.pop(purpose, None)
+        if connection is not None:
+            connection.terminate()
 
 
 async def execute(text: str, script: str) -> None:

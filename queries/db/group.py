@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Coroutine, Sequence
 from contextvars import ContextVar
-from functools import partial
+from itertools import islice
 from typing import Any
 
 import msgspec
@@ -94,10 +94,11 @@ class ReadGroup:
         """Send what waits until nothing does."""
         while self._waiting:
             waiting, self._waiting = self._waiting, []
-            askers = iter([request for request in waiting for _ in request.queries])
             queries = [query for request in waiting for query in request.queries]
             try:
-                await self._transaction.each(queries, partial(_deliver, askers))
+                answers = iter(await self._transaction.each(queries))
+                for request in waiting:
+                    request.answer([*islice(answers, len(request.queries))])
             except BaseException as error:
                 for request in waiting:
                     request.fail(error)
@@ -115,20 +116,14 @@ class _Request:
     def __init__(self, queries: Sequence[Query]) -> None:
         self.queries = queries
         self.answers: asyncio.Future[list[RowsOrError]] = asyncio.get_running_loop().create_future()
-        self._results: list[RowsOrError] = []
 
-    def take(self, answer: RowsOrError) -> None:
-        self._results.append(answer)
-        if len(self._results) == len(self.queries) and not self.answers.done():
-            self.answers.set_result(self._results)
+    def answer(self, answers: list[RowsOrError]) -> None:
+        if not self.answers.done():
+            self.answers.set_result(answers)
 
     def fail(self, error: BaseException) -> None:
         if not self.answers.done():
             self.answers.set_exception(error)
-
-
-def _deliver(askers: Iterator[_Request], answer: RowsOrError) -> None:
-    next(askers).take(answer)
 
 
 class SharedReads(Reads):

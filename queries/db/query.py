@@ -23,10 +23,11 @@ class Query(Record, kw_only=False):
     A value of the type jsonb is anything that JSON can hold; a text is JSON already.
     ``in_order``, ``seconds``: None for those of the transaction; see `Database.reading`. ``custom``: a plan for these
     values is better than one for any, because a part of the statement depends on which values are given. ``apart``: see
-    `Transaction.apart`; after it come only others that are apart. ``parsed``: the statement is only parsed, which locks
-    the tables that it changes as running it would. It needs no values then, and no privileges on the tables. Its
-    answer has no rows. ``json``: its rows may come as JSON, with those of others; how the values of some columns
-    then differ (`queries.contract.rows.json_kinds`). ``rests``: if it took too long, it is run once a minute.
+    `Transaction.apart`; after it come only others that are apart. ``command``: it has neither parameters nor rows.
+    ``parsed``: the statement is only parsed, which locks the tables that it changes as running it would. It needs no
+    values then, and no privileges on the tables. Its answer has no rows. ``json``: its rows may come as JSON, with
+    those of others; how the values of some columns then differ (`queries.contract.rows.json_kinds`). ``rests``: if it
+    took too long, it is run once a minute.
     """
 
     statement: Statement
@@ -35,6 +36,7 @@ class Query(Record, kw_only=False):
     in_order: bool | None = None
     seconds: float | None = None
     apart: bool = False
+    command: bool = False
     parsed: bool = False
     json: Mapping[str, str] | None = None
     rests: bool = False

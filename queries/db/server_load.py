@@ -11,21 +11,13 @@ DURATIONS_KEPT = 8  # durations kept of the same statements
 STATEMENTS_KEPT = 500
 
 
-class TimedStatements:
-    """Duration of statements that travelled together.
+class Timed:
+    """A statement that is timed.
 
-    ``statements``: the reads that ran to their end, with the values of their parameters; None for anything else.
-    ``began``: when their transaction began, as far as the server worked; None: it has not begun.
+    ``statement``: a read that ran to its end, with the values of its parameters; None for anything else.
     """
 
-    def __init__(self, now: Callable[[], float], *, waits: bool) -> None:
-        self.statements: Hashable = None
-        self.began = None if waits else now()
-        self._now = now
-
-    def begin(self) -> None:
-        """Note that the transaction has begun."""
-        self.began = self._now()
+    statement: Hashable = None
 
 
 class ServerLoad:
@@ -34,7 +26,7 @@ class ServerLoad:
     The server does not tell its CPU time, and a duration has three parts: work, round trip, and waiting for a CPU, a
     disk or a lock. The shortest duration seen is taken as the round trip and not counted, because a distant server is
     not a busy one. Waiting only adds, so what is longer than the shortest of the last DURATIONS_KEPT runs of the same
-    statements with the same values is taken as a wait. For new statements it is the mean of the last waits.
+    statement with the same values is taken as a wait. For a new statement it is the mean of the last waits.
     """
 
     WINDOW = 60.0
@@ -61,31 +53,23 @@ class ServerLoad:
         return self.worked + self._own_cpu()
 
     @contextlib.contextmanager
-    def measured(self, *, waits: bool = False) -> Iterator[TimedStatements]:
-        """Count the duration of the body, which runs statements, as work of the server.
-
-        ``waits``: it counts from when they began. Before that a pooler may have waited for a server.
-        """
-        sent = self._now()
-        timed = TimedStatements(self._now, waits=waits)
+    def measured(self) -> Iterator[Timed]:
+        """Count the duration of the body, which runs one statement, as work of the server."""
+        start, timed = self._now(), Timed()
         try:
             yield timed
         finally:
             end = self._now()
-            begun = end if timed.began is None else timed.began
-            if waits:
-                self.round_trip = min(self.round_trip, begun - sent)
-            start = max(sent, begun - self.round_trip) if waits else sent
             self.round_trip = min(self.round_trip, end - start)
-            work = max(end - start - self._wait(timed.statements, end - start) - self.round_trip, 0.0)
+            work = max(end - start - self._wait(timed.statement, end - start) - self.round_trip, 0.0)
             self._spans.append((end - work, end))
             self.worked += work
 
-    def _wait(self, statements: Hashable, duration: float) -> float:
-        """Note how long statements took. Return how much of that they probably waited."""
-        durations = self._durations.pop(statements, None) or deque(maxlen=DURATIONS_KEPT)
-        if statements is not None:
-            self._durations[statements] = durations
+    def _wait(self, statement: Hashable, duration: float) -> float:
+        """Note how long a statement took. Return how much of that it probably waited."""
+        durations = self._durations.pop(statement, None) or deque(maxlen=DURATIONS_KEPT)
+        if statement is not None:
+            self._durations[statement] = durations
             if len(self._durations) > STATEMENTS_KEPT:
                 del self._durations[next(iter(self._durations))]
         durations.append(duration)

@@ -13,8 +13,10 @@ import asyncpg
 
 from queries.db import asyncpg_compat, blockers, errors
 from queries.db.combined import CombinedReads
+from queries.db.connection import ServerConnection
 from queries.db.driver_errors import driver_errors
 from queries.db.errors import (
+    NO_CONNECTION,
     DatabaseError,
     DeniedError,
     LockedError,
@@ -23,7 +25,6 @@ from queries.db.errors import (
     SlowError,
     UnreadableError,
 )
-from queries.db.pipeline import Execute, Fetch, Parse, Pipeline, RepeatError, Step
 from queries.db.query import Query, Rows, RowsOrError
 from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
@@ -33,7 +34,7 @@ from queries.records.record import Record
 from queries.text.safe_text import has_bytes, shown_bytes
 
 T = TypeVar("T")
-APART, UNDO_APART = "SAVEPOINT apart", ("ROLLBACK TO SAVEPOINT apart", "RELEASE SAVEPOINT apart")
+APART, UNDO_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart; RELEASE SAVEPOINT apart"
 REPEATS, REPEAT_AFTER_SECONDS = 40, 0.05  # of reads that a standby cancelled, in one transaction
 GRACE_SECONDS = 5.0  # after a statement's own timeout until the connection counts as dead
 
@@ -87,7 +88,7 @@ class Transaction(Reads):
 
     def __init__(
         self,
-        connected: Callable[[bool], Awaitable[tuple[Pipeline, bool]]],
+        connected: Callable[[bool], Awaitable[tuple[ServerConnection, bool]]],
         begin: tuple[str, str],
         settings: StatementSettings,
         load: ServerLoad,
@@ -97,11 +98,11 @@ class Transaction(Reads):
         standby: Callable[[], bool | None],
         combined: CombinedReads,
         asks: Callable[[], bool],
-        met: Callable[[Pipeline, Mapping[str, Any] | None, Mapping[str, Any]], bool],
+        met: Callable[[ServerConnection, Mapping[str, Any] | None, Mapping[str, Any]], bool],
     ) -> None:
         self._connected = connected
-        self._pipeline: Pipeline | None = None
-        self._begin = tuple(map(Execute, begin))
+        self._connection: ServerConnection | None = None
+        self._begin = begin
         self.settings = TransactionSettings(settings)
         self._load = load
         self._reads = reads
@@ -112,11 +113,11 @@ class Transaction(Reads):
         self._asks = asks
         self._met = met
         self._apart = False
+        self._before: StatementSettings | None = None  # settings before the savepoint of statements that are apart
         self._aborted = False
         self._was_idle = False
-        self._answered = False  # something of what was sent last
         self._locked: dict[tuple[str, str], LockedError] = {}  # by schema and table
-        self._queued: list[str] = []  # commands that are sent with the next statement
+        self._queued: list[str] = []  # commands that are sent with the next one
         self.begun = False
         self.unreplicated = False  # COMMIT returned before a synchronous standby confirmed it
 
@@ -131,8 +132,8 @@ class Transaction(Reads):
     def apart(self) -> Iterator[None]:
         """Undo what the statements of the body do, with a savepoint.
 
-        So one that fails does not fail the transaction. Statements that travel together share a savepoint; its end is
-        sent with the next statement.
+        So one that fails does not fail the transaction. They share a savepoint until one fails; its end is sent with
+        the next command.
         """
         self._apart = True
         try:
@@ -140,73 +141,108 @@ class Transaction(Reads):
         finally:
             self._apart = False
 
-    async def each(
-        self, queries: Sequence[Query], take: Callable[[RowsOrError], None] | None = None
-    ) -> list[RowsOrError]:
-        """Run several statements together.
+    async def begin(self) -> None:
+        """Begin now, not with the first statement. Raises DatabaseError."""
+        await self._repeated(self._begin_if_needed)
+
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
+        """Run several statements.
 
         One that fails does not stop the others of a transaction that reads. In one that writes it is the last answer.
-        ``take`` is called for each answer. Raises an error of NO_CONNECTION only.
+        Raises an error of NO_CONNECTION, or of the begin of the transaction.
         """
-        if not self._reads or sum(query.json is not None for query in queries) < 2:
-            return await self._each(queries, take)
-        answers = await self._combined.each(self._each, queries, self.settings.defaults.seconds)
-        if take is not None:
-            for answer in answers:
-                take(answer)
-        return answers
+        seconds = self.settings.defaults.seconds
+        if self._reads:
+            return await self._combined.each(self._each, queries, seconds)
+        return await self._combined.in_turn(self._each, queries, seconds)
 
-    async def _each(
-        self, queries: Sequence[Query], take: Callable[[RowsOrError], None] | None = None
-    ) -> list[RowsOrError]:
+    async def _each(self, queries: Sequence[Query]) -> list[RowsOrError]:
+        """Run statements one after another."""
         answers: list[RowsOrError] = []
-
-        def note(answer: RowsOrError) -> None:
-            answers.append(answer)
-            if take is not None:
-                take(answer)
-
-        again = self._reads
-        while len(answers) < len(queries):
-            refused = [self._refused(query) for query in queries[len(answers) :]]
-            if refused[0] is not None:
-                note(refused[0])
-                continue
-            free = next((n for n, each in enumerate(refused) if each is not None), len(refused))
-            try:
-                error = await self._until_error(queries[len(answers) :][:free], note)
-            except DatabaseError as raised:
-                if not await self._begins_again(raised):
-                    raise self._advised(raised) from raised.__cause__
-                continue
-            if isinstance(error, OutdatedError) and again:
-                again = False
-            elif error is not None and await self._begins_again(error):
-                continue
-            elif error is not None:
-                note(self._advised(await self._explained(error, queries[len(answers)].statement)))
-                again = self._reads
-                if not self._reads:
-                    break
+        for query in queries:
+            answers.append(self._refused(query) or await self._answer(query))
+            if isinstance(answers[-1], DatabaseError) and not self._reads:
+                self._end_apart()
+                break
         return answers
+
+    async def _answer(self, query: Query) -> RowsOrError:
+        """Return the rows of a statement, or why it failed.
+
+        A read is run again if its table had got other columns, or if a standby cancelled it. Raises as `each`.
+        """
+        outdated = False
+        while True:
+            try:
+                settings = await self._begin_if_needed(query)
+            except DatabaseError as error:
+                if not await self._begins_again(error):
+                    raise self._advised(error) from error.__cause__
+                continue
+            try:
+                return self._as_text(await self._rows(query, settings))
+            except DatabaseError as error:
+                self._aborted, self.settings.now = self._reads, None
+                if await self._begins_again(error):
+                    continue
+                if isinstance(error, OutdatedError) and self._reads and not outdated:
+                    outdated = True
+                    continue
+                if isinstance(error, NO_CONNECTION):
+                    raise self._advised(error) from error.__cause__
+                return self._advised(await self._explained(error, query.statement))
+
+    async def _rows(self, query: Query, settings: StatementSettings) -> Rows:
+        connection, seconds = await self._open(), settings.seconds + GRACE_SECONDS
+        if self._reads or not (query.apart or self._apart):
+            self._end_apart()
+        elif self._before is None:
+            self._before = self.settings.now
+            self._queued.append(APART)
+        await self._set(self.settings.commands(settings))
+        text = query.statement.text
+        with self._errors(query.statement), self._load.measured() as timed:
+            if query.command:
+                await connection.execute(text, seconds)
+                return []
+            if query.parsed:
+                await connection.parse(text, seconds)
+                return []
+            arguments = tuple(query.arguments.values())
+            rows: Rows = await connection.fetch(text, arguments, seconds)
+            if self._reads:
+                timed.statement = hash((text, repr(arguments)))
+        return rows
+
+    def _end_apart(self) -> None:
+        """Undo what was done apart, with the next command."""
+        if self._before is not None:
+            self._queued.append(UNDO_APART)
+            self.settings.now, self._before = self._before, None
 
     async def control(self, command: str) -> str:
         """Run a transaction command and return its command tag. Raises DatabaseError."""
         return await self._repeated(partial(self._control, command))
 
     async def _control(self, command: str) -> str:
-        await self._open()
-        steps = self._first()
-        settings = None  # SET LOCAL would fail in an aborted transaction, and is undone by ROLLBACK
+        await self._begin_if_needed()
+        self._end_apart()
+        settings, changed = None, list[str]()
+        # SET LOCAL would fail in an aborted transaction, and is undone by ROLLBACK.
         if not command.startswith("ROLLBACK"):
             settings = self.settings.of()  # not afterwards: a COMMIT that was answered is no matter of time any more
-            if changed := self.settings.commands(settings):
-                steps.append(Execute("; ".join(changed)))
-        *_, answer = await self._run([*steps, Execute(command)], (settings or self.settings.own).seconds)
+            changed = self.settings.commands(settings)
+        await self._set(changed)
+        connection, seconds = await self._open(), (settings or self.settings.own).seconds + GRACE_SECONDS
+        try:
+            with self._errors(), self._load.measured():
+                connection.connection.add_log_listener(self._on_log)  # fails if the connection is closed
+                tag = await connection.execute(command, seconds)
+                await asyncio.sleep(0)  # the driver passes on notices a moment later
+        finally:
+            connection.connection.remove_log_listener(self._on_log)
         self.settings.now = settings
-        if isinstance(answer, Exception):
-            raise self._failure(answer)
-        return str(answer)
+        return tag
 
     async def describe(self, statement: Statement) -> Description:
         """Return the columns and parameters of a statement, without running it.
@@ -216,15 +252,14 @@ class Transaction(Reads):
         return await self._repeated(partial(self._describe, statement))
 
     async def _describe(self, statement: Statement) -> Description:
-        if self._aborted or not self.begun:
-            await self._control("SAVEPOINT described")
-        assert self._pipeline is not None
-        with driver_errors():
-            prepared = await self._pipeline.describe(statement.text, self.settings.own.seconds + GRACE_SECONDS)
-            return Description(
-                columns=tuple((each.name, each.type.name) for each in prepared.get_attributes()),
-                parameters=tuple(each.name for each in prepared.get_parameters()),
-            )
+        await self._begin_if_needed()
+        connection = await self._open()
+        with self._errors():
+            prepared = await connection.parse(statement.text, self.settings.own.seconds + GRACE_SECONDS)
+        return Description(
+            columns=tuple((each.name, each.type.name) for each in prepared.get_attributes()),
+            parameters=tuple(each.name for each in prepared.get_parameters()),
+        )
 
     # Conflicts of a read with the replay of a standby
 
@@ -247,7 +282,7 @@ class Transaction(Reads):
 
     @property
     def _is_closed(self) -> bool:
-        return self._pipeline is None or self._pipeline.connection.is_closed()
+        return self._connection is None or self._connection.is_closed
 
     async def _begins_again(self, error: DatabaseError) -> bool:
         """Prepare to run the rest again after such a conflict.
@@ -259,170 +294,101 @@ class Transaction(Reads):
             return False
         self._repeats -= 1
         await asyncio.sleep(REPEAT_AFTER_SECONDS)
-        mode, *others = self._begin
-        self._begin = (Execute(mode.text.replace("REPEATABLE READ", "READ COMMITTED")), *others)
+        mode, settings = self._begin
+        self._begin = mode.replace("REPEATABLE READ", "READ COMMITTED"), settings
         self._aborted = not self._is_closed
         if self._is_closed:
-            self._pipeline, self.begun, self.settings.now = None, False, self.settings.own
+            self._connection, self.begun, self.settings.now = None, False, self.settings.own
         return True
 
     def _advised(self, error: DatabaseError) -> DatabaseError:
         return type(error)(str(error), errors.RECOVERY_HELP, code=error.code) if self._is_conflict(error) else error
 
-    # Steps
+    # Begin
 
-    def _first(self) -> list[Step]:
-        """Return what is sent before the next statement: the begin, and queued commands."""
-        steps: list[Step] = []
+    async def _begin_if_needed(self, query: Query | None = None) -> StatementSettings:
+        """Begin the transaction, or begin it again after a read that failed.
+
+        Return the settings for the first statement. Raises DatabaseError.
+        """
+        if self.begun and not self._aborted:
+            return self.settings.of(query, keeps=self._keeps)
+        connection = await self._open()
         if self._aborted:
-            steps, self.settings.now = [Execute("ROLLBACK"), *self._begin], self.settings.own
-        elif not self.begun:
-            steps += self._begin
-            self.settings.begin()
-        steps += map(Execute, self._queued)
-        self._queued = []
-        return steps
-
-    async def _until_error(self, queries: Sequence[Query], take: Callable[[RowsOrError], None]) -> DatabaseError | None:
-        """Run statements together until the first error, and return it.
-
-        ``take`` is called for each answer before it.
-        """
-        seconds, apart, before = 0.0, False, self.settings.now
-        bounded = True  # each statement before has a time limit of its own
-        await self._open()
-        steps = self._first()
-        for query in queries:
-            if (query.apart or self._apart) and not (apart or self._reads):
-                apart, before = True, self.settings.now
-                steps.append(Execute(APART))
-            settings = self.settings.of(query, keeps=self._keeps)
-            changed = self.settings.commands(settings, bounded=bounded)
-            bounded = bounded and query.seconds is not None
-            if changed:
-                steps.append(Execute("; ".join(changed)))
-            seconds = max(seconds, settings.seconds)
-            if query.parsed:
-                steps.append(Parse(query.statement.text))
-            else:
-                steps.append(Fetch(query.statement.text, tuple(query.arguments.values()), settings.plan))
-        taken = 0
-
-        def note(rows: Rows) -> None:
-            nonlocal taken
-            taken += 1
-            take(self._as_text(rows))
-
-        answers = await self._run(steps, seconds, note)
-        if apart:
-            self._queued += UNDO_APART
-            self.settings.now = before
-        error = answers[-1]
-        if not isinstance(error, Exception):
-            return None
-        self._aborted, self.settings.now = self._reads, None
-        return (
-            None if isinstance(error, RepeatError) and self._reads else self._failure(error, queries[taken].statement)
-        )
-
-    async def _run(
-        self, steps: Sequence[Step], seconds: float, take: Callable[[Rows], None] = lambda _: None
-    ) -> list[Any]:
-        """Run steps until the first error, which is the last answer.
-
-        ``take`` is called for the rows of each statement when they come. Raises LostError, and any error of the command
-        that begins the transaction.
-        """
-        begins, self.begun, self._answered = not self.begun, True, False
+            with self._errors():
+                await connection.execute("ROLLBACK", GRACE_SECONDS)
+            self.begun = self._aborted = False
         try:
-            answers = await self._sent(steps, seconds, take, again=False)
+            return await self._begin_on(connection, query)
         except LostError:
             # The connection had died while idle. Nothing was done on it, so a new one can take over.
-            if not begins or not self._was_idle or self._answered:
+            if not self._was_idle or self.begun:
                 raise
-            self.settings.begin()  # no row lock was held, however long the dead connection did not answer
-            answers = await self._sent(steps, seconds, take, again=True)
-        self._aborted = False
-        return answers
+            return await self._begin_on(await self._open(again=True), query)
 
-    async def _sent(
-        self, steps: Sequence[Step], seconds: float, take: Callable[[Rows], None], *, again: bool
-    ) -> list[Any]:
-        pipeline = await self._open(again=again)
-        at = next((n for n, step in enumerate(steps[:3], 1) if step is self._begin[-1]), 0)
-        name = pipeline.new_name() if pipeline.keeps is None else ""
-        asked = [Fetch(statement("answering").text)] if at else []
-        if at and (name or self._asks()):
-            asked.insert(0, Fetch(statement("server").text, (name,), name=name))
-        steps = [*steps[:at], *asked, *steps[at:]]
-        facts: list[Mapping[str, Any]] = []
-        elsewhere = False
-
-        def note(step: int, answer: Any) -> None:
-            nonlocal elsewhere
-            self._answered = True
-            if isinstance(answer, Exception):
-                return
-            if at and step == 0:
-                timed.begin()
-                self.settings.begin()  # what it waited for a backend of a pooler is no time of its own
-            elif at <= step < at + len(asked):
-                facts.append(answer[0])
-                if name and len(facts) == 1:
-                    pipeline.meet(answer[0], name)
-                if len(facts) == len(asked):
-                    elsewhere = not self._met(pipeline, facts[-2] if facts[1:] else None, facts[-1])
-            elif not isinstance(steps[step], Execute) and not elsewhere:
-                take(answer)
-
+    async def _begin_on(self, connection: ServerConnection, query: Query | None) -> StatementSettings:
+        seconds = self.settings.own.seconds + GRACE_SECONDS
+        mode, settings = self._begin
         try:
-            with driver_errors(), self._load.measured(waits=bool(at)) as timed:
-                pipeline.connection.add_log_listener(self._on_log)  # fails if the connection is closed
-                answers = await pipeline.run(steps, seconds + GRACE_SECONDS, reads=self._reads, take=note)
-                if self._reads and not isinstance(answers[-1], Exception):
-                    values = (repr(each.arguments) if isinstance(each, Fetch) else "" for each in steps)
-                    # A text keeps its hash. To print 100 statements took 2 ms of a refresh.
-                    timed.statements = hash((*(each.text for each in steps), *values))
-            await asyncio.sleep(0)  # the driver passes on notices a moment later
-        finally:
-            pipeline.connection.remove_log_listener(self._on_log)
-        if elsewhere:
-            self._answered = False
+            with self._errors():
+                await connection.execute(mode, seconds)
+                self.begun = True
+                self.settings.begin()  # what it waited for a backend of a pooler is no time of its own
+                first = self.settings.of(query, keeps=self._keeps)
+                with self._load.measured():
+                    await connection.execute("; ".join((settings, *self.settings.commands(first))), seconds)
+        except DatabaseError as error:
+            self._aborted = self.begun
+            raise errors.begin_error(error) from error.__cause__
+        facts = None
+        name = connection.new_name() if connection.keeps is None else ""
+        if name or self._asks():
+            with self._errors(), self._load.measured():
+                (facts,) = await connection.fetch(statement("server").text, (name,), seconds, name)
+        if facts is not None and name:
+            connection.meet(facts)
+        with self._errors(), self._load.measured():
+            (answering,) = await connection.fetch(statement("answering").text, (), seconds)
+        if not self._met(connection, facts, answering):
+            self.begun = False
             raise LostError("Another server answers now than before.", "A pooler or proxy leads elsewhere.")
-        if len(answers) <= at + len(asked) and isinstance(answers[-1], Exception):
-            error = self._failure(answers[-1])
-            raise errors.begin_error(error) if len(answers) <= at else error
-        return [*answers[:at], *answers[at + len(asked) :]]
+        return first
+
+    async def _set(self, commands: Sequence[str]) -> None:
+        """Send commands that change settings, with those that are queued."""
+        commands, self._queued = [*self._queued, *commands], []
+        if commands:
+            connection = await self._open()
+            with self._errors():
+                await connection.execute("; ".join(commands), self.settings.own.seconds + GRACE_SECONDS)
 
     @property
     def _keeps(self) -> bool:
         """True if a plan is made once for all later reads: for any values."""
-        return self._reads and self._pipeline is not None and bool(self._pipeline.keeps)
+        return self._reads and self._connection is not None and bool(self._connection.keeps)
 
-    async def _open(self, *, again: bool = False) -> Pipeline:
-        if self._pipeline is None or again:
-            self._pipeline, self._was_idle = await self._connected(again)
-        return self._pipeline
+    async def _open(self, *, again: bool = False) -> ServerConnection:
+        if self._connection is None or again:
+            self._connection, self._was_idle = await self._connected(again)
+        return self._connection
 
-    def _failure(self, error: Exception, failed: Statement | None = None) -> DatabaseError:
-        """Return an error of the driver as a DatabaseError."""
-        assert self._pipeline is not None
-        # The driver finds it out itself if the server parses the statement at each run.
-        if isinstance(error, asyncpg.InvalidCachedStatementError | asyncpg.exceptions.ProtocolError):
-            self._pipeline.forget()
-            return OutdatedError("A table has got other columns meanwhile.", "Nothing was changed. Try again.")
-        if isinstance(error, RepeatError):
-            return OutdatedError("A statement has got parameters of other types.", "Nothing was changed. Try again.")
-        if isinstance(error, ValueError | ArithmeticError) and not self._pipeline.connection.is_closed():
-            # Python cannot represent some values, such as the year 294276. The connection is still usable.
-            return UnreadableError(f"A value cannot be read: {errors.first_line(error)}.")
+    @contextlib.contextmanager
+    def _errors(self, failed: Statement | None = None) -> Iterator[None]:
+        """Raise DatabaseError for any error of the driver. ``failed``: the statement that is run."""
         try:
             with driver_errors(statement=failed):
-                raise error
+                try:
+                    yield
+                except (asyncpg.InvalidCachedStatementError, asyncpg.exceptions.ProtocolError) as error:
+                    why = "A table has got other columns meanwhile."
+                    raise OutdatedError(why, "Nothing was changed. Try again.") from error
+                except (ValueError, ArithmeticError) as error:
+                    if self._is_closed:
+                        raise
+                    # Python cannot represent some values, such as the year 294276. The connection is still usable.
+                    raise UnreadableError(f"A value cannot be read: {errors.first_line(error)}.") from error
         except SlowError as slow:
-            return self.settings.late() or slow  # the limit that the server obeyed may have been the console's
-        except DatabaseError as translation:
-            return translation
+            raise self.settings.late() or slow from slow.__cause__  # the limit may have been the console's
 
     async def _explained(self, error: DatabaseError, failed: Statement) -> DatabaseError:
         """Return an error with what the server did not say.
@@ -432,10 +398,12 @@ class Transaction(Reads):
         if not self._reads or not isinstance(error, LockedError | DeniedError):
             return error
         name = "blockers" if isinstance(error, LockedError) else "denied_columns"
-        answers: list[RowsOrError] = []
-        if await self._until_error([Query(statement(name), {"query": failed.text})], answers.append) or not answers:
+        query = Query(statement(name), {"query": failed.text})
+        try:
+            rows = self._as_text(await self._rows(query, await self._begin_if_needed(query)))
+        except DatabaseError:
+            self._aborted, self.settings.now = self.begun, None
             return error
-        (rows,) = answers
         if isinstance(rows, DatabaseError):
             return error
         if isinstance(error, LockedError):
@@ -460,8 +428,8 @@ class Transaction(Reads):
         Only a database that does not check its texts has such bytes. In a transaction that writes they are an error:
         the audit log could not hold a copy of such a row.
         """
-        assert self._pipeline is not None
-        if not asyncpg_compat.accepts_any_bytes(self._pipeline.connection):
+        assert self._connection is not None
+        if not asyncpg_compat.accepts_any_bytes(self._connection.connection):
             return rows
         texts = (v for row in rows for value in row.values() for v in (value if isinstance(value, list) else (value,)))
         if not any(isinstance(text, str) and has_bytes(text) for text in texts):

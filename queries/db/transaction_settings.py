@@ -9,8 +9,6 @@ import msgspec
 
 from queries.db.errors import SlowError
 from queries.db.query import Query
-from queries.db.shared_sql import statement
-from queries.files.statement import with_parts
 from queries.records.record import Record
 from queries.text.psql_text import quoted_name
 
@@ -32,11 +30,6 @@ class StatementSettings(Record):
     schemas: tuple[str, ...] = ()
     in_order: bool = False
     generic: bool = False
-
-    @property
-    def plan(self) -> tuple[tuple[str, ...], bool, bool]:
-        """Return the settings on which a plan depends."""
-        return self.schemas, self.in_order, self.generic
 
     def commands(self, before: StatementSettings | None = None) -> list[str]:
         """Return the commands that set what differs from ``before``."""
@@ -110,33 +103,21 @@ class TransactionSettings:
                 seconds = now if now <= seconds and rest >= now - SHRINK_SECONDS else rest
         if query is None:
             return msgspec.structs.replace(defaults, seconds=seconds)
+        in_order = defaults.in_order if query.in_order is None else query.in_order
         return StatementSettings(
             seconds=seconds,
             schemas=(query.statement.schema,) if query.statement.schema else defaults.schemas,
-            in_order=defaults.in_order if query.in_order is None else query.in_order,
-            generic=keeps and not (query.custom or query.statement.custom),
+            in_order=in_order,
+            generic=keeps and in_order and not (query.custom or query.statement.custom),  # else a plan would stay
         )
 
-    def commands(self, settings: StatementSettings, *, bounded: bool = True) -> list[str]:
+    def commands(self, settings: StatementSettings) -> list[str]:
         """Return the commands that give the server these settings.
 
-        From then on it has them. ``bounded``: each statement that is sent before has a time limit of its own.
+        From then on it has them.
         """
         before, self.now = self.now, settings
-        if bounded or self._lasts is None:
-            return settings.commands(before)
-        self.now = msgspec.structs.replace(settings, seconds=0.0)  # so that the next statement gets its own
-        others = self.now.commands(before and msgspec.structs.replace(before, seconds=0.0))
-        return [*others, time_left(settings.seconds, self._lasts)]
-
-
-def time_left(seconds: float, lasts: float) -> str:
-    """Return the command that limits the next statement.
-
-    It may take ``seconds``, and run until the transaction has lasted ``lasts``.
-    """
-    milliseconds = {"timeout": str(round(seconds * 1000) or 1), "lasts": str(round(lasts * 1000))}
-    return with_parts(statement("time_left").text, milliseconds)
+        return settings.commands(before)
 
 
 def search_path(*schemas: str) -> str:

@@ -37,8 +37,9 @@ ASK_AGAIN_AFTER = (*NO_CONNECTION, SlowError, LockedError)  # errors of a server
 # A dry run does not reach COMMIT. A failure at COMMIT could not be traced to a node by halving, and the check would run
 # there without statement_timeout. Triggers may leave advisory locks.
 FIRED = (
-    Query(Statement(text="SET CONSTRAINTS ALL IMMEDIATE", source="")),
-    Query(statement("advisory_unlock")),
+    Query(
+        Statement(text=f"SET CONSTRAINTS ALL IMMEDIATE; {statement('advisory_unlock').text}", source=""), command=True
+    ),
 )
 """Fire deferred constraints now, and release the advisory locks of triggers."""
 

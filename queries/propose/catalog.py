@@ -150,7 +150,7 @@ async def read_words(database: Database, table: Table, column: str, key: str) ->
     sql = sql_text(FOLDER / "words.sql")
     query = parse_statement(msgspec.structs.replace(sql, text=bound(sql.text, names)))
     try:
-        async with database.reading(in_order=True) as transaction:
+        async with database.reading() as transaction:
             rows = await transaction.rows(query, {})
     except SlowError:
         return ()

@@ -20,6 +20,7 @@ from queries.db.transaction import Reads
 from queries.files.statement import with_parts
 from queries.read.findings import finding_of
 from queries.read.incidents import rank
+from queries.read.question import NOW
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.action import Proof
@@ -33,6 +34,7 @@ SYMPTOMS = {"late", "locked", "dead_owner"}
 LATE_NODES_READ = 200  # nodes of which the rows are read at each refresh
 WAITING_SESSIONS_READ = 100  # waiting sessions that are read at each refresh
 WAITING_SESSIONS_ASKED = 300  # ... that are read if the operator asks
+SESSION_JSON = dict.fromkeys(("backend_start", "since", "state_since", "waits_since", "now"), "float")
 STANDBY = "A standby has no row locks. Those of the primary are not visible here."
 ENDED = "No transaction in progress locks a row of this node."
 
@@ -202,7 +204,8 @@ def _composed(asked: Sequence[EngineQuery]) -> Query:
         values |= arguments
     whole = statement("row_locks")
     text = with_parts(whole.text, {"rows": "\nUNION ALL\n".join(parts)})
-    return Query(msgspec.structs.replace(whole, text=text, parameters=tuple(parameters)), values)
+    whole = msgspec.structs.replace(whole, text=text, parameters=tuple(parameters))
+    return Query(whole, values, json={"prepared": "float"})
 
 
 async def _sessions(
@@ -212,7 +215,7 @@ async def _sessions(
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
     tables = [[r.detected.schema, name, r.label] for r in readers for name in r.detected.relations]
     values = {"ids": [str(pid) for pid in pids], "limit": waiting, "args": tables}
-    now, read = await transaction.batch([Query(statement("now")), Query(statement("lock_sessions"), values)])
+    now, read = await transaction.batch([*NOW.queries, Query(statement("lock_sessions"), values, json=SESSION_JSON)])
     with readable("lock_sessions.sql"):
         sessions = {s.id: s for s in map(_session, read)}
     for row in rows:  # a prepared transaction that nothing waits for

@@ -104,9 +104,9 @@ async def reading(variant: EngineVariant, *, in_order: bool = True, allow_scan: 
     So are the policies of its tables, with the first answer. ``in_order``: its statements read the first few rows in an
     index's order. ``allow_scan``: it may take longer.
     """
-    await variant.recognise()
     seconds = ASKED_READ_SECONDS if allow_scan else READ_SECONDS
     async with variant.database.reading(seconds, in_order=in_order and not allow_scan) as transaction:
+        await variant.recognise(transaction)
         yield _WithPolicies(transaction, variant)
 
 

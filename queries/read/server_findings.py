@@ -22,15 +22,18 @@ from queries.db.connecting import APPLICATION
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, readable
 from queries.db.query import Query
-from queries.db.shared_sql import statement
 from queries.files.statement import Statement
 from queries.read.findings import finding_of
 from queries.read.incidents import rank
+from queries.read.question import NOW
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.node import ScanRequired
 from queries.records.record import Record
 from queries.text.duration import spelled
 from queries.text.json_text import decoded
+
+# Columns of a part whose values differ in JSON.
+JSON = {"since": "float", "evidence": "json"}
 
 # Seconds for which the findings of a part are kept.
 KEPT_SECONDS = {"catalog": 5.0}
@@ -158,7 +161,7 @@ class ServerFindings:
         async with self.database.reading() as transaction:
             stale_parts = [part for part in self._spec.parts if self.engines and not self._is_fresh(part)]
             now, *answers = await transaction.each(
-                [Query(statement("now")), *(Query(server_statement(part), self._values[part]) for part in stale_parts)]
+                [*NOW.queries, *(Query(server_statement(part), self._values[part], json=JSON) for part in stale_parts)]
             )
         if isinstance(now, DatabaseError):
             raise now

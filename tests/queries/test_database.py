@@ -11,7 +11,7 @@ import asyncpg
 import pytest
 
 from queries.change import loop
-from queries.db import database, dsn
+from queries.db import connecting, database, dsn
 from queries.db.backoff import Backoff
 from queries.db.database import Database
 from queries.db.errors import (
@@ -98,30 +98,20 @@ async def test_a_list_in_order_uses_no_bitmaps_and_no_parallel_workers(db: Datab
     assert read == [("off", "0"), ("on", "2")]
 
 
-FIRST_STATEMENTS = 1  # statement that is run at the beginning of each connection
-ANSWERING = 1  # statement that is run at the beginning of each transaction
-PREPARED = sql("SELECT name FROM pg_catalog.pg_prepared_statements ORDER BY name")
+PREPARED = sql("SELECT count(*) AS n FROM pg_catalog.pg_prepared_statements")
 
 
-async def test_a_read_is_prepared_once_for_each_kind_of_transaction_when_it_is_run_again(db: Database) -> None:
-    async def names(*, in_order: bool) -> list[int]:
-        counts = []
-        for _ in range(3):
-            async with db.reading(in_order=in_order) as transaction:
-                counts.append(len(await transaction.rows(PREPARED, {})) - FIRST_STATEMENTS - ANSWERING)
-        return counts
-
-    await db.batch([Query(sql("SELECT 1"))])
-    assert await names(in_order=False) == [0, 1, 1]
-    assert await names(in_order=True) == [1, 2, 2], "another setting, another plan"
-
-
-async def test_a_change_is_prepared_when_it_is_run_first(db: Database) -> None:
-    """Its dry run has done so, and the locks of the commit do not last for it."""
-    for kept in (0, ANSWERING):
-        async with db.writing() as transaction:
-            await transaction.control("SAVEPOINT connected")  # what is sent with it is not prepared for later
-            assert len(await transaction.rows(PREPARED, {})) == 1 + FIRST_STATEMENTS + kept
+async def test_the_statements_that_are_kept_prepared_are_not_more_and_more(
+    db: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The findings of a night have suggestions for ever other nodes, of which each is another text."""
+    monkeypatch.setattr(connecting, "STATEMENTS_KEPT", 10)
+    counts = []
+    for number in range(30):
+        async with db.reading() as transaction:
+            await transaction.rows(sql(f"SELECT {number}"), {})
+            counts.append((await transaction.rows(PREPARED, {}))[0]["n"])
+    assert counts[0] < counts[8] == max(counts) <= 11
 
 
 async def test_a_table_that_gets_a_column_is_read_again(db: Database, eternaltwin_db: EternaltwinDb) -> None:
@@ -132,7 +122,6 @@ async def test_a_table_that_gets_a_column_is_read_again(db: Database, eternaltwi
         async with db.reading() as transaction:
             await transaction.rows(everything, {})
         async with db.writing() as transaction:
-            await transaction.control("SAVEPOINT connected")  # what is sent with it is not prepared for later
             await transaction.rows(everything, {})
         await eternaltwin_db.sql(f"ALTER TABLE users ADD COLUMN {column} int DEFAULT 7")
         with pytest.raises(OutdatedError, match="other columns"):
@@ -154,7 +143,7 @@ async def test_the_statements_of_a_writing_transaction_share_one_time_limit(db: 
 
 
 @both_versions
-async def test_so_do_those_that_travel_together(db: Database) -> None:
+async def test_so_do_those_that_are_asked_together(db: Database) -> None:
     """A time limit of their own makes it shorter only."""
     nap = sql("SELECT pg_sleep(0.8)")
     for seconds in (None, 5.0):
@@ -324,7 +313,7 @@ async def test_a_statement_counts_as_the_shortest_of_its_last_runs() -> None:
         before = load.cost
         with load.measured() as timed:
             now += seconds
-            timed.statements = statements
+            timed.statement = statements
         return round(load.cost - before, 6)
 
     run("SELECT", 0.0)  # the round trip
@@ -347,7 +336,7 @@ async def test_the_load_keeps_the_last_statements_only() -> None:
         before = load.worked
         with load.measured() as timed:
             now += seconds
-            timed.statements = n
+            timed.statement = n
     assert load.worked - before == pytest.approx(0.1), "the first one is new again"
 
 

@@ -106,7 +106,6 @@ async def test_each_common_statement_can_be_run_in_psql(server: PostgresServer, 
             "combined_part.sql",
             "lock_table.sql",
             "lock_parsed.sql",
-            "time_left.sql",
             *(f"images{name}.sql" for name in IMAGED),
         )
         templates += ("audit_images_digest.sql", "audit_images_kept.sql", "audit_log_verify.sql")

@@ -1,0 +1,127 @@
+"""A connection to the server, over the driver's public interface."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import secrets
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+import asyncpg
+
+T = TypeVar("T")
+LAST_SECONDS = 5.0  # for the answer to a command that nothing waits for
+
+
+class ServerConnection:
+    """Connection, and the statements that the driver keeps prepared on it.
+
+    ``answered``: time of the last answer. ``keeps``: later transactions know prepared statements, too; None before
+    `meet`. Behind some poolers they have another backend, so there a statement has no name and is parsed at each run.
+    """
+
+    def __init__(self, connection: asyncpg.Connection[Any]) -> None:
+        self.connection = connection
+        self.keeps: bool | None = None  # None: not known yet
+        self.answered = time.monotonic()
+        self._in_doubt = False  # a command was given up
+        self._last: asyncio.Task[str] | None = None  # a command whose answer nothing waits for
+
+    def meet(self, facts: Mapping[str, Any]) -> None:
+        """Find out whether later transactions know prepared statements.
+
+        A pooler that keeps them gives them other names. ``facts``: ``pid`` and ``named`` of the statement `server`,
+        which was prepared under a name. Its transaction has not ended.
+        """
+        self.keeps = facts["pid"] == self.connection.get_server_pid() or not facts["named"]
+
+    @property
+    def is_closed(self) -> bool:
+        """True if nothing can be sent any more."""
+        return bool(self.connection.is_closed())
+
+    @property
+    def may_be_in_transaction(self) -> bool:
+        """True also if the answer to what was sent last was given up."""
+        return self._in_doubt or self.connection.is_in_transaction()
+
+    @staticmethod
+    def new_name() -> str:
+        """Return a name for a statement that no other session uses."""
+        return f"unstick_{secrets.token_hex(8)}"
+
+    async def execute(self, text: str, seconds: float) -> str:
+        """Run commands without parameters and rows, separated by ``;``. Return the last tag.
+
+        ``seconds``: longest wait for the answer. Raises errors of the driver, and TimeoutError; the second one in turn
+        closes the connection. So do the other methods.
+        """
+        return await self._answer(partial(self.connection.execute, text), seconds)
+
+    async def fetch(self, text: str, arguments: Sequence[Any], seconds: float, name: str = "") -> list[asyncpg.Record]:
+        """Run a statement with the values of its parameters, and return its rows.
+
+        ``name``: to prepare it under, whether or not later transactions know it.
+        """
+        if self.keeps and not name:
+            return await self._answer(partial(self.connection.fetch, text, *arguments), seconds)
+        prepared = await self._answer(partial(self.connection.prepare, text, name=name), seconds)
+        return await self._answer(partial(prepared.fetch, *arguments), seconds)
+
+    async def parse(self, text: str, seconds: float) -> asyncpg.prepared_stmt.PreparedStatement[Any]:
+        """Parse a statement without running it."""
+        return await self._answer(partial(self.connection.prepare, text, name=""), seconds)
+
+    def send_last(self, text: str) -> None:
+        """Send a command without waiting for its answer."""
+        self._last = asyncio.ensure_future(self.connection.execute(text))
+        self._last.add_done_callback(_retrieve_exception)
+
+    async def close(self) -> None:
+        """Close the connection, after the answer to what was sent last. It may take a second."""
+        with contextlib.suppress(Exception):
+            async with asyncio.timeout(1.0):
+                await self._settle()
+                await self.connection.close()
+        self.terminate()
+
+    def terminate(self) -> None:
+        """Close the connection at once."""
+        if self._last is not None:
+            self._last.cancel()
+        self.connection.terminate()
+
+    async def _settle(self) -> None:
+        """Wait for the answer that nothing has waited for. A connection without one is closed."""
+        if self._last is not None:
+            try:
+                async with asyncio.timeout(LAST_SECONDS):
+                    await asyncio.shield(self._last)
+            except Exception:
+                self.connection.terminate()
+            self._last = None
+
+    async def _answer(self, command: Callable[[], Awaitable[T]], seconds: float) -> T:
+        await self._settle()
+        in_doubt, self._in_doubt = self._in_doubt, True
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await command()
+        except TimeoutError:  # the driver asks the server to cancel it, and waits for that before the next command
+            if in_doubt:
+                self.connection.terminate()
+            raise
+        except (asyncpg.PostgresError, ValueError, ArithmeticError):
+            self._in_doubt = in_doubt
+            raise
+        self.answered, self._in_doubt = time.monotonic(), False
+        return answer
+
+
+def _retrieve_exception(task: asyncio.Task[str]) -> None:
+    """Retrieve an abandoned task's exception, so that asyncio does not log it."""
+    if not task.cancelled():
+        task.exception()
