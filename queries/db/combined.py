@@ -101,14 +101,14 @@ class CombinedReads:
     def _chunks(self, queries: Sequence[Query], places: Iterable[int]) -> list[list[int]]:
         """Return which of these are run as one: under the same settings, few at a time.
 
-        Few statements have one plan for their values if one of them wants that.
+        Few statements have a plan for their values, too, if others want that.
         """
         places = [place for place in places if _is_part(queries[place]) and _key(queries[place]) not in self._alone]
+        few = sum(not queries[place].custom for place in places) <= FEW_PARTS
         groups: dict[Any, list[int]] = {}
         for place in places:
             query = queries[place]
-            custom = query.custom and len(places) > PARTS
-            groups.setdefault((query.in_order, query.seconds, custom), []).append(place)
+            groups.setdefault((query.in_order, query.seconds, query.custom or few), []).append(place)
         found = [group[start : start + PARTS] for group in groups.values() for start in range(0, len(group), PARTS)]
         return [chunk for chunk in found if len(chunk) > 1]
 
@@ -149,7 +149,7 @@ def combined(parts: Sequence[Query], seconds: float) -> Query:
         slots = [_slot(names, name, value) for name, value in part.arguments.items()]
         texts.append((part.statement.text, tuple(slots)))
     whole = _combined(tuple(texts), tuple(names))
-    first, custom = parts[0], any(part.custom for part in parts)
+    first, custom = parts[0], any(part.custom for part in parts)  # of few that have none themselves
     return Query(whole, names, custom=custom, in_order=first.in_order, seconds=seconds, apart=first.apart)
 
 

@@ -54,9 +54,9 @@ class ServerConnection:
         return f"unstick_{secrets.token_hex(8)}"
 
     async def execute(self, text: str, seconds: float) -> str:
-        """Run commands without parameters and rows, separated by ``;``. Return the last tag.
+        """Run commands, separated by ``;``, and return the last tag.
 
-        ``seconds``: longest wait for the answer. Raises errors of the driver, and TimeoutError; the second one in turn
+        They have neither parameters nor rows. ``seconds``: longest wait for the answer. Raises errors of the driver, and TimeoutError; the second one in turn
         closes the connection. So do the other methods.
         """
         return await self._answer(partial(self.connection.execute, text), seconds)
@@ -81,7 +81,10 @@ class ServerConnection:
         self._last.add_done_callback(_retrieve_exception)
 
     async def close(self) -> None:
-        """Close the connection, after the answer to what was sent last. It may take a second."""
+        """Close the connection, after the answer to what was sent last.
+
+        It may take a second.
+        """
         with contextlib.suppress(Exception):
             async with asyncio.timeout(1.0):
                 await self._settle()
@@ -95,7 +98,10 @@ class ServerConnection:
         self.connection.terminate()
 
     async def _settle(self) -> None:
-        """Wait for the answer that nothing has waited for. A connection without one is closed."""
+        """Wait for the answer that nothing has waited for.
+
+        A connection without one is closed.
+        """
         if self._last is not None:
             try:
                 async with asyncio.timeout(LAST_SECONDS):

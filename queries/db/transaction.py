@@ -374,7 +374,10 @@ class Transaction(Reads):
 
     @contextlib.contextmanager
     def _errors(self, failed: Statement | None = None) -> Iterator[None]:
-        """Raise DatabaseError for any error of the driver. ``failed``: the statement that is run."""
+        """Raise DatabaseError for any error of the driver.
+
+        ``failed``: the statement that is run.
+        """
         try:
             with driver_errors(statement=failed):
                 try:

@@ -1,7 +1,7 @@
-"""A far-away database: a few messages are answered one after another, however many engines there are.
+"""A far-away database: few messages, however many engines there are.
 
-They are counted by a proxy between the console and the server. Connecting takes some itself, by the way to log in, and
-is not counted. A statement takes two the first time: it is parsed before it is run.
+They are answered one after another. A proxy between the console and the server counts them. Connecting takes some
+itself, by the way to log in, and is not counted. A statement takes two the first time: it is parsed before it is run.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import pytest
 
 from console.tui.screens.detail import DetailScreen
 from console.tui.screens.stuck import StuckScreen
+from queries.snapshot import snapshot, take_samples
 from tests.command import fetch, unstick
 from tests.console.tui_driver import run_tui
 from tests.queries.proxy import Proxy
@@ -83,7 +84,7 @@ def test_a_dry_run_takes_few_round_trips(far: Proxy, every_engine: str) -> None:
 
 
 async def test_the_console_takes_few_round_trips(every_engine: str, servers: Any, tmp_path: Path) -> None:
-    """Count those of the first list, and then of what was read before: its statements are known."""
+    """Count those of each read, and again when its statements are known."""
     async with Proxy(servers["18"].port) as far:
         await (await asyncpg.connect(far.through(every_engine))).close()
         before, far.trips = far.trips, 0
@@ -93,10 +94,13 @@ async def test_the_console_takes_few_round_trips(every_engine: str, servers: Any
             session.pause()
             assert far.trips - before <= FIRST_LIST
             workspace = await session.connect()
+            readers = [*workspace.engines.values()]
             for most in (FIRST_LIST, REFRESH):
                 far.trips = 0
-                await session._read_list(workspace, samples=True)
-                await session._read_findings(workspace)
+                await workspace.database.together(
+                    *(reader.nodes.counts() for reader in readers), take_samples(workspace, readers)
+                )
+                await snapshot(workspace, readers, kept=state.parts, once=False)
                 assert far.trips <= most
             await tui.press("slash")
             await tui.type("lost wakeup")

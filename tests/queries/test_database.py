@@ -104,7 +104,7 @@ PREPARED = sql("SELECT count(*) AS n FROM pg_catalog.pg_prepared_statements")
 async def test_the_statements_that_are_kept_prepared_are_not_more_and_more(
     db: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The findings of a night have suggestions for ever other nodes, of which each is another text."""
+    """Suggestions for ever other nodes make ever other texts."""
     monkeypatch.setattr(connecting, "STATEMENTS_KEPT", 10)
     counts = []
     for number in range(30):
