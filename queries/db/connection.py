@@ -75,10 +75,11 @@ class ServerConnection:
         """Parse a statement without running it."""
         return await self._answer(partial(self.connection.prepare, text, name=""), seconds)
 
-    def send_last(self, text: str) -> None:
+    async def send_last(self, text: str) -> None:
         """Send a command without waiting for its answer."""
         self._last = asyncio.ensure_future(self.connection.execute(text))
         self._last.add_done_callback(_retrieve_exception)
+        await asyncio.sleep(0)  # it is sent now, also if the program then waits for an editor
 
     async def close(self) -> None:
         """Close the connection, after the answer to what was sent last.

@@ -207,7 +207,7 @@ class Database:
             finally:
                 connection = self._connections.get("read")
                 if transaction.begun and connection is not None:
-                    connection.send_last("COMMIT")
+                    await connection.send_last("COMMIT")
                     self.load.ended("COMMIT")
                 if connection is not None and connection.is_closed:
                     self._drop("read")

@@ -24,8 +24,13 @@ CHILDREN_READ = 20  # children in a node's detail
 async def read(reader: Reader, node_id: str, size: int = PAYLOAD_HEAD_BYTES) -> Detail | None:
     """Read a node with its sections and findings; None if it does not exist.
 
-    ``size``: bytes to read of each payload.
+    ``size``: bytes to read of each payload. All is of one snapshot.
     """
+    (detail,) = await reader.database.together(_detail(reader, node_id, size))
+    return detail  # type: ignore[no-any-return]
+
+
+async def _detail(reader: Reader, node_id: str, size: int) -> Detail | None:
     local = reader.ids.local(node_id)
     kind = split_id(node_id)[1]
     keys = sorted(

@@ -28,11 +28,11 @@ TASK = "SELECT 'eternaltwin/task:' || min(task_id::text) FROM eternaltwin.task W
 COMMANDS = {
     "stuck": (24, "stuck"),
     "tree": (40, "tree"),  # it reads all pages
-    "live": (29, "tree", "--live"),
+    "live": (31, "tree", "--live"),
     "engines": (19, "engines"),
     "dead": (22, "dead"),
     "changed": (26, "changed"),
-    "show": (34, "show", "TASK"),  # a payload is a statement of its own
+    "show": (30, "show", "TASK"),  # a payload is a statement of its own
     "find": (19, "find", "TASK"),
 }
 
