@@ -14,7 +14,7 @@ STATEMENTS_KEPT = 500
 class Timed:
     """A statement that is timed.
 
-    ``statement``: a read that ran to its end, with the values of its parameters; None for anything else.
+    ``statement``: a read that ran to its end, with the values of its parameters, or a begin; None for anything else.
     """
 
     statement: Hashable = None

@@ -335,7 +335,8 @@ class Transaction(Reads):
                 self.begun = True
                 self.settings.begin()  # what it waited for a backend of a pooler is no time of its own
                 first = self.settings.of(query, keeps=self._keeps)
-                with self._load.measured():
+                with self._load.measured() as timed:
+                    timed.statement = "settings"
                     await connection.execute("; ".join((settings, *self.settings.commands(first))), seconds)
         except DatabaseError as error:
             self._aborted = self.begun
@@ -343,11 +344,13 @@ class Transaction(Reads):
         facts = None
         name = connection.new_name() if connection.keeps is None else ""
         if name or self._asks():
-            with self._errors(), self._load.measured():
+            with self._errors(), self._load.measured() as timed:
+                timed.statement = "server"
                 (facts,) = await connection.fetch(statement("server").text, (name,), seconds, name)
         if facts is not None and name:
             connection.meet(facts)
-        with self._errors(), self._load.measured():
+        with self._errors(), self._load.measured() as timed:
+            timed.statement = "answering"
             (answering,) = await connection.fetch(statement("answering").text, (), seconds)
         if not self._met(connection, facts, answering):
             self.begun = False
