@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal, InvalidOperation
 from difflib import unified_diff
+from itertools import islice
 from typing import Any, NamedTuple
 
 import msgspec
@@ -173,11 +174,7 @@ class Learned:
         self._types: dict[str, Counter[str]] = {}
         self._keys: dict[str, Counter[str]] = {}
         self._ranges: dict[str, list[tuple[Decimal, str]]] = {}  # lowest and highest
-        places = PLACES_LEARNED
-        for part in (part for value in values for part in _parts(value)):
-            places -= 1
-            if places < 0:
-                return
+        for part in islice((part for value in values for part in _parts(value)), PLACES_LEARNED):
             self._learn(part.place, part.value)
 
     def _learn(self, place: str, value: Any) -> None:

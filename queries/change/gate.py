@@ -465,7 +465,7 @@ class Profile:
     def _is_constant(self, group: Group) -> Callable[[str], bool]:
         """Return whether several nodes got the same value in a column."""
         rows, key = self._rows[group], self._contract.keys.get(group[0], ())
-        several = group[1] != "deleted" and len({row.node for row in rows}) > 1
+        several = len({row.node for row in rows}) > 1
 
         def is_constant(name: str) -> bool:
             same = (name in row.columns and self._contract.is_same(name, row, rows[0]) for row in rows)

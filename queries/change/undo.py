@@ -170,7 +170,7 @@ class UndoScript:
         parts = [msgspec.convert(dict(row), Parts) for row in columns]
         await self.images.learn(transaction, names, again=True)
         layouts = self.images.layouts
-        self._parts = {p.name: p for p in _parents_first(parts) if p.name in layouts and layouts[p.name].restorable}
+        self._parts = {p.name: p for p in _parents_first(parts) if layouts[p.name].restorable}
 
     @property
     def _append_only(self) -> tuple[str, ...]:
@@ -305,19 +305,19 @@ class UndoScript:
         children_first = list(reversed(self._parts))
         for table in children_first:
             made = [r for r in plain if r.table == table and r.image.before is None]
-            await self._run(transaction, "undo_delete", made)
+            await self._run(transaction, "undo_delete", table, made)
         for table in self._parts:
             gone = [r for r in plain if r.table == table and r.image.after is None]
-            await self._run(transaction, "undo_insert", gone)
+            await self._run(transaction, "undo_insert", table, gone)
         for table in self._parts:
             both = [r for r in plain if r.table == table and r.image.before is not None and r.image.after is not None]
-            await self._run(transaction, "undo_update", both)
+            await self._run(transaction, "undo_update", table, both)
         for table in children_first:
             if table in self._append_only:
-                await self._compensate(transaction, [r for r in rows if r.table == table])
+                await self._compensate(transaction, table, [r for r in rows if r.table == table])
         return set(self.nodes.remaining), await transaction.each([*then()])
 
-    async def _run(self, transaction: Transaction, name: str, rows: Sequence[KeptRow]) -> None:
+    async def _run(self, transaction: Transaction, name: str, table: str, rows: Sequence[KeptRow]) -> None:
         if not rows:
             return
         changes = []
@@ -326,13 +326,12 @@ class UndoScript:
             position = {} if now is None else {"place": now.place, "xmin": now.xmin}
             changes.append({**position, "before": row.image.before})
         values = {"changes": changes, "places": [change["place"] for change in changes if "place" in change]}
-        await transaction.rows(self._statement(name, rows[0].table), values)
+        await transaction.rows(self._statement(name, table), values)
 
-    async def _compensate(self, transaction: Transaction, rows: Sequence[KeptRow]) -> None:
+    async def _compensate(self, transaction: Transaction, table: str, rows: Sequence[KeptRow]) -> None:
         """Add the rows that compensate changes of an append-only table."""
         if not rows:
             return
-        table = rows[0].table
         sections = self.reader.engine.actions[f"undo/{table}"]
         values = self._compensated(rows)
         for part in sections["change"]:

@@ -127,7 +127,7 @@ class Receipts:
             if node is None or (r.entry.schema == node.schema and not r.changed.isdisjoint(node.ids))
         ]
         fates = [r for r in every if r.fate and (r.fate != UNKNOWN or r.at < since)]  # one under way is no news
-        asked = [r for r in every if not r.fate and _can_tell(server, r.mark)]
+        asked = [r for r in every if not r.fate and settle.can_tell(server, r.mark)]
         if not in_table:
             replaced = (r for r in asked if r.mark.life != server.life and r.mark.history != server.history)
             fates += (msgspec.structs.replace(r, fate=Outcome.UNKNOWN) for r in replaced)
@@ -207,14 +207,6 @@ def _of_line(server: Server, entry: AuditLogEntry, mark: TransactionMark) -> Rec
     answered = all(r.outcome is not Outcome.UNKNOWN for r in entry.results)
     context = "" if entry.origin is None else entry.origin.context
     return _receipt(server, entry, mark, entry.at, context, answered=answered)
-
-
-def _can_tell(server: Server, mark: TransactionMark) -> bool:
-    """Return True if a server that has no such transaction lacks it.
-
-    A standby may lag, unless it is on a later timeline.
-    """
-    return not server.may_lag or mark.later(server.history) > 0
 
 
 def _fate(server: Server, mark: TransactionMark) -> str:

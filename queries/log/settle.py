@@ -12,7 +12,7 @@ import re
 import time
 from typing import Protocol
 
-from queries.db.database import Database
+from queries.db.database import Database, Server
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
 from queries.db.query import Query
 from queries.db.shared_sql import statement
@@ -89,6 +89,14 @@ def timeline(history: str) -> int | None:
     """Return the timeline of a server; None if the role may not read it."""
     number = history.partition("/")[2]
     return int(number) if re.fullmatch(r"[0-9]{1,10}", number) else None
+
+
+def can_tell(server: Server, mark: TransactionMark) -> bool:
+    """Return True if a server that has no such transaction lacks it.
+
+    A standby may lag, unless it is on a later timeline.
+    """
+    return not server.may_lag or mark.later(server.history) > 0
 
 
 async def mark_of(transaction: Transaction) -> TransactionMark:
@@ -183,7 +191,7 @@ async def _query(
     except DatabaseError as error:
         if error.code != _FUTURE:
             return CommitStatus(status=UNKNOWN)
-        server = database.server
-        lags = server is not None and server.standby and mark.later(server.history) <= 0
-        return None if lags else CommitStatus(status=ABORTED)  # a primary never assigned the id
+        if database.server is not None and not can_tell(database.server, mark):
+            return None
+        return CommitStatus(status=ABORTED)  # the id was never assigned
     return CommitStatus(status=str(status or UNKNOWN), synchronous=row["synchronous"])

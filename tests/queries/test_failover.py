@@ -232,7 +232,7 @@ async def test_a_lost_answer_is_settled_by_the_next_session(
         patch.setattr(settle, "wait_for_status", unknown)
         assert outcomes_of(await do(workspace, "wake", [one])) == {one: UNKNOWN}
     await workspace.close()
-    again = await opened(dsn, tmp_path)
+    again = await opened(dsn, tmp_path, context="prod")  # the receipt names no context
     (settled,) = await again.audit_log.news()
     assert f"Settled: wake of {one} at " in settled
     assert settled.endswith("was committed." if arrived else "was rolled back, so it changed nothing.")

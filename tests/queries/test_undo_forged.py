@@ -13,12 +13,14 @@ import pytest
 
 from queries.change import loop, perform
 from queries.change.plan import plan_entry
+from queries.change.undo import why_foreign
 from queries.db.errors import DatabaseError
 from queries.log import audit_log
 from queries.records.action import Change, Outcome
+from queries.records.images import Images, RowImage, StoredImages, TableImages
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
-from tests.queries.builders import OPERATOR, do, opened, outcomes_of, why
+from tests.queries.builders import OPERATOR, do, opened, outcomes_of, reader, why
 from tests.servers import PostgresServer
 
 STATUS = "SELECT status::text FROM task"
@@ -151,6 +153,33 @@ async def test_an_undo_makes_only_changes_that_the_writer_could_make(
     assert words.get(case, "") in why(dry_run, node)
     await loop.commit(workspace, dry_run, OPERATOR)
     assert await eternaltwin_db.value(STATUS) == ("Blocked" if fine else "Complete")
+
+
+AS_IT_WAS = {"last_value": "0"}
+
+
+@pytest.mark.parametrize(
+    ("engine", "table", "before", "said"),
+    [
+        ("agent_jobs", "agents", {}, "no action of agent_jobs changes agents"),
+        ("uni2work", "token_bucket", {**AS_IT_WAS, "ident": "x"}, "changes token_bucket.ident"),
+        ("uni2work", "token_bucket", None, "inserts or deletes rows of token_bucket"),
+        ("uni2work", "token_bucket", AS_IT_WAS, ""),
+        ("tasker", "task_transitions", {"task_uuid": "x"}, ""),  # append-only: no row of it is changed
+    ],
+)
+async def test_only_tables_and_columns_that_an_action_changes_are_restored(
+    every_engine: str, tmp_path: Path, engine: str, table: str, before: dict[str, Any] | None, said: str
+) -> None:
+    workspace = await opened(every_engine, tmp_path)
+    own = reader(workspace, engine)
+    row = RowImage(id="x:1", key=("1",), before=before, after="0" * 32, xmin="1")
+    images = Images(tables=(TableImages(table=table, key=("id",), columns=("id",), others=(), rows=(row,)),))
+    schema = own.detected.schema
+    stored = StoredImages(role="mallory", engine=engine, schema=schema, images=images, intact=True)
+    why = why_foreign(own, stored)
+    assert said in why if said else not why
+    await workspace.close()
 
 
 async def test_images_that_were_changed_are_not_restored(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:

@@ -11,7 +11,7 @@ import pytest
 from queries.change import gate
 from queries.change.gate import Contract
 from queries.contract.spec import VariesSpec
-from queries.records.action import Change, Outcome, Result, RowChange
+from queries.records.action import Change, OtherRows, Outcome, Result, RowChange
 
 AT, LATER = 1_795_863_600.0, 1_795_867_200.0  # 2026-11-28T11:00:00Z, and an hour later
 DRY_RUN = Change(
@@ -116,6 +116,23 @@ def test_a_column_may_differ_as_the_contract_says(column: str, shown: str, now: 
 )
 def test_another_value_stops_the_commit(column: str, shown: str, now: str) -> None:
     assert f"set task.{column} to another value than the dry run" in compared(column, shown, now)
+
+
+@pytest.mark.parametrize(("nodes", "fine"), [("12", (2,)), ("1", (0, 1, 2)), ("3", (1,)), ("34", (2,)), ("123", (3,))])
+def test_rows_of_other_tables_are_as_many_as_were_shown(nodes: str, fine: Sequence[int]) -> None:
+    """The nodes 1 and 2 were shown, with two rows."""
+    results = tuple(Result(id=f"e/task:{node}", outcome=Outcome.CHANGED) for node in "12")
+    shown = msgspec.structs.replace(DRY_RUN, results=results, others=(OtherRows(table="public.mail", deleted=2),))
+
+    def stops(number: int) -> bool:
+        try:
+            others = [OtherRows(table="public.mail", deleted=number)] if number else []
+            gate.compare(others, shown, [f"e/task:{node}" for node in nodes])
+        except gate.UnshownError as error:
+            return "the dry run showed deleted 2 rows" in str(error)
+        return False
+
+    assert [number for number in range(5) if not stops(number)] == [*fine]
 
 
 def test_another_column_or_a_missing_one_stops_the_commit() -> None:
