@@ -26,6 +26,7 @@ from queries.records.action import Outcome, Owner, Verdict, Witness
 # An executor writes a guarded node many times a second and locks it briefly each time. Seconds to retry, and between.
 ROW_LOCK_SECONDS, PAUSE_SECONDS = 0.5, 0.005
 
+SINCE_SHOWN = "it was changed since it was shown"
 CHANGED_MEANWHILE = "it changed during the wait"
 ACTIVE_SINCE = "its owner was active since the dry run"
 HELD = "another transaction holds a lock on it, or on a part of it"
@@ -119,7 +120,7 @@ class _Locked:
             if node_id in self.unchanged or (awaited is not None and node_id not in nodes.guarded):
                 nodes.versions[node_id] = now[node_id]  # the row is locked, so it is current until the change
             else:
-                nodes.skip(node_id, Outcome.STALE, "it was changed since it was shown")
+                nodes.skip(node_id, Outcome.STALE, SINCE_SHOWN if awaited is None else CHANGED_MEANWHILE)
         for node_id in [i for i in nodes.remaining if awaited is not None and nodes.steady.get(i) != awaited.get(i)]:
             nodes.skip(node_id, Outcome.STALE, CHANGED_MEANWHILE)
         shown = {} if request.seen is None or request.action.waits else request.seen.steady

@@ -13,6 +13,10 @@ import asyncpg
 import msgspec
 import pytest
 
+from queries.change import plan
+from queries.db.transaction import Transaction
+from queries.log import audit_log, settle
+from queries.read import guard_token
 from queries.records.action import Change, Outcome, Result
 from queries.records.node import Phase
 from queries.workspace import Workspace
@@ -164,6 +168,16 @@ async def test_another_task_than_was_agreed_to_is_left_alone(
     assert await estuary_db.digest() == before
 
 
+async def test_what_a_finding_guards_stays_guarded(estuary_db: EstuaryDb, workspace: Workspace) -> None:
+    task = await estuary_db.task(wake=-900, beat=0)
+    guard = guard_token.token(["due"], {"due": True})
+    dry_run = await dry_run_of(workspace, "park", {estuary_db.id(task): guard}, None, LABEL)
+    assert dry_run.for_now == (estuary_db.id(task),)
+    await estuary_db.sql("UPDATE tasks SET heartbeat = '0001-01-01T00:00:00Z', wake_at = now() + interval '1 hour'")
+    results = await waited(workspace, dry_run, 60)
+    assert {i: r.outcome for i, r in results.items()} == {estuary_db.id(task): STALE}
+
+
 @pytest.mark.parametrize(("action", "arguments"), [("wake", {}), ("park", {}), ("restart", {}), ("delete", {})])
 async def test_other_actions_wait_for_the_end_of_a_poll(
     estuary_db: EstuaryDb, workspace: Workspace, action: str, arguments: Any
@@ -182,6 +196,40 @@ async def test_other_actions_wait_for_the_end_of_a_poll(
     )
     results = await asyncio.wait_for(running, 60)
     assert {i: r.outcome for i, r in results.items()} == dict.fromkeys(ids, CHANGED)
+
+
+async def test_tasks_that_are_waited_for_are_changed_once_when_an_answer_is_lost(
+    estuary: str, estuary_db: EstuaryDb, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The entries of the run say which of them was changed."""
+    await estuary_db.sql(audit_log.ddl())
+    workspace = await opened(estuary, tmp_path)
+    tasks = [await estuary_db.task(wake=-9, beat=0) for _ in range(2)]
+    ids = [estuary_db.id(task) for task in tasks]
+    dry_run = await dry_run_of(workspace, "park", ids, None, LABEL)
+    assert sorted(dry_run.for_now) == sorted(ids)
+    monkeypatch.setattr(plan, "PART_NODES", 1)  # so it is a run
+    send, wait = settle.send_commit, settle.wait_for_status
+
+    async def lost(transaction: Transaction) -> None:
+        monkeypatch.setattr(settle, "send_commit", send)
+        assert await send(transaction) == settle.COMMITTED
+
+    async def unknown(*_: object, **more: object) -> settle.CommitStatus:
+        monkeypatch.setattr(settle, "wait_for_status", wait)
+        return settle.CommitStatus(status=settle.UNKNOWN)
+
+    monkeypatch.setattr(settle, "send_commit", lost)
+    monkeypatch.setattr(settle, "wait_for_status", unknown)
+    free = "UPDATE tasks SET heartbeat = '0001-01-01T00:00:00Z' WHERE task_id = $1::text::macaddr8"
+    await estuary_db.sql(free, tasks[0])
+    async for step in steps(workspace, msgspec.structs.replace(dry_run, wait=60.0)):
+        if step.loop.state.ids(CHANGED) == {ids[0]}:
+            await estuary_db.sql(free, tasks[1])
+    assert step.loop.state.ids(CHANGED) == set(ids)
+    entries = [entry async for entry in workspace.audit_log.stream()]
+    assert sorted(r.id for e in entries for r in e.results if r.outcome is CHANGED) == sorted(ids)
+    await workspace.close()
 
 
 async def test_a_task_that_ends_while_it_is_waited_for_is_gone(estuary_db: EstuaryDb, workspace: Workspace) -> None:
