@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from console.cli.exit_codes import SKIPPED
-from console.cli.find import full_ids
 from console.cli.output import output_for, say
-from console.cli.target import missing, opened, resolve_nodes
+from console.cli.target import full_ids, missing, opened, resolve_nodes
 from console.target import Target
 from console.text.views import blockers as views
 from queries.read.blockers import blockers as read

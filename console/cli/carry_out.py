@@ -16,7 +16,6 @@ from typing import Any, Concatenate, ParamSpec
 import click
 
 from console.cli import prompts
-from console.cli.consent import Consent
 from console.cli.exit_codes import EMPTY, FAILED, INTERRUPTED, SKIPPED, UNKNOWN
 from console.cli.output import output_for, say
 from console.interrupts import signals_call
@@ -25,10 +24,10 @@ from console.text.spans import UNLIMITED, Make, Spans
 from console.text.views.action import STANDBY_WAIT, dry_run_lines
 from console.text.views.lines import stacked
 from console.text.views.summary import summary
-from queries.change import signals
 from queries.change.loop import Loop
 from queries.change.plan import Plan
 from queries.change.state import Do
+from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.db.backoff import OUTAGE_SECONDS
 from queries.db.database import FORBIDDEN
@@ -46,6 +45,42 @@ Changing = Callable[Concatenate[Target, P], Coroutine[Any, Any, int]]
 Begin = Callable[[], Awaitable[Loop]]
 BEGUN: ContextVar[bool] = ContextVar("BEGUN", default=False)
 """True once something may be committed, which the command itself reports."""
+
+
+class Consent(Record):
+    """Options with which the operator agrees to a change.
+
+    ``preview``: only a dry run. ``rows``: show it whole, not only its summary. ``confirm``: the name of a production
+    context, or of tables that lose rows.
+    """
+
+    reason: str | None = None
+    preview: bool = False
+    rows: bool = False
+    yes: bool = False
+    confirm: str | None = None
+
+    @classmethod
+    def taken(cls, settings: dict[str, Any]) -> Consent:
+        """Return the consent among the options of a command, without which they remain."""
+        return cls(**{name: settings.pop(name) for name in cls.__struct_fields__})
+
+    @property
+    def given(self) -> bool:
+        """True if the operator has agreed with an option, and is not asked."""
+        return self.yes or self.confirm is not None
+
+    @property
+    def measures(self) -> bool:
+        """True if the dry run is for the operator, and measures the blast radius."""
+        return self.preview or not self.yes
+
+    @property
+    def said(self) -> str:
+        """The reason for the audit log. Raises UsageError without one."""
+        if not (self.reason or "").strip():
+            raise click.UsageError("--reason is required (audit log).")
+        return str(self.reason)
 
 
 class Report(Record):
@@ -179,7 +214,7 @@ def dry_run_text(
 def _instead(target: Target, results: Sequence[Result]) -> Iterator[str]:
     """Say where the operator finds what to do with a node that is refused itself."""
     own = (r for r in results if r.outcome is Outcome.REFUSED and r.why not in (STANDBY, BALANCED, FORBIDDEN))
-    refused = next((r.id for r in own if not signals.is_session(r.id)), None)
+    refused = next((r.id for r in own if not r.id.startswith(f"{LABEL}/")), None)
     if refused is not None:
         yield f"Refused: `{target.command('show', refused)}` says what can be done instead, if anything must be."
 

@@ -444,7 +444,7 @@ def do(
     The ID - reads ids from stdin, one per line. An ID may also be a JSON string, as jq prints it without -r, or a
     bare id that exactly one node has.
     """
-    from console.cli.consent import Consent
+    from console.cli.carry_out import Consent
 
     selection = {name: settings.pop(name) for name in ("incident", "group", "engine", "limit")}
     consent = Consent.taken(settings)
@@ -497,7 +497,7 @@ def undo(options: CliOptions, /, entry: tuple[str, ...], **settings: Any) -> int
     entry too, so it can be undone.
     """
     from console.cli import undo as command
-    from console.cli.consent import Consent
+    from console.cli.carry_out import Consent
 
     words = options.without_target(entry)
     if not words:
@@ -541,7 +541,7 @@ def redrive(options: CliOptions, /, name: tuple[str, ...], filters: tuple[str, .
     """
     from console.cli import redrive as command
     from console.cli import runs
-    from console.cli.consent import Consent
+    from console.cli.carry_out import Consent
     from console.cli.selected import Source
 
     run = options.at_most_one(name, "ENGINE or RUN")

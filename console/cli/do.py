@@ -9,18 +9,15 @@ import click
 import msgspec
 
 from console.cli.arguments import arguments_of, unknown_action
-from console.cli.carry_out import changing
-from console.cli.consent import Consent
-from console.cli.edited import edited_plan
-from console.cli.find import full_ids
+from console.cli.carry_out import Consent, EmptyError, changing
 from console.cli.output import say
 from console.cli.plain_change import change
-from console.cli.selected import STDIN, Source, selected
-from console.cli.target import opened, resolve_nodes
+from console.cli.selected import STDIN, Selected, Source, typed_ids
+from console.cli.target import full_ids, opened, resolve_nodes
 from console.target import Target
-from queries.change import signals
 from queries.change.plan import UNDO, Plan, plan_versions
 from queries.change.run import messages as run_messages
+from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.read import guard_token
 from queries.read.reader import Reader
@@ -48,13 +45,15 @@ async def do(
     reason = consent.said
     given_guards = _guarded(source.ids, guards)
     async with opened(target, later=True) as workspace:  # its first read travels with others
-        selection = await selected(target, workspace, source, action)
+        selection = await _selected(target, workspace, source, action)
         full = await full_ids(workspace, selection.ids)
         nodes = tuple(dict.fromkeys(full.values()))
         guarded = {**selection.guards, **{full.get(i, i): guard for i, guard in given_guards.items()}}
         typed_names = {word.partition("=")[0] for word in arguments}
         arguments = [*arguments, *(w for w in selection.arguments if w.partition("=")[0] not in typed_names)]
-        if any(map(signals.is_session, nodes)):
+        if any(node.startswith(f"{LABEL}/") for node in nodes):
+            from queries.change import signals
+
             say(*await run_messages(workspace))
             plan = signals.plan(action, nodes)
             return await change(target, workspace, plan, [plan.action], consent, {}, reason=reason)
@@ -67,6 +66,8 @@ async def do(
         versions = {node.id: guarded.get(typed, node.version) for typed, node in records.items()}
         gone = [_gone(reader, i) for i in nodes if i not in records]
         if any(variant.document is not None for variant in variants):
+            from console.cli.edited import edited_plan
+
             plan = await edited_plan(workspace, reader, action, nodes, records, edit=edit, input=input)
         elif (edit or input is not None) and any(variant.writes for variant in variants):
             raise click.UsageError(f"--edit and --input are for actions that edit a text; {action} does not.")
@@ -76,6 +77,28 @@ async def do(
         plan = msgspec.structs.replace(plan, nodes=tuple(records.values()), skipped=tuple(gone), refused=refused)
         values |= plan.arguments
         return await change(target, workspace, plan, variants, consent, values, reason=reason, gone=gone, wait=wait)
+
+
+async def _selected(target: Target, workspace: Workspace, source: Source, action: str) -> Selected:
+    """Return at most ``source.limit`` nodes. Raises EmptyError, DatabaseError."""
+    if source.ids:
+        selection = Selected(ids=tuple(dict.fromkeys(typed_ids(source.ids))))
+    else:
+        from console.cli import searched, tree
+
+        if source.incident is not None:
+            selection = await searched.of_incident(workspace, source.incident, action, source.limit)
+        elif source.group is not None:
+            selection = await searched.of_group(workspace, source.group, source.limit)
+        else:
+            conditions = tree.parsed(str(source.filter), target)
+            selection = await searched.matching(workspace, conditions, action, source.engine, source.limit)
+    if not selection.ids:
+        raise EmptyError("The selection is empty: no node was selected.\nNothing was changed.")
+    if source.limit is not None and len(selection.ids) > source.limit:
+        say(f"--limit: {source.limit} of {len(selection.ids)} selected nodes are acted on.")
+        selection = msgspec.structs.replace(selection, ids=selection.ids[: source.limit])
+    return selection
 
 
 def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:

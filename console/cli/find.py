@@ -9,14 +9,14 @@ from click import UsageError
 from console.cli import tables
 from console.cli.exit_codes import FAILED, SKIPPED
 from console.cli.output import Output, output_for, say
-from console.cli.target import access_warnings, opened
+from console.cli.target import access_warnings, only, opened
 from console.model.fields.field import Context
 from console.model.fields.hit import FIELDS
 from console.target import Target
 from console.text.spans import Spans
 from console.text.views import search as views
-from queries.read.search import MOST_IDS, Sought, is_full, search, sought, sure
-from queries.records.node import Hits, Match, Node, Search
+from queries.read.search import is_full, search, sought, sure
+from queries.records.node import Hits, Search
 from queries.workspace import Workspace
 
 
@@ -66,30 +66,6 @@ async def node_id(workspace: Workspace, text: str) -> str:
     answers = [answer async for answer in search(workspace.engines, query, texts=False)]
     nodes = sure(answers)
     if nodes:
-        return _only(text, nodes)
+        return only(text, nodes)
     say(f"{text} was not found.", *views.notes(query, answers, workspace.declined_alike))
     return ""
-
-
-async def full_ids(workspace: Workspace, ids: Sequence[str]) -> dict[str, str]:
-    """Return the full ids of what is changed, by ids as typed.
-
-    A few ids without an engine are looked up; only a node with exactly that id is meant. Raises UsageError, and
-    UnknownIdError if there is none.
-    """
-    bare = [i for i in ids if not (is_full(i) or any(each.ids.owns(i) for each in workspace.engines.values()))]
-    full = {i: i for i in ids}
-    for text in bare if len(bare) <= MOST_IDS else ():
-        query = Sought(ids=(text,), exact=True, text="")
-        answers = [answer async for answer in search(workspace.engines, query, texts=False)]
-        nodes = [hit.node for answer in answers for hit in answer.hits if hit.matched is Match.ID]
-        if nodes and not any(answer.unreadable for answer in answers):  # another engine may have it, too
-            full[text] = _only(text, nodes)
-    return full
-
-
-def _only(text: str, nodes: Sequence[Node]) -> str:
-    if len(nodes) > 1:
-        lines = "\n".join(f"  {node.id}  {node.title}" for node in nodes)
-        raise UsageError(f"{text!r} names {len(nodes)} nodes. Give one of these ids:\n{lines}")
-    return nodes[0].id

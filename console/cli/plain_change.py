@@ -8,8 +8,7 @@ from typing import Any
 
 import msgspec
 
-from console.cli.carry_out import Course, Report, carry_out, dry_run_text
-from console.cli.consent import Consent
+from console.cli.carry_out import Consent, Course, Report, carry_out, dry_run_text
 from console.cli.output import say
 from console.model.run_work import BROKEN
 from console.target import Target

@@ -9,12 +9,12 @@ import click
 import msgspec
 
 from console.cli.arguments import arguments_of
-from console.cli.carry_out import Begin, Course, EmptyError, Report, carry_out, changing, dry_run_text
-from console.cli.consent import Consent
+from console.cli.carry_out import Begin, Consent, Course, EmptyError, Report, carry_out, changing, dry_run_text
 from console.cli.exit_codes import ASKS, FAILED, STOPPED
 from console.cli.output import say
 from console.cli.plain_change import change
-from console.cli.selected import Source, dead_matching, members_of
+from console.cli.searched import dead_matching, members_of
+from console.cli.selected import Source
 from console.cli.target import opened
 from console.cli.tree import parsed
 from console.target import Target

@@ -8,8 +8,7 @@ from collections.abc import AsyncIterator, Iterator, Sequence
 import click
 
 from console.cli import do, redrive, tables
-from console.cli.carry_out import changing, printed
-from console.cli.consent import Consent
+from console.cli.carry_out import Consent, changing, printed
 from console.cli.exit_codes import FAILED
 from console.cli.output import output_for, say
 from console.cli.plain_change import change, outcomes_of
@@ -22,7 +21,6 @@ from console.text.views.action import result_lines
 from console.text.views.lines import BLANK, plain, wrapped
 from console.text.views.redrive import report_lines
 from console.text.views.row_diff import ROWS_SHOWN
-from queries.change import earlier
 from queries.change import loop as changes
 from queries.change import run as runs
 from queries.change.plan import count_nodes
@@ -66,7 +64,7 @@ async def _loaded(target: Target, name: str, *, redrives: bool = False) -> Async
 async def show(target: Target, name: str) -> int:
     """Show a run with the outcomes so far. Return the exit code."""
     async with opened(target) as workspace:
-        detail = earlier.find(workspace, name) or await changes.look(workspace, await runs.load(workspace, name))
+        detail = runs.in_file(workspace, name) or await changes.look(workspace, await runs.load(workspace, name))
         goes_on = not workspace.server.may_lag
     output_for(target).text(detail, lambda cells: list(_lines(target, detail, cells, goes_on=goes_on)))
     return FAILED if detail.unread else 0

@@ -24,7 +24,7 @@ from queries.contract.outside import PROPOSE, names
 from queries.db.errors import DatabaseError, UnknownIdError
 from queries.db.redaction import without_passwords
 from queries.read.reader import Reader
-from queries.records.node import Node
+from queries.records.node import Match, Node
 from queries.text.safe_text import lost_bytes
 from queries.text.suggest import unknown
 from queries.workspace import Workspace
@@ -187,3 +187,32 @@ def access_warnings(workspace: Workspace, readers: Iterable[Reader]) -> list[str
         if why := reader.variant.unrecognised:
             lines.append(f"{label}: the variant of the engine could not be determined: {why}")
     return lines
+
+
+async def full_ids(workspace: Workspace, ids: Sequence[str]) -> dict[str, str]:
+    """Return the full ids of what is changed, by ids as typed.
+
+    A few ids without an engine are looked up; only a node with exactly that id is meant. Raises UsageError.
+    """
+    full, readers = {i: i for i in ids}, workspace.engines.values()
+    others = [i for i in ids if not any(reader.ids.owns(i) for reader in readers)]
+    if not others:
+        return full
+    from queries.read.search import MOST_IDS, Sought, is_full, search
+
+    bare = [i for i in others if not is_full(i)]
+    for text in bare if len(bare) <= MOST_IDS else ():
+        query = Sought(ids=(text,), exact=True, text="")
+        answers = [answer async for answer in search(workspace.engines, query, texts=False)]
+        nodes = [hit.node for answer in answers for hit in answer.hits if hit.matched is Match.ID]
+        if nodes and not any(answer.unreadable for answer in answers):  # another engine may have it, too
+            full[text] = only(text, nodes)
+    return full
+
+
+def only(text: str, nodes: Sequence[Node]) -> str:
+    """Return the id of the one node that a text names. Raises UsageError for several."""
+    if len(nodes) > 1:
+        lines = "\n".join(f"  {node.id}  {node.title}" for node in nodes)
+        raise UsageError(f"{text!r} names {len(nodes)} nodes. Give one of these ids:\n{lines}")
+    return nodes[0].id

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console.cli.carry_out import changing
-from console.cli.consent import Consent
+from console.cli.carry_out import Consent, changing
 from console.cli.plain_change import change
 from console.cli.target import opened
 from console.target import Target

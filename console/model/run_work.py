@@ -11,7 +11,7 @@ from time import monotonic
 import msgspec
 
 from console.text.views import redrive as views
-from console.text.views.change_summary import titles
+from console.text.views.lines import titles
 from queries.change import redrive
 from queries.change.loop import Loop
 from queries.change.run import Run

@@ -1,4 +1,4 @@
-"""First step of a transaction: lock the nodes.
+"""First steps of a transaction: ask whose code it runs, and lock the nodes.
 
 Nodes that are gone, locked, hidden by a policy, stale or refused are skipped by name. So are those whose owner lives,
 as far as witnesses tell.
@@ -14,21 +14,29 @@ from operator import itemgetter
 import msgspec
 
 from queries.change.script import Nodes, Request, asked, rows_of
-from queries.contract.spec import GONE
+from queries.contract.detect import trust_query, unsafe
+from queries.contract.spec import GONE, Action
+from queries.contract.trust import Trust
 from queries.db.errors import DatabaseError, attempted, attempting, readable
 from queries.db.query import Query, Row, Rows, RowsOrError
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
+from queries.log.choice import AuditLog
+from queries.log.run_log import OpenRun
 from queries.read import blockers
+from queries.read.reader import Reader
 from queries.read.sentence import in_text
 from queries.records.action import Outcome, Owner, Verdict, Witness
+from queries.records.record import Record
 
 # An executor writes a guarded node many times a second and locks it briefly each time. Seconds to retry, and between.
 ROW_LOCK_SECONDS, PAUSE_SECONDS = 0.5, 0.005
+TRUST_KEPT_SECONDS = 0.5
 
 SINCE_SHOWN = "it was changed since it was shown"
 CHANGED_MEANWHILE = "it changed during the wait"
 ACTIVE_SINCE = "its owner was active since the dry run"
+REACHED_SINCE = "a change of these rows reaches {tables} since a moment ago: try again"
 HELD = "another transaction holds a lock on it, or on a part of it"
 LIVES = "its {summary}. If you have checked that it is gone, say so: {gone}=yes"
 POLICY = "row-level policy: this role can see it, but not change it; or a session that it cannot see locks it"
@@ -42,6 +50,69 @@ UNLOCKED = "no other transaction locks it; an owner that is working need not loc
 ORDER = (Verdict.ALIVE, Verdict.DEAD, Verdict.UNKNOWN)
 
 _locked_row = itemgetter("id", "version")
+
+
+class Clearance(Record):
+    """Answer to the check of an action.
+
+    ``why``: it could run code of an untrusted role, or "". ``path``: schemas in which triggers of its tables may find
+    names. ``trust``: for the entry of the change; None if there is a reason.
+    """
+
+    why: str
+    path: tuple[str, ...] = ()
+    trust: Trust | None = None
+
+
+async def clear(
+    transaction: Transaction,
+    log: AuditLog,
+    reader: Reader,
+    action: Action,
+    run: OpenRun | None = None,
+    more: Sequence[Query] = (),
+) -> tuple[Clearance, list[Rows]]:
+    """Lock the tables of an action, and ask if it could run untrusted code now.
+
+    So no trigger is created on them between this answer and the change. If foreign keys, rules and functions lead to
+    further tables, these are locked too, and it is asked again. ``run``: the answer to an earlier part of it counts for
+    TRUST_KEPT_SECONDS if only trusted roles can create triggers on these tables and those of the audit log. ``more``
+    travels with the first question, and its answers are returned. Raises DatabaseError.
+    """
+    if log.no_entries:
+        return Clearance(why=log.no_entries), []
+    detected, asked_for = reader.detected, (action.name, action.privileges)
+    if run is not None and run.cleared is not None:
+        name, at, kept = run.cleared
+        if name == asked_for and at > time.monotonic() - TRUST_KEPT_SECONDS:
+            locks = detected.locks(action.privileges)
+            return kept, (await transaction.batch([*locks, *more]))[len(locks) :]
+    reached: Mapping[str, bool] = {}
+    answers: list[Rows] = []
+    for last in (False, True):
+        locks = detected.locks(action.privileges, reached)
+        sent = [*locks, trust_query([reader.engine], log.trusted), *(() if last else more)]
+        rows, *rest = (await transaction.batch(sent))[len(locks) :]
+        answers, trust = answers or rest, Trust(rows)
+        if why := log.doubt(trust) or _unsafe(reader, action, trust):
+            return Clearance(why=why), answers
+        locked = detected.locked(action.privileges).keys() | reached.keys()
+        new = {n: how for n, how in trust.reached(detected.schema, action.privileges).items() if n not in locked}
+        if not new:
+            break
+        if last:
+            return Clearance(why=REACHED_SINCE.format(tables=", ".join(sorted(new)))), answers
+        reached = new
+    clearance = Clearance(why="", path=trust.trigger_path(detected.schema), trust=trust)
+    if run is not None:
+        makers = trust.trigger_makers(detected.schema, action.privileges) or log.trigger_makers(trust)
+        run.cleared = None if makers or reached else (asked_for, time.monotonic(), clearance)
+    return clearance, answers
+
+
+def _unsafe(reader: Reader, action: Action, trust: Trust) -> str:
+    refused = unsafe(reader.engine, reader.detected.schema, reader.detected.relations, trust)
+    return msgspec.structs.replace(reader.detected, unsafe=refused).why_unsafe(action.privileges)
 
 
 async def admit(

@@ -26,18 +26,22 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries.change.images import RowPair
+from queries.contract.detect import CHANGES, trust_query
 from queries.contract.spec import VariesSpec
+from queries.contract.trust import Trust
 from queries.db.database import TableName
 from queries.db.errors import ConflictError, DeniedError
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
+from queries.log.choice import AuditLog
 from queries.records.action import Change, OtherRows, RowChange, texts_of, time_of
 from queries.records.record import Record
 from queries.text.json_text import Number
 
 TIME_TOLERANCE_SECONDS = 5.0  # between the distances from now(): a transaction may take as long
 AGAIN = "Repeat the dry run."
+CATALOGS = "pg_catalog"  # the name of the server's own tables among those that were written
 KINDS = ("inserted", "changed", "deleted")
 
 _SCALES = ((1e15, 1e6), (1e12, 1e3), (1e9, 1.0))  # numbers from here on are times in us, in ms, in seconds
@@ -205,6 +209,30 @@ def hidden(others: Iterable[OtherRows], policies: Iterable[str], schema: str) ->
                 f"row-level policy: it would also have {other.words} of {name} that this role cannot see."
                 " A role that sees all rows can do it."
             )
+
+
+async def touched(transaction: Transaction, log: AuditLog, tables: Iterable[str]) -> str:
+    """Return why writing these tables ran code of an untrusted role, or "".
+
+    It is asked before COMMIT, and in a dry run. ``tables``: those that the transaction wrote and its action does not
+    name, with their schemas: a trigger may write to any table. The code has run, but nothing is committed. Raises
+    DatabaseError.
+    """
+    parts = {each: [(each[:i], each[i + 1 :]) for i, c in enumerate(each) if c == "."] for each in tables}
+    if not parts:
+        return ""
+    names = {name for pairs in parts.values() for _, name in pairs}
+    (rows,) = await transaction.batch([trust_query([], log.trusted, names)])
+    trust = Trust(rows)
+    whys = (
+        trust.unwritten(schema, name, command)
+        for pairs in parts.values()
+        for schema, name in pairs
+        for command in ("", *CHANGES)
+    )
+    events = trust.event_trigger() if CATALOGS in parts else ""
+    why = events or next(filter(None, whys), "")
+    return f"{why}. It ran in this transaction, which was rolled back" if why else ""
 
 
 def compare(others: Sequence[OtherRows], shown: Change, nodes: Collection[str]) -> None:

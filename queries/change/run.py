@@ -1,33 +1,50 @@
-"""Runs in the audit log: begin one, load it again, show it, list them."""
+"""Runs in the audit log: begin one, load it again, show it, list them.
+
+Those of earlier versions are in the local file, and are only listed.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from queries.change import earlier
 from queries.change.plan import Plan, plan_versions
 from queries.change.state import Event, Kind, Reason, RedriveSettings, State, cohorts
 from queries.change.undo import run_doubts
 from queries.contract.spec import Action
 from queries.db.errors import NO_CONNECTION, DatabaseError, MissingError
 from queries.log import audit_log, run_log
+from queries.log.log_file import Line
 from queries.log.run_log import OpenRun
 from queries.read.reader import Reader
 from queries.records import stored
 from queries.records.action import Answer, Change, Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
-from queries.records.run import BULK, REDRIVE, Member, RunCommands, Runs, RunSummary, WatchedMember, commands_of
+from queries.records.run import (
+    BULK,
+    REDRIVE,
+    Member,
+    RunCommands,
+    RunDetail,
+    Runs,
+    RunSummary,
+    WatchedMember,
+    commands_of,
+)
 from queries.text import duration
 from queries.workspace import Workspace
 
 Key = tuple[str | None, frozenset[str]]
+OF_FIRST = "The file {} has a bulk of version 0.2.0, which continues or ends it."
 UNREADABLE = "unreadable"  # state of a run whose first or last entry no console has written
 ENTRIES_READ = 200  # newest entries of the audit log file that are read at the start
 RUNS_SHOWN = 3  # runs that have a message of their own
+FILES = "runs"  # folder of an earlier version beside the local file, with a file for each run that has not ended
 
 
 class Beginning(Record):
@@ -142,10 +159,10 @@ async def begin(workspace: Workspace, plan: RunPlan, operator: audit_log.Operato
 async def load(workspace: Workspace, name: str) -> Run:
     """Load a run, to continue or end it. Raises DatabaseError, UnknownIdError."""
     if not audit_log.is_table_id(name):
-        if earlier.find(workspace, name) is None:
+        if in_file(workspace, name) is None:
             raise MissingError(f"There is no run {name}. `{workspace.database.command('runs')}` lists them.")
         shows = workspace.database.command("runs", name)
-        path = workspace.audit_log.file.path.parent / earlier.FOLDER / name
+        path = _files(workspace) / name
         raise DatabaseError(
             f"The run {name} is in a file of an earlier version, and is not continued.",
             f"`{shows}` prints the ids of the other nodes. Without the file {path} it is listed no more.",
@@ -242,9 +259,9 @@ async def listed(workspace: Workspace, most: int, kind: str | None = None, *, op
     """
     closed = workspace.audit_log.no_runs
     entries = [] if closed else await run_log.newest(workspace.database, most, kind, open_only=open_only)
-    files, unread = [], earlier.older(workspace)
+    files, unread = [], [OF_FIRST.format(path) for path in sorted(_files(workspace).glob("*.jsonl"))]
     try:
-        files = [each.run for each in earlier.unfinished(workspace) if kind != REDRIVE]
+        files = [each.run for each in in_files(workspace) if kind != REDRIVE]
     except DatabaseError as error:
         unread.append(error.line)
     rows = sorted([*(summary(*each) for each in entries), *files], key=lambda each: -each.at)
@@ -277,6 +294,52 @@ def summary(begun: AuditLogEntry, changed: int, last_at: float, ended: Mapping[s
         changed=changed,
         answers=answers,
     )
+
+
+def in_files(workspace: Workspace) -> list[RunDetail]:
+    """Return the runs of this database in the local file that have not ended.
+
+    Raises DatabaseError.
+    """
+    file, folder = workspace.audit_log.file, _files(workspace)
+    here, names = file.origin(), {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+    begun: list[Line] = []
+    known: dict[str, dict[str, Result]] = {name: {} for name in names}  # the newest result of each node, by run
+    for line in file.lines(b'"run"') if names else ():
+        entry = line.entry
+        if entry.run not in names or entry.origin is None or not entry.origin.same(here):
+            continue
+        if entry.is_end:
+            names.discard(entry.run)
+        elif entry.id == entry.run:
+            begun.append(line)
+        else:
+            for result in entry.results:
+                lost = Outcome.UNKNOWN if line.intended else result.outcome
+                known[entry.run].setdefault(result.id, msgspec.structs.replace(result, outcome=lost))
+    return [_in_file(line, known[line.entry.run], file.place) for line in begun]
+
+
+def _in_file(begun: Line, known: Mapping[str, Result], place: str) -> RunDetail:
+    ids: list[str] = []
+    with contextlib.suppress(msgspec.MsgspecError, KeyError, TypeError, IndexError):
+        ids = [str(member[0]) for member in msgspec.json.decode(begun.kept)["members"]]
+    changed = sum(result.outcome is Outcome.CHANGED for result in known.values())
+    run = msgspec.structs.replace(summary(begun.entry, changed, begun.entry.at, None), place=place)
+    again = (Outcome.UNSENT, Outcome.LOST)
+    pending = tuple(i for i in ids if i not in known or known[i].outcome in again)
+    return RunDetail(run=run, results=tuple(known.values()), pending=pending)
+
+
+def in_file(workspace: Workspace, name: str) -> RunDetail | None:
+    """Return one of these runs, or None. Raises DatabaseError."""
+    if audit_log.is_table_id(name):
+        return None
+    return next((each for each in in_files(workspace) if each.run.run == name), None)
+
+
+def _files(workspace: Workspace) -> Path:
+    return workspace.audit_log.file.path.parent / FILES
 
 
 async def messages(workspace: Workspace) -> list[str]:

@@ -64,11 +64,6 @@ ACTIONS = {
 }
 
 
-def is_session(node_id: str) -> bool:
-    """Return True for the id of a session, ``server/backend:PID``."""
-    return node_id.startswith(f"{LABEL}/{KIND}:")
-
-
 def plan(name: str, ids: Iterable[str]) -> Plan:
     """Plan an action on sessions.
 
@@ -79,7 +74,9 @@ def plan(name: str, ids: Iterable[str]) -> Plan:
         raise DatabaseError(f"{name} is not an action for a session; there is {' and '.join(ACTIONS)}.")
     parts = [node_id.partition("@") for node_id in ids]
     versions = {node_id: started for node_id, _, started in parts}
-    wrong = next((i for i in versions if not (is_session(i) and i.partition(":")[2].isdecimal())), None)
+    wrong = next(
+        (i for i in versions if not (i.startswith(f"{LABEL}/{KIND}:") and i.partition(":")[2].isdecimal())), None
+    )
     if wrong is not None or len(versions) > SESSIONS_AT_ONCE:
         why = (
             f"{wrong!r} is not a session (expected {LABEL}/{KIND}:PID)"

@@ -15,13 +15,12 @@ from typing import Any, NamedTuple
 import msgspec
 
 from queries.change import gate
-from queries.change.admit import admit
+from queries.change.admit import admit, clear
 from queries.change.blast_radius import Measurement
 from queries.change.gate import Contract, Had
 from queries.change.images import ImageReader, RowPair, RowsRead, RowText
 from queries.change.plan import UNDO, recorded
 from queries.change.script import GuardMissedError, Nodes, Request, rows_of
-from queries.change.trust import clear, touched
 from queries.change.undo import UndoScript
 from queries.contract import absence
 from queries.contract.trust import Trust
@@ -405,7 +404,7 @@ async def _made(transaction: Transaction, log: AuditLog, script: Script, request
     script.images.learned(columns)
     transaction.settings.search(detected.action_schema, clearance.path)
     made = await make(transaction, request, script, gate.written_rows(written), float(now[0]["now"]))
-    if why := await touched(transaction, log, [other.table for other in made.change.others]):
+    if why := await gate.touched(transaction, log, [other.table for other in made.change.others]):
         nodes.skip_all(Outcome.REFUSED, why)
         return Made(Change(at=made.change.at)), None
     return made, clearance.trust

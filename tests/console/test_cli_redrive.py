@@ -334,7 +334,7 @@ def test_its_entries_are_shown_as_others(queue: Queue) -> None:
 
 
 def test_a_limit_takes_the_oldest_of_those_that_were_read(queue: Queue, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("console.cli.selected.GROUP_DEAD_LETTERS", 3)
+    monkeypatch.setattr("console.cli.searched.GROUP_DEAD_LETTERS", 3)
     words = ("redrive", "--group", queue.fill(5), "--yes", "--cohorts", "2", "--wait", "0", *REASON)
     answer = queue.run(*words)
     assert (answer.code, "Not everything was looked at: only the newest 3 dead letters were read" in answer.err) == (

@@ -7,7 +7,6 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from queries.change import earlier
 from queries.change import run as runs
 from queries.db.errors import DatabaseError
 from queries.log.choice import NO_RUNS
@@ -49,7 +48,7 @@ async def test_a_bulk_that_an_earlier_version_left_in_a_file_is_shown(eternaltwi
     listed = await runs.listed(workspace, 5)
     assert [(each.run, each.state, each.changed) for each in listed.runs] == [(RUN, "open", 1)]
     assert ["of version 0.2.0" in line for line in listed.unread] == [True]
-    shown = earlier.find(workspace, RUN)
+    shown = runs.in_file(workspace, RUN)
     assert shown is not None
     assert [*shown.pending] == NODES[2:]
     assert {r.id: r.outcome for r in shown.results} == {NODES[0]: Outcome.CHANGED, NODES[1]: Outcome.UNKNOWN}
@@ -57,5 +56,5 @@ async def test_a_bulk_that_an_earlier_version_left_in_a_file_is_shown(eternaltwi
     with pytest.raises(DatabaseError, match="is not continued"):
         await runs.load(workspace, RUN)
     file.append(entry("18ec-9", {"id": RUN, "event": "end"}), intended=False)
-    assert earlier.unfinished(workspace) == []
+    assert runs.in_files(workspace) == []
     await workspace.close()

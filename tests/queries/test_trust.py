@@ -238,7 +238,7 @@ async def test_each_part_of_a_bulk_asks_if_strangers_may_create_triggers(
     grants_trigger: bool,
 ) -> None:
     """Without them, the answer is kept, and the gate stops what the trigger does."""
-    monkeypatch.setattr("queries.change.trust.TRUST_KEPT_SECONDS", 600.0)
+    monkeypatch.setattr("queries.change.admit.TRUST_KEPT_SECONDS", 600.0)
     monkeypatch.setattr("queries.change.plan.PART_NODES", 2)
     await eternaltwin_db.sql(audit_log.ddl())
     ids = [eternaltwin_db.id(await eternaltwin_db.task(status="Blocked", timer=60)) for _ in range(20)]

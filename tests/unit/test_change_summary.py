@@ -6,7 +6,7 @@ import msgspec
 
 from console.text.spans import text, width
 from console.text.views.action import certain
-from console.text.views.change_summary import head, titles
+from console.text.views.lines import head, titles
 from console.text.views.summary import Steps
 from queries.change.state import Event, Kind, State
 from queries.records.action import Change, Durability, Outcome, Result, RowChange

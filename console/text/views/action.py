@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 
 from console.text.spans import Spans
 from console.text.views.blast_radius import blast_radius
-from console.text.views.change_summary import head, titles
 from console.text.views.edit import edit
-from console.text.views.lines import BLANK, heading, pairs, plain, section, stacked, wrapped
+from console.text.views.lines import BLANK, head, heading, pairs, plain, section, stacked, titles, wrapped
 from console.text.views.owners import owners
 from console.text.views.row_diff import ROWS_SHOWN, differences, outcomes
 from queries.change.plan import count_nodes, recorded

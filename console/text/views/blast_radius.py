@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from console.text.spans import Spans, link
-from console.text.views.change_summary import titles
-from console.text.views.lines import pairs
+from console.text.views.lines import pairs, titles
 from queries.change.plan import count_nodes
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Precision, split_id

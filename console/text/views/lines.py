@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import zip_longest
 
 from console.text import formatting, spans
 from console.text.spans import Spans, link, width, wrap
+from queries.contract.spec import TITLE_END
+from queries.records.node import split_id
 from queries.text.safe_text import safe_text
 
 ALIGNED_CELLS = 200  # of a column that the others are aligned to
@@ -14,6 +17,7 @@ BLANK: Spans = []
 Cell = str | Spans
 """A text without a style, or a line."""
 HEADING = "bold $primary"  # style of the title of a section
+TITLES_SHOWN = 3  # of the nodes of a change
 
 
 def heading(text: str, note: str = "") -> Spans:
@@ -137,3 +141,31 @@ def aligned(rows: Iterable[Sequence[Cell]], right: Sequence[int] = ()) -> Iterat
 def safe(cell: Spans) -> Spans:
     """Return a line with its text escaped."""
     return [(safe_text(text), style) for text, style in cell]
+
+
+def titles(ids: Iterable[str], by_id: Mapping[str, str], most: int = TITLES_SHOWN) -> str:
+    """Return the titles of nodes: ``10 ChargeCard v2, Invoice v1, 4 more``.
+
+    Those of several nodes are without keys and progress.
+    """
+    every = list(ids)
+    if len(every) == 1:
+        return safe_text(by_id.get(every[0], ""))
+    counts = Counter(_name(id_, by_id[id_]) for id_ in every if by_id.get(id_))
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    shown = ordered[: most if counts.total() > len(counts) else TITLES_SHOWN]
+    others = len(every) - sum(number for _, number in shown)
+    parts = [name if number == 1 else f"{number:,} {name}" for name, number in shown]
+    return safe_text(", ".join([*parts, *([f"{others:,} more"] if parts and others else [])]))
+
+
+def _name(node_id: str, title: str) -> str:
+    name = title.removesuffix(split_id(node_id)[2]).rstrip() or title
+    return name.rpartition(TITLE_END)[0] or name
+
+
+def head(verdict: Spans, whom: str, others: Spans, cells: int) -> Spans:
+    """Return a verdict, the titles ``whom``, and ``others``. The titles are cut first."""
+    room = cells - width(verdict) - width(others) - 2
+    named: Spans = [(": ", ""), (formatting.crop(whom, room), "bold")] if whom and room > 8 else []
+    return [*verdict, *named, *others]

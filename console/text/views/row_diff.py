@@ -13,9 +13,8 @@ import msgspec
 from console.text import formatting
 from console.text.spans import UNLIMITED, Spans, between, crop, width
 from console.text.views import document_diff
-from console.text.views.change_summary import head, titles
 from console.text.views.document_diff import MISSING, document
-from console.text.views.lines import command_lines, pairs, plain, wrapped
+from console.text.views.lines import command_lines, head, pairs, plain, titles, wrapped
 from queries.records.action import Outcome, Result, RowChange, texts_of, titles_of
 from queries.text.json_text import decoded
 from queries.text.safe_text import safe_text

@@ -12,8 +12,7 @@ from typing import Any
 
 from console.text import formatting
 from console.text.spans import Spans
-from console.text.views.change_summary import titles
-from console.text.views.lines import plain, wrapped
+from console.text.views.lines import plain, titles, wrapped
 from console.text.views.row_diff import outcomes
 from queries.change.blast_radius import NODES_MEASURED
 from queries.change.plan import UNDO, Plan, count_nodes

@@ -8,8 +8,7 @@ from textual import events
 from textual.app import ComposeResult
 
 from console.text.spans import Make, Spans
-from console.text.views.change_summary import titles
-from console.text.views.lines import BLANK, command_lines, wrapped
+from console.text.views.lines import BLANK, command_lines, titles, wrapped
 from console.tui import keymap
 from console.tui.screens.copy import CopyChoice, CopyDialog, command_choices
 from console.tui.screens.dialog import Dialog
