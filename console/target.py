@@ -12,7 +12,7 @@ from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.outside import NONE, OutsideEngines
 from queries.db import dsn
-from queries.db.database import Server
+from queries.db.database import Database, Server
 from queries.db.dsn import ConnectionTarget
 from queries.db.known_servers import KnownServer, Rules
 from queries.db.redaction import redact
@@ -86,17 +86,15 @@ class Target(Record):
         """
         context = self.context
         return await Workspace(
-            context.dsn,
+            Database(context.dsn, override_read_only=context.override_read_only, words=self.words),
             self.config.overrides(),
             schema=context.schema,
             trusted=context.trusted_owners,
             context=context.name,
             read_only=context.read_only,
-            override_read_only=context.override_read_only,
             local_log=context.local_log,
             images=context.images,
             outside=self.outside,
-            words=self.words,
             rules=self.rules,
         ).open(later=later)
 

@@ -48,7 +48,7 @@ def _few(schemas: Sequence[str]) -> str:
 class Workspace:
     """Database with its engines. Begin with `open`, end with `close`.
 
-    ``text``: connection string that names the database.
+    ``database``: it, or the connection string that names it.
     ``overrides``: thresholds and options by engine (``uni2work``) or by schema (``uni2work@archive``), which wins.
     ``schema``: the schema to use if several hold the same engine; "" uses all.
     ``context``: name that the local audit file and the file of known servers record.
@@ -57,29 +57,25 @@ class Workspace:
     ``images``: keep images of changed rows, which an undo needs.
     ``local_log``: allow changes although the audit log table cannot be used; the local file gets the entries.
     ``outside``: engines outside of the package, in addition to its own.
-    ``patience``: factor of all time limits of statements.
-    ``words``: words of a command line that select this database. ``rules``: finds the rules of the opened server.
+    ``rules``: finds the rules of the opened server.
     """
 
     def __init__(
         self,
-        text: str,
+        database: Database | str,
         overrides: Mapping[str, Mapping[str, object]] | None = None,
         *,
         schema: str = "",
         context: str = "",
         trusted: Sequence[str] = (),
         read_only: bool = False,
-        override_read_only: bool = False,
         images: bool = True,
         file: Path | None = None,
         local_log: bool = False,
         outside: OutsideEngines = NONE,
-        patience: float = 1.0,
-        words: Sequence[str] = (),
         rules: Callable[[Server, Sequence[KnownServer]], Rules] = lambda *_: Rules(),
     ) -> None:
-        self.database = Database(text, override_read_only=override_read_only, patience=patience, words=words)
+        self.database = Database(database) if isinstance(database, str) else database
         self.other_hosts = OtherHosts(self.database)
         self.detected = 0.0  # monotonic time of the last detection
         self.rules = Rules()
@@ -89,17 +85,13 @@ class Workspace:
         self.declined: tuple[Declined, ...] = ()
         self.broken: tuple[BrokenFolder, ...] = outside.broken
         self._all_engines = (*builtin(), *outside.engines)
-        self.expected = expected(self._all_engines)
         self.servers = KnownServers(file.parent if file else user_dirs.folder("state"))
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
-        self.server_findings = ServerFindings(self.database, ())
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._context = context
         self._recording: dict[str, Any] = {"path": file, "context": context, "images": images, "local_log": local_log}
         self._recorded: tuple[Mapping[str, Any], Rows] | None = None  # state and trust of the table of entries
-        self._overrides = overrides or {}
-        self._schema = schema
-        self._trusted = trusted
+        self._overrides, self._schema, self._trusted = overrides or {}, schema, trusted
         self._later = False
 
     async def open(self, *, later: bool = False) -> Workspace:
@@ -150,7 +142,8 @@ class Workspace:
             for option, value in kept.variant.session_options.items() if kept is not None else ():
                 reader.variant.set_option(option, value)
             self.engines[detected.label] = reader
-        self.server_findings.engines = tuple(reader.detected for reader in self.engines.values())
+        if findings := self.__dict__.get("server_findings"):
+            findings.engines = tuple(reader.detected for reader in self.engines.values())
         if not self._later:
             await self.database.together(*(reader.variant.recognise() for reader in self.engines.values()))
         self._recorded = there, doubts
@@ -210,6 +203,16 @@ class Workspace:
         state = Query(statement("audit_log_state"), json={})
         answers = await self.database.batch([*detection_queries(self._all_engines, self._trusted), state])
         return roles.bound(self._all_engines, {row["relation"] for row in answers[0]}), answers
+
+    @cached_property
+    def expected(self) -> tuple[str, ...]:
+        """A line for each known engine: the relations that identify it."""
+        return expected(self._all_engines)
+
+    @cached_property
+    def server_findings(self) -> ServerFindings:
+        """Reader of the findings about the server."""
+        return ServerFindings(self.database, (reader.detected for reader in self.engines.values()))
 
     @cached_property
     def audit_log(self) -> AuditLog:

@@ -12,7 +12,7 @@ from typing import Protocol
 from queries.check.scripts import script
 from queries.contract.engine import Engine
 from queries.contract.outside import OutsideEngines
-from queries.db.database import execute
+from queries.db.database import Database, execute
 from queries.log import audit_log
 from queries.workspace import Workspace
 
@@ -103,11 +103,10 @@ class Lab:
         Raises DatabaseError.
         """
         workspace = await Workspace(
-            self.server.dsn(database, user=user, password=password),
+            Database(self.server.dsn(database, user=user, password=password), patience=TIMEOUT_FACTOR),
             self.overrides,
             file=self.folder / f"{database}.jsonl",
             outside=OutsideEngines(engines=tuple(engines)),
-            patience=TIMEOUT_FACTOR,
         ).open()
         try:
             yield workspace

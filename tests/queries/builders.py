@@ -12,6 +12,7 @@ from queries.change.loop import Loop, commit
 from queries.change.plan import Plan, plan_entry, plan_versions
 from queries.change.run import Run
 from queries.change.state import Do, Step
+from queries.db.database import Database
 from queries.db.errors import DatabaseError
 from queries.log import audit_log
 from queries.read import documents
@@ -24,9 +25,12 @@ from tests.db.eternaltwin import LABEL
 OPERATOR = audit_log.Operator(os_user="anna", host="laptop")
 
 
-async def opened(dsn: str, folder: Path, *, later: bool = False, **options: Any) -> Workspace:
+async def opened(
+    dsn: str, folder: Path, *, later: bool = False, patience: float = 1.0, override_read_only: bool = False, **more: Any
+) -> Workspace:
     """Open a workspace with its local audit log in ``folder``."""
-    return await Workspace(dsn, file=folder / "audit_log.jsonl", **options).open(later=later)
+    database = Database(dsn, patience=patience, override_read_only=override_read_only)
+    return await Workspace(database, file=folder / "audit_log.jsonl", **more).open(later=later)
 
 
 def reader(workspace: Workspace, label: str = LABEL) -> Reader:

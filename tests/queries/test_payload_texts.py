@@ -24,6 +24,7 @@ from queries.check.lab import TIMEOUT_FACTOR
 from queries.check.nodes import known_nodes
 from queries.contract.builtin import builtin
 from queries.contract.spec import Action
+from queries.db.database import Database
 from queries.log import audit_log
 from queries.read.reader import Reader
 from queries.records.action import Change, Outcome, Undo
@@ -161,7 +162,7 @@ async def test_no_action_spells_a_document_in_another_way(
         server.sql(audit_log.ddl(), dsn)
         connection = await asyncpg.connect(dsn, server_settings={"search_path": "public"})
         await documents(connection, rng)
-        workspace = await Workspace(dsn, file=tmp_path / f"{seed}.jsonl", patience=TIMEOUT_FACTOR).open()
+        workspace = await Workspace(Database(dsn, patience=TIMEOUT_FACTOR), file=tmp_path / f"{seed}.jsonl").open()
         (engine,) = workspace.engines.values()
         nodes = [*(await known_nodes(engine)).values()]
         for action in [each for each in engine.engine.actions_here if each.writes]:
