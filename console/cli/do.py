@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TextIO
 
@@ -10,10 +12,12 @@ import msgspec
 
 from console.cli.arguments import arguments_of, unknown_action
 from console.cli.carry_out import Consent, EmptyError, changing
+from console.cli.options import option_value
 from console.cli.output import say
 from console.cli.plain_change import change
-from console.cli.selected import STDIN, Selected, Source, typed_ids
+from console.cli.selected import STDIN, Selected, Source
 from console.cli.target import full_ids, opened, resolve_nodes
+from console.interrupts import ctrl_c_raises
 from console.target import Target
 from queries.change.plan import UNDO, Plan, plan_versions
 from queries.change.run import messages as run_messages
@@ -25,6 +29,7 @@ from queries.records.action import Outcome, Result
 from queries.records.finding import OPEN
 from queries.records.node import Node, split_id
 from queries.text.safe_text import lost_bytes
+from queries.text.shell import typed_id
 from queries.workspace import Workspace
 
 
@@ -82,7 +87,7 @@ async def do(
 async def _selected(target: Target, workspace: Workspace, source: Source, action: str) -> Selected:
     """Return at most ``source.limit`` nodes. Raises EmptyError, DatabaseError."""
     if source.ids:
-        selection = Selected(ids=tuple(dict.fromkeys(typed_ids(source.ids))))
+        selection = Selected(ids=tuple(dict.fromkeys(_typed_ids(source.ids))))
     else:
         from console.cli import searched, tree
 
@@ -99,6 +104,18 @@ async def _selected(target: Target, workspace: Workspace, source: Source, action
         say(f"--limit: {source.limit} of {len(selection.ids)} selected nodes are acted on.")
         selection = msgspec.structs.replace(selection, ids=selection.ids[: source.limit])
     return selection
+
+
+def _typed_ids(ids: Iterable[str]) -> Iterable[str]:
+    for id_ in ids:
+        if id_ != STDIN:
+            yield id_
+            continue
+        if isinstance(sys.stdin, io.TextIOWrapper):
+            sys.stdin.reconfigure(newline="\n")  # a key may have another line break
+        with ctrl_c_raises():
+            lines = [line.removesuffix("\n") for line in sys.stdin]
+        yield from (option_value("-", typed_id, line) for line in lines if line)
 
 
 def _guarded(nodes: Sequence[str], guards: Sequence[str]) -> dict[str, str]:

@@ -260,8 +260,7 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids:
         owners.update(dict.fromkeys(map(nodes.reader.ids.local, ids), _unread(error.line)))
 
     with transaction.apart(), attempting(unread):
-        with nodes.only(ids):
-            queries = nodes.queries(*parts)
+        queries = nodes.queries(*parts, about=ids)
         *answers, facts = await transaction.batch([*queries, Query(statement("witness_sessions"))])
         owners.update(judged_owners(rows_of(queries, answers), facts[0], row_locks))
     if len(ids) > NODES_WITNESSED:

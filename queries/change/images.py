@@ -128,9 +128,7 @@ class RowsRead(Record):
     def add(self, node: str, layout: Layout, row: RowText) -> None:
         """Add a row of a node. Raises DatabaseError if its table has no primary key."""
         if not layout.key:
-            raise DatabaseError(
-                f"The table {layout.name} has no primary key, so nothing identifies its rows.", UNCHANGED
-            )
+            raise DatabaseError(NO_KEY.format(layout.name), UNCHANGED)
         place = layout.name, " ".join([text or "" for text in layout.key_of(row)])
         self.rows[place] = row
         if node not in (ids := self.ids.get(place, ())):

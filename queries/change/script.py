@@ -18,8 +18,7 @@ node whose owner has shown a sign of life since. ``dry_run`` is the time of the 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -124,38 +123,26 @@ class Nodes:
         for node_id in list(self.remaining):
             self.skip(node_id, outcome, why)
 
-    @contextmanager
-    def only(self, ids: Iterable[str]) -> Iterator[None]:
-        """Ask statements about these nodes instead of the remaining ones."""
-        remaining, self.remaining = self.remaining, list(ids)
-        try:
-            yield
-        finally:
-            self.remaining = remaining
-
     def full(self, local: str) -> str:
         """Return the id of a node with the label of its engine."""
         return f"{self.reader.label}/{local}"
 
-    def queries(self, *parts: Statement, **more: Any) -> list[Query]:
-        """Return the statements of sections for the remaining nodes.
+    def queries(self, *parts: Statement, about: Sequence[str] | None = None) -> list[Query]:
+        """Return the statements of sections for the remaining nodes, or ``about`` others.
 
-        Those with unmet needs are missing. ``more``: parameters of these statements alone.
+        Those with unmet needs are missing.
         """
-        lists = {
-            "ids": [self.reader.ids.local(i) for i in self.remaining],
-            "versions": [self.versions[i] for i in self.remaining],
-        }
-        values = {**self.parameters, **more, **lists}
-        met = self.reader.detected.met_needs
-        return [Query(part, values) for part in parts if self.remaining and part.needs <= met]
+        nodes = self.remaining if about is None else about
+        lists = {"ids": [self.reader.ids.local(i) for i in nodes], "versions": [self.versions[i] for i in nodes]}
+        values, met = {**self.parameters, **lists}, self.reader.detected.met_needs
+        return [Query(part, values) for part in parts if nodes and part.needs <= met]
 
-    async def rows(self, transaction: Transaction, parts: Iterable[Statement], shape: str = "", **more: Any) -> Rows:
+    async def rows(self, transaction: Transaction, parts: Iterable[Statement], shape: str = "") -> Rows:
         """Return the rows of sections for the remaining nodes.
 
         ``shape`` names the columns that they must have. Raises DatabaseError.
         """
-        queries = self.queries(*parts, **more)
+        queries = self.queries(*parts)
         return rows_of(queries, await transaction.batch(queries), shape)
 
     def results(self, why: str = "") -> tuple[Result, ...]:

@@ -73,9 +73,17 @@ class ActionScript:
     async def admit(self, transaction: Transaction, then: Callable[[], Sequence[Query]]) -> list[RowsOrError]:
         """Lock the nodes; skip those that are missing, stale or refused.
 
-        Return the answers to what ``then`` asks about the others. Raises DatabaseError. The guard proves only that the
-        node's own row changes. The server skips rows of a second table without an error if a policy for UPDATE or
-        DELETE hides them, and a hidden row may be a sign of life.
+        Return the answers to what ``then`` asks about the others. Raises DatabaseError.
+        """
+        if self.nodes.policies and (hidden := self._hidden()):
+            self.nodes.skip_all(Outcome.DENIED, HIDDEN.format(tables=", ".join(sorted(hidden))))
+        return await admit(transaction, self._request, self.nodes, then)
+
+    def _hidden(self) -> set[str]:
+        """Return the tables of which policies may hide rows that the action needs.
+
+        The guard proves only that the node's own row changes. The server skips rows of a second table without an error
+        if a policy for UPDATE or DELETE hides them, and a hidden row may be a sign of life.
         """
         own = {kind.table for kind in self.nodes.reader.engine.spec.kinds if kind.name in self.action.kinds}
         others = [name for name in self.nodes.policies if name not in own]
@@ -83,9 +91,7 @@ class ActionScript:
         hidden = {name for privilege, name in changes.items() if privilege in self.action.privileges}
         for section, tables in {"refused": others, "change": others, "witnesses": self.nodes.policies}.items():
             hidden.update(*(absence.hidden(part, tables) for part in self._request.sections.get(section, ())))
-        if hidden:
-            self.nodes.skip_all(Outcome.DENIED, HIDDEN.format(tables=", ".join(sorted(hidden))))
-        return await admit(transaction, self._request, self.nodes, then)
+        return hidden
 
     def row_queries(self) -> list[Query]:
         """Return the statement for the rows of the remaining nodes."""
