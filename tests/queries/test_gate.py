@@ -12,11 +12,6 @@ from tests.servers import PostgresServer
 
 INVOICE = "CREATE TABLE invoice (id int PRIMARY KEY, job_id uuid REFERENCES job ON DELETE CASCADE)"
 MAIL = "CREATE TABLE mail (id int PRIMARY KEY, job_id uuid REFERENCES job ON DELETE SET NULL)"
-STATE = (
-    "CREATE FUNCTION other_state() RETURNS trigger LANGUAGE plpgsql AS"
-    " $$ BEGIN NEW.state = '\\x00'; RETURN NEW; END $$;"
-    "CREATE TRIGGER t BEFORE UPDATE ON task FOR EACH ROW EXECUTE FUNCTION other_state()"
-)
 JOB = (
     "CREATE FUNCTION job_too() RETURNS trigger LANGUAGE plpgsql AS"
     " $$ BEGIN UPDATE public.job SET initial_state = '\\x00' WHERE job_id = NEW.job_id; RETURN NULL; END $$;"
@@ -63,20 +58,6 @@ async def test_rows_of_the_engine_that_no_copy_has_are_no_part_of_an_undo(
     dry_run = await dry_run_of(workspace, "wake", [node])
     assert outcomes_of(dry_run) == {node: Outcome.CHANGED}
     assert "updated 1 row of job without a copy" in dry_run.irreversible[node]
-    await workspace.close()
-
-
-async def test_a_trigger_that_stops_one_node_leaves_the_others(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
-) -> None:
-    tasks = [await eternaltwin_db.task(status="Blocked", timer=-60) for _ in range(3)]
-    stopped, *others = [eternaltwin_db.id(task) for task in tasks]
-    workspace = await opened(eternaltwin, tmp_path)
-    dry_run = await dry_run_of(workspace, "wake", [stopped, *others])
-    await eternaltwin_db.sql(STATE.replace("EXECUTE", f"WHEN (NEW.task_id = '{tasks[0]}') EXECUTE"))
-    done = await committed(workspace, dry_run)
-    assert outcomes_of(done) == {stopped: Outcome.CONFLICT, **dict.fromkeys(others, Outcome.CHANGED)}
-    assert "task.state" in why(done, stopped)
     await workspace.close()
 
 

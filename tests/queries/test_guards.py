@@ -74,37 +74,15 @@ async def locked(workspace: Workspace, label: str, action: str, node: str, free:
     return [row[0] for row in rows]
 
 
-async def uni_node(uni2work_db: Uni2workDb, action: str, n: int = 0) -> tuple[str, dict[str, Any]]:
-    """Create a node that the action accepts; return its id and arguments.
-
-    The node differs for each ``n``.
-    """
+async def uni_node(uni2work_db: Uni2workDb, action: str) -> tuple[str, dict[str, Any]]:
+    """Create a node that the action accepts; return its id and arguments."""
     if action == "release":
         return uni2work_db.id(await uni2work_db.job(held=900, age=1000)), GONE
     if action in ("cancel", "skip"):
-        return uni2work_db.id(await uni2work_db.job({**PRUNE, "n": n}, cron=True)), {}
+        return uni2work_db.id(await uni2work_db.job({**PRUNE, "n": 0}, cron=True)), {}
     if action == "refill":
-        return await uni2work_db.bucket(f"inject-files-{n}", -5), {"value": 7}
-    return uni2work_db.id(await uni2work_db.cron({**PRUNE, "n": n}), "cron"), {}
-
-
-TABLES = {"refill": "token_bucket", "forget": "cron_last_exec", "run_now": "cron_last_exec"}
-KEYS = {"token_bucket": "ident", "cron_last_exec": "id", "queued_job": "id"}
-ACTIONS = ("release", "cancel", "skip", "run_now", "forget", "refill")
-
-
-@pytest.mark.parametrize("action", ACTIONS)
-async def test_a_row_is_changed_as_it_was_seen_alone(
-    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str
-) -> None:
-    unguarded(uni2work_workspace, uni2work.LABEL)
-    node, arguments = await uni_node(uni2work_db, action)
-    versions = await seen(uni2work_workspace, [node], uni2work.LABEL)
-    table = TABLES.get(action, "queued_job")
-    await uni2work_db.sql(f"UPDATE {table} SET {KEYS[table]} = {KEYS[table]}")  # the same values, by another's hand
-    before = await uni2work_db.everything()
-    assert outcomes_of(await do(uni2work_workspace, action, versions, arguments, uni2work.LABEL)) == {node: STALE}
-    assert await uni2work_db.everything() == before
+        return await uni2work_db.bucket("inject-files", -5), {"value": 7}
+    return uni2work_db.id(await uni2work_db.cron({**PRUNE, "n": 0}), "cron"), {}
 
 
 @pytest.mark.parametrize("action", ["cancel", "skip"])
@@ -177,21 +155,6 @@ async def test_of_the_rows_held_for_an_instance_only_its_own_old_locks_go(
     assert outcomes_of(await do(uni2work_workspace, "release", [node], GONE, uni2work.LABEL)) == {node: CHANGED}
     holders = [(await uni2work_db.row(j))["lock_instance"] for j in (mine, young, other, stranger)]
     assert holders == [None, DEAD, OTHER, LIVE]
-
-
-@pytest.mark.parametrize("action", [v for v in ACTIONS if v != "run_now"])
-async def test_rows_are_locked_and_those_of_others_not_waited_for(
-    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, action: str
-) -> None:
-    table = TABLES.get(action, "queued_job")
-    (held, arguments), (free, _) = [await uni_node(uni2work_db, action, n) for n in range(2)]
-    read = f"SELECT {KEYS[table]}::text FROM {table}"
-    still = await locked(uni2work_workspace, uni2work.LABEL, action, free, read, uni2work_db.dsn)
-    assert still == [held.rpartition(":")[2]]
-    async with uni2work_db.connection.transaction():
-        await uni2work_db.sql(f"{read} WHERE {KEYS[table]}::text = $1 FOR UPDATE", held.rpartition(":")[2])
-        outcomes = await do(uni2work_workspace, action, [held, free], arguments, uni2work.LABEL)
-    assert outcomes_of(outcomes) == {held: LOCKED, free: CHANGED}
 
 
 async def test_an_instance_of_which_a_row_is_held_holds_up_no_other(

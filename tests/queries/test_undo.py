@@ -321,30 +321,6 @@ async def test_executors_take_nodes_while_a_bulk_is_undone(
         await runner.close()
 
 
-async def test_a_locked_row_is_not_waited_for(workspace: Workspace, eternaltwin_db: EternaltwinDb) -> None:
-    tasks = [await eternaltwin_db.task(status="Blocked", timer=30) for _ in range(2)]
-    ids = [eternaltwin_db.id(task) for task in tasks]
-    done = await do(workspace, "wake", ids)
-    async with eternaltwin_db.connection.transaction():
-        await eternaltwin_db.sql("SELECT FROM task WHERE task_id = $1 FOR UPDATE", tasks[0])
-        undone = await undo(workspace, done.entries[0])
-    assert outcomes_of(undone) == {ids[0]: LOCKED, ids[1]: CHANGED}
-    assert outcomes_of(await undo(workspace, done.entries[0], ids[:1])) == {ids[0]: CHANGED}
-
-
-async def test_a_change_between_dry_run_and_commit_is_noticed(
-    workspace: Workspace, eternaltwin_db: EternaltwinDb
-) -> None:
-    tasks = [await eternaltwin_db.task(status="Blocked", timer=30) for _ in range(2)]
-    ids = [eternaltwin_db.id(task) for task in tasks]
-    done = await do(workspace, "wake", ids)
-    dry_run = await undo_run(workspace, done.entries[0])
-    await eternaltwin_db.sql("UPDATE task SET revision = 9 WHERE task_id = $1", tasks[0])
-    undone = await loop.commit(workspace, dry_run, OPERATOR)
-    assert outcomes_of(undone) == {ids[0]: STALE, ids[1]: CHANGED}
-    assert (await eternaltwin_db.row(tasks[0]))["revision"] == 9
-
-
 async def test_an_operator_may_undo(
     server: PostgresServer, eternaltwin: str, eternaltwin_db: EternaltwinDb, tmp_path: Path
 ) -> None:

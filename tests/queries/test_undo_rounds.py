@@ -405,7 +405,6 @@ async def test_a_writer_before_and_during_an_undo(
 
 
 def _value(text: str, as_in: Any) -> Any:
-    """Return a text of the server in the form of the value of a change."""
     return items(text) if isinstance(as_in, list) and text[:1] == "{" else json.loads(text)
 
 
