@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from console.text.spans import Spans
+from console.text.spans import Spans, wrap
 from console.text.views.blast_radius import blast_radius
 from console.text.views.edit import edit
 from console.text.views.lines import BLANK, head, heading, pairs, plain, section, stacked, titles, wrapped
@@ -116,7 +116,7 @@ def _rows(dry_run: Change, cells: int, limit: int, key: str) -> list[Spans]:
     number = len(dry_run.changes)
     if not number or not limit:
         note = f"{key} shows {counted(number, 'row')}; nothing is changed yet" if number else "none"
-        return [heading("Rows before and after", note)]
+        return wrap(heading("Rows before and after", note), cells)
     rows = differences(dry_run.changes, cells, limit=limit, titles=dry_run.titles)
     return section("Rows before and after", rows, "rolled back, nothing is changed yet")
 
