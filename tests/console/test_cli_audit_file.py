@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import resource
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from queries.log import audit_log
-from tests.command import Answer, unstick
+from tests.command import ROOT, Answer, environment, unstick
 from tests.servers import PostgresServer
 
 
@@ -78,13 +81,27 @@ def test_the_context_is_noted(eternaltwin_demo: str, tmp_path: Path) -> None:
     assert {line["origin"]["context"] for line in lines(tmp_path)} == {"prod"}  # type: ignore[index]
 
 
-def test_half_a_line_does_not_swallow_the_next_one(eternaltwin_demo: str, tmp_path: Path) -> None:
+def test_a_full_disk_stops_the_change_and_swallows_no_later_line(eternaltwin_demo: str, tmp_path: Path) -> None:
     act(eternaltwin_demo, tmp_path)
     path = tmp_path / "state" / "unstick" / "audit_log.jsonl"
-    path.write_text(path.read_text() + '{"id": "half a li')
+    size = path.stat().st_size + 20  # of any file of the next command
+    nodes = unstick("tree", "--json", dsn=eternaltwin_demo, home=tmp_path).json["nodes"]
+    node = next(n["id"] for n in nodes if n["kind"] == "job" and n["phase"] == "blocked")
+    command = [sys.executable, "-m", "console", "do", "cancel", node, "-r", "x", "--yes", "-d", eternaltwin_demo]
+    full = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment(tmp_path),
+        capture_output=True,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (size, size)),
+    )
+    assert (full.returncode, "audit_log.jsonl cannot be used: " in full.stdout) == (3, True), full.stdout + full.stderr
+    again = unstick("tree", "--json", dsn=eternaltwin_demo, home=tmp_path).json["nodes"]
+    assert [n for n in again if n["id"] == node] == [n for n in nodes if n["id"] == node]
     act(eternaltwin_demo, tmp_path)
     _, _, torn, *after = path.read_text().splitlines()
-    assert torn == '{"id": "half a li'
+    assert len(torn) == 20
     assert [json.loads(line)["intended"] for line in after] == [True, False]
     assert len(entries(eternaltwin_demo, tmp_path)) == 2
 

@@ -404,20 +404,6 @@ async def test_a_disk_that_fails_after_commit_does_not_make_it_undone(
     )
 
 
-async def test_an_audit_log_that_cannot_be_written_lets_nothing_be_changed(
-    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
-) -> None:
-    (tmp_path / "file").write_text("in the way")
-    task = await eternaltwin_db.task()
-    before = await eternaltwin_db.digest()
-    workspace = await Workspace(eternaltwin, file=tmp_path / "file" / "audit_log.jsonl").open()
-    outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
-    await workspace.close()
-    assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.REFUSED}
-    assert "audit_log.jsonl cannot be" in why(outcomes, eternaltwin_db.id(task))
-    assert await eternaltwin_db.digest() == before
-
-
 @proof
 @pytest.mark.parametrize("place", most_in_proof(["table", "file"]))
 async def test_the_outcomes_of_parts_are_true_when_connections_are_lost(
