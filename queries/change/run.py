@@ -18,7 +18,7 @@ from queries.change.undo import run_doubts
 from queries.contract.spec import Action
 from queries.db.errors import NO_CONNECTION, DatabaseError, MissingError
 from queries.log import audit_log, run_log
-from queries.log.log_file import Line
+from queries.log.log_file import Line, page
 from queries.log.run_log import OpenRun
 from queries.read.reader import Reader
 from queries.records import stored
@@ -371,7 +371,7 @@ async def messages(workspace: Workspace) -> list[str]:
     lines += [f"There are more: `{command('runs')}` lists them."] if len(runs) > RUNS_SHOWN else []
     if not workspace.audit_log.in_table:
         try:
-            entries, _ = await audit_log.page(workspace.audit_log.file, None, ENTRIES_READ)
+            entries, _ = await page(workspace.audit_log.file, None, ENTRIES_READ)
         except DatabaseError as error:
             return [*lines, error.line]
         unsaid = (entry for entry in entries if entry.id not in workspace.audit_log.said)

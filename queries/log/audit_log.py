@@ -10,7 +10,7 @@ import socket
 import string
 import time
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
-from typing import Any, Protocol
+from typing import Any
 
 import msgspec
 
@@ -265,8 +265,9 @@ class Table:
         if not is_table_id(name):
             return None
         cursor = str(int(name) + 1)  # the entry is the first one before it
-        entries, _ = await page(self, cursor, 1, None, Criteria(entry=name, changes=changes))
-        return next(iter(entries), None)
+        found = self.entries(cursor, None, Criteria(entry=name, changes=changes), 1)
+        async with contextlib.aclosing(found):
+            return await anext(found, None)
 
     async def of_run(self, run: str) -> tuple[AuditLogEntry, ...]:
         """Return the entries of a run, newest first, without their rows.
@@ -343,7 +344,7 @@ class Table:
             raise NotKeptError
         return str(rows[0]["entry"])
 
-    def settle(self, entry: AuditLogEntry, results: Iterable[Result] = ()) -> None:
+    def settle(self, entry: AuditLogEntry) -> None:
         """Note nothing: the entry is there if and only if its transaction has committed."""
 
     async def images(self, transaction: Transaction, entry: str) -> StoredImages | None:
@@ -434,31 +435,6 @@ async def create(database: Database, operators: Iterable[str], trusted: Iterable
 
 class InDoubtError(DatabaseError):
     """The answer to COMMIT was lost."""
-
-
-class Entries(Protocol):
-    """A log whose entries are read."""
-
-    def entries(
-        self, after: str | None, node: Subject | None, conditions: Criteria, at_once: int
-    ) -> AsyncGenerator[AuditLogEntry]:
-        """Yield entries, newest first."""
-
-
-async def page(
-    log: Entries, cursor: str | None, size: int, node: Subject | None = None, conditions: Criteria = ALL
-) -> tuple[tuple[AuditLogEntry, ...], str | None]:
-    """Read entries, newest first, and the cursor of the next page.
-
-    Raises DatabaseError, UnknownIdError.
-    """
-    some: list[AuditLogEntry] = []
-    async with contextlib.aclosing(log.entries(cursor, node, conditions, size)) as entries:
-        async for entry in entries:
-            some.append(entry)
-            if len(some) == size:
-                return tuple(some), entry.id
-    return tuple(some), None
 
 
 def is_id(text: str) -> bool:

@@ -16,7 +16,7 @@ from queries.db.transaction import Transaction
 from queries.log import audit_log
 from queries.log.audit_log import ALL, Criteria, Subject
 from queries.log.chain import Verification
-from queries.log.log_file import Log, LogFile
+from queries.log.log_file import Log, LogFile, page
 from queries.log.receipts import Receipt, Receipts
 from queries.log.settle import Provable, TransactionMark
 from queries.read.reader import Reader
@@ -165,7 +165,7 @@ class AuditLog:
         Raises DatabaseError, UnknownIdError. ``node_id`` selects the entries about one node. Entries under another
         form of its label are included; those about a node with the same key in another schema are not.
         """
-        return await audit_log.page(self.source, cursor, limit, self._subject(node_id), conditions)
+        return await page(self.source, cursor, limit, self._subject(node_id), conditions)
 
     def stream(self, node_id: str | None = None, conditions: Criteria = ALL) -> AsyncIterator[AuditLogEntry]:
         """Yield the entries of all pages of `page`, in bounded memory.

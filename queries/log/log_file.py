@@ -231,6 +231,22 @@ Log = Table | LogFile
 """Audit log of a database: the table, or else the local file."""
 
 
+async def page(
+    log: Log, cursor: str | None, size: int, node: Subject | None = None, conditions: Criteria = ALL
+) -> tuple[tuple[AuditLogEntry, ...], str | None]:
+    """Read entries, newest first, and the cursor of the next page.
+
+    Raises DatabaseError, UnknownIdError.
+    """
+    some: list[AuditLogEntry] = []
+    async with contextlib.aclosing(log.entries(cursor, node, conditions, size)) as entries:
+        async for entry in entries:
+            some.append(entry)
+            if len(some) == size:
+                return tuple(some), entry.id
+    return tuple(some), None
+
+
 def _without_outcome(entry: AuditLogEntry) -> AuditLogEntry:
     """Return an intended entry that has no outcome: its changes are unknown."""
     unknown = {"outcome": Outcome.UNKNOWN, "why": NO_OUTCOME}

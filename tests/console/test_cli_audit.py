@@ -21,7 +21,7 @@ from console.cli.output import Output
 from console.model import export
 from queries.log import audit_log
 from queries.log.audit_log import Criteria
-from queries.log.log_file import LogFile
+from queries.log.log_file import LogFile, page
 from queries.records.action import Outcome, Result, RowChange
 from queries.records.audit import AuditLogEntry, Origin
 from queries.workspace import Workspace
@@ -108,7 +108,7 @@ async def test_the_table_and_the_file_filter_alike(both: tuple[Workspace, list[A
         for values in itertools.product(*FILTERS.values()):
             wanted = msgspec.convert({"since": at, **dict(zip(FILTERS, values, strict=True))}, Criteria)
             table, _ = await workspace.audit_log.page(conditions=wanted)
-            file, _ = await audit_log.page(local_file(workspace, tmp_path), None, 100, None, wanted)
+            file, _ = await page(local_file(workspace, tmp_path), None, 100, None, wanted)
             expected = [e.at for e in reversed(entries) if wanted.matches(e)]
             assert (
                 [round(e.at, 3) for e in table] == [round(e.at, 3) for e in file] == [round(at, 3) for at in expected]

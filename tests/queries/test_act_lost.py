@@ -21,6 +21,7 @@ from queries.db import database, transaction
 from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
 from queries.log import audit_log, settle
+from queries.log.log_file import page
 from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.eternaltwin import EternaltwinDb
@@ -353,7 +354,7 @@ async def test_an_id_that_was_given_twice_settles_nothing(
     monkeypatch.setattr(settle, "mark_of", mark_of)
     monkeypatch.setattr(settle, "send_commit", lost)
     outcomes = await do(workspace, "cancel", [eternaltwin_db.id(task)])
-    entries, _ = await audit_log.page(workspace.audit_log.file, None, 1)
+    entries, _ = await page(workspace.audit_log.file, None, 1)
     assert entries[0].xid == theirs
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): UNSENT}
     assert (await eternaltwin_db.row(task))["status"] == "Available"
