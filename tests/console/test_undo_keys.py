@@ -81,3 +81,16 @@ async def test_u_undoes_your_last_change_on_every_page(
         await tui.wait_for("unstick undo 3")
     assert (await eternaltwin_db.row(task))["status"] == "Blocked"
     assert (await eternaltwin_db.row(other))["status"] == "Available"
+
+
+async def test_u_undoes_your_last_change_from_your_own_file_after_a_restart(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    task = await eternaltwin_db.task(status="Blocked", timer=3600)
+    for key, status in (("W", "Available"), ("U", "Blocked")):
+        async with run_tui(eternaltwin, tmp_path) as tui:
+            await tui.live_list()
+            await tui.press(key)
+            await confirmed(tui, key)
+            await tui.wait_for("1 changed", "audit_log.jsonl")
+        assert (await eternaltwin_db.row(task))["status"] == status
