@@ -325,27 +325,22 @@ class Contract:
 
     def value(self, column: str, row: Row) -> Value:
         """Return the new value of a column."""
-        return self._value(f"{row.table}.{column}", row.now.get(column), row.at)
-
-    def whole(self, row: Row) -> Value:
-        """Return a row, without its key if it is inserted."""
-        parts: list[Any] = [row.kind]
-        times: list[float] = []
-        for side in (row.was, row.now):
-            for name in sorted(side):
-                if row.kind != "inserted" or name not in self.keys.get(row.table, ()):
-                    value = self._value(f"{row.table}.{name}", side[name], row.at)
-                    parts.append((name, bytes(value.exact) if isinstance(value.exact, msgspec.Raw) else value.exact))
-                    times += value.times
-            parts.append("")
-        return Value(tuple(parts), tuple(times))
-
-    def _value(self, name: str, text: msgspec.Raw | None, at: float) -> Value:
+        name, text = f"{row.table}.{column}", row.now.get(column)
         if text is None or not any(self._kinds(name)):
             return Value(text)
         times: list[float] = []
-        exact = self._exact(name, _parsed(bytes(text).decode(errors="surrogateescape")), at, times)
+        exact = self._exact(name, _parsed(bytes(text).decode(errors="surrogateescape")), row.at, times)
         return Value(repr(exact), tuple(times))
+
+    def whole(self, row: Row) -> Value:
+        """Return an inserted row without its key."""
+        parts: list[Any] = []
+        times: list[float] = []
+        for name in sorted(row.now.keys() - {*self.keys.get(row.table, ())}):
+            value = self.value(name, row)
+            parts.append((name, bytes(value.exact) if isinstance(value.exact, msgspec.Raw) else value.exact))
+            times += value.times
+        return Value(tuple(parts), tuple(times))
 
     def _exact(self, name: str, value: Any, at: float, times: list[float]) -> Any:
         kinds, within = self._kinds(name)
@@ -408,10 +403,7 @@ def shown_nodes(
     before = [Row(change, shown.at) for change in shown.changes]
     whys: dict[str, str] = {}
 
-    def is_keyed(row: Row) -> bool:
-        return row.kind != "inserted" and bool(contract.keys.get(row.table))
-
-    keyed, expected = ({row.place: row for row in some if is_keyed(row)} for some in (rows, before))
+    keyed, expected = ({row.place: row for row in some if row.kind != "inserted"} for some in (rows, before))
     for place, row in sorted(keyed.items()):
         was = expected.get(place)
         why = "it changed a row that the dry run did not show" if was is None else _difference(row, was, contract)
@@ -419,7 +411,7 @@ def shown_nodes(
             whys.setdefault(row.node, f"{why} ({row.table})")
     for place in sorted(expected.keys() - keyed.keys()) if same else ():
         whys.setdefault(expected[place].node, f"it did not change a row that the dry run changed ({place[0]})")
-    others = [row for row in rows if not is_keyed(row)], [row for row in before if not is_keyed(row)]
+    others = [row for row in rows if row.kind == "inserted"], [row for row in before if row.kind == "inserted"]
     for row, why in _unmatched(*others, contract, same=same):
         whys.setdefault(row.node if row.node in overlap else min(overlap), f"{why} ({row.table})")
     return {node: f"the commit differs: {why}. {AGAIN}" for node, why in whys.items()}
@@ -442,26 +434,26 @@ def _difference(now: Row, was: Row, contract: Contract) -> str:
 
 
 def _unmatched(now: Sequence[Row], was: Sequence[Row], contract: Contract, *, same: bool) -> Iterable[tuple[Row, str]]:
-    """Yield rows without a partner; with ``same`` also those of the dry run."""
-    partners: dict[Group, dict[Any, list[tuple[Value, Row]]]] = {}
+    """Yield inserted rows without a partner; with ``same`` also those of the dry run."""
+    partners: dict[str, dict[Any, list[tuple[Value, Row]]]] = {}
     for row in was:
         value = contract.whole(row)
-        partners.setdefault((row.table, row.kind), {}).setdefault(value.exact, []).append((value, row))
+        partners.setdefault(row.table, {}).setdefault(value.exact, []).append((value, row))
     for row in now:
-        value, group = contract.whole(row), partners.get((row.table, row.kind), {})
+        value, group = contract.whole(row), partners.get(row.table, {})
         alike = group.get(value.exact, [])
         partner = next((n for n, (other, _) in enumerate(alike) if value.equals(other)), None)
         if partner is not None:
             del alike[partner]
         elif not any(group.values()):
-            yield row, f"it {row.kind} a row of {row.table}, which the dry run did not"
+            yield row, f"it inserted a row of {row.table}, which the dry run did not"
         else:
-            names = [n for n in row.now or row.was if n not in contract.keys.get(row.table, ())]
+            names = [n for n in row.now if n not in contract.keys.get(row.table, ())]
             unlike = ([n for n in names if not contract.is_same(n, row, o)] for some in group.values() for _, o in some)
             named = [f": {row.table}.{name} is another" for name in min(unlike, key=len)]
-            yield row, f"it {row.kind} another row of {row.table} than the dry run{''.join(named[:1])}"
+            yield row, f"it inserted another row of {row.table} than the dry run{''.join(named[:1])}"
     left = (row for group in partners.values() for some in group.values() for _, row in some)
-    yield from ((row, f"it has not {row.kind} a row as the dry run did") for row in left if same)
+    yield from ((row, "it has not inserted a row as the dry run did") for row in left if same)
 
 
 class Profile:
