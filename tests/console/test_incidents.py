@@ -111,6 +111,9 @@ async def test_a_cause_in_the_server_alone_has_something_to_copy(
     server.sql(f'ALTER DATABASE "{urlsplit(eternaltwin).path[1:]}" SET default_transaction_read_only = on', eternaltwin)
     async with run_tui(eternaltwin, tmp_path, size=(140, 40), start="stuck") as tui:
         await tui.wait_for("▌", "read-only default", "To do: ")
+        assert "show in tree" not in tui.text
+        await tui.press("o")
+        await tui.wait_for("This row has no node that was read.")
         await tui.press("y")
         await tui.wait_for("what to do", "command", "unstick stuck ")
 

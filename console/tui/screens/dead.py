@@ -51,7 +51,7 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
         dead_letters, groups = sum(len(part.dead_letters) for part in parts), sum(len(part.groups) for part in parts)
         more = "+" if self.more() else ""
         if self.filter:
-            return "  ".join([*self.count(), "dead letters"])
+            return "  ".join(self.count()) + " dead letters"
         number = f"{_many(dead_letters, 'dead letter', more)} in {_many(groups, 'group', more)}"
         return "  ".join([*self.count(), *[number] * bool(dead_letters)])
 

@@ -125,7 +125,8 @@ class RecordsScreen(ListScreen, Generic[T]):
     def offers(self, key: Key) -> bool:
         empty = not len(self.forest) and not (self.filter and self.SEARCHES)
         useless = {"rows.unfold": True, "rows.open": empty}  # enter unfolds
-        return super().offers(key) and not useless.get(key.id)
+        reveals = key.handler == "screen.reveal"
+        return super().offers(key) and not useless.get(key.id) and not (reveals and self.cursor() is None)
 
     def crumbs(self) -> Sequence[str]:
         by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]
@@ -147,3 +148,5 @@ class RecordsScreen(ListScreen, Generic[T]):
         node = self.cursor()
         if node is not None:
             self.host.reveal(node)
+        else:
+            self.say("This row has no node that was read.", "faint")

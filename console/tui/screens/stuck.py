@@ -109,8 +109,8 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
     def note(self) -> str:
         state = self.session.state
-        if not state.findings_loaded and self.session.engines:
-            return f"reading {', '.join(self.session.engines)} …"
+        if not state.findings_loaded or not self.session.engines:
+            return f"reading {', '.join(self.session.engines)} …" if self.session.engines else ""
         checks, cut = len(state.shown.skipped_findings), len(state.shown.capped)
         ages = {each.key: age for each in self._incidents if (age := self._unread_for(each)) is not None}
         number, resolved = len(self._incidents) - len(ages), len(state.incident_history.resolved)
