@@ -13,7 +13,7 @@ _INTERVAL = r"(?:\d+ days? )?\d\d:\d\d:\d\d"
 _IN_TEXT = re.compile(
     rf"(?a)(?:(?<=\bfor )|(?<=\bthan )|(?<=\bwithin )|(?<=\bat most )|(?<=\bin )){_INTERVAL}"
     rf"|{_INTERVAL}(?= (?:ago|late)\b)"
-    r"|\b\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?:\+00\b| UTC\b)"
+    r"|\b\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?:\+00\b| UTC\b)"
 )  # what a sentence says of a time; clocks in an error are not touched
 
 
@@ -42,7 +42,7 @@ class _SentenceValues(_Values):
 
 def in_text(text: str) -> str:
     """Return a text of the server whose intervals and times are written as elsewhere."""
-    return _IN_TEXT.sub(lambda match: _form(match[0]), text) if ":" in text else text
+    return _IN_TEXT.sub(lambda match: _form(match[0]), of_timestamp(text)) if ":" in text else text
 
 
 def written(value: str) -> str:
@@ -51,7 +51,7 @@ def written(value: str) -> str:
 
 
 def _form(text: str) -> str:
-    return of_timestamp(duration.of_interval(text).replace(" UTC", "+00"))
+    return of_timestamp(duration.of_interval(text))
 
 
 def fill(sentence: str, evidence: Mapping[str, Any]) -> str:
@@ -61,7 +61,7 @@ def fill(sentence: str, evidence: Mapping[str, Any]) -> str:
     A value before "UTC" is a time without a zone, or a time of day.
     """
     clocks = re.findall(r"\{(\w+)\} UTC\b", sentence)
-    dated = {key: text for key in clocks if (text := of_timestamp(f"{evidence.get(key)}+00")).endswith("Z")}
+    dated = {key: text for key in clocks if (text := of_timestamp(f"{evidence.get(key)}")).endswith("Z")}
     for key in dated:
         sentence = sentence.replace(f"{{{key}}} UTC", f"{{{key}}}")
     return sentence.format_map(_SentenceValues({**evidence, **dated}, clocks))

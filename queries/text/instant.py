@@ -6,7 +6,9 @@ import math
 import re
 from typing import Final
 
-_IN_UTC: Final = re.compile(r"(?a)(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?\+00(?::00)?")
+_IN_UTC: Final = re.compile(
+    r"(?a)(\d{4,6}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?(?:\+00(?::00)?|Z| UTC)?( BC)?"
+)  # engines write times without a zone in UTC
 
 
 def of_timestamp(text: str) -> str:
@@ -15,7 +17,7 @@ def of_timestamp(text: str) -> str:
     Other text is returned as it is.
     """
     match = _IN_UTC.fullmatch(text)
-    return f"{match[1]}T{match[2]}Z" if match else text
+    return f"{match[1]}T{match[2]}Z{match[3] or ''}" if match else text
 
 
 def unknown_last(at: float | None) -> float:

@@ -13,6 +13,7 @@ import pytest
 from console.text import formatting
 from console.text.formatting import Times
 from console.tui.widgets.text_bar import TextBar
+from tests.command import unstick
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 
@@ -33,6 +34,19 @@ def india(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 def rows(tui: TuiDriver) -> str:
     return "\n".join(tui.text.splitlines()[3:-3])
+
+
+def test_every_time_of_a_command_says_its_zone(every_engine: str) -> None:
+    findings = [f for f in unstick("stuck", "--json", dsn=every_engine).findings if f["engine"] != "server"]
+    shown = {
+        f["node_id"].split(":")[0] + "/due_far_ahead" * (f["code"] == "due_far_ahead"): f["node_id"] for f in findings
+    }
+    texts = [
+        unstick(*words, dsn=every_engine).out for words in (("stuck",), *(("show", id_) for id_ in shown.values()))
+    ]
+    text = "".join(texts)
+    assert re.findall(r"\d+-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?!Z)\S*", text) == []
+    assert "294276-12-31T23:59:59Z" in text
 
 
 async def test_z_changes_the_times_of_every_list_and_page(

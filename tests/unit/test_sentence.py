@@ -11,7 +11,7 @@ from queries.records.lock import LockSession
 
 @pytest.mark.parametrize(
     "value",
-    ["-00:06:00", "1 mon 2 days 03:04:05", "00:00:00:00:00:00:00:00", "2026-11-23 11:33:25", "at 00:06:00", 360],
+    ["-00:06:00", "1 mon 2 days 03:04:05", "00:00:00:00:00:00:00:00", "2026-11-23", "at 00:06:00", 360],
 )
 def test_other_values_are_written_as_they_are(value: object) -> None:
     assert sentence.fill("{value}", {"value": value}) == str(value)
@@ -26,6 +26,10 @@ def test_other_values_are_written_as_they_are(value: object) -> None:
         ("23049 days 12:04:36", "63y"),
         ("2026-11-27 08:11:19.5+00", "2026-11-27T08:11:19Z"),
         ("2026-11-27T08:11:19+00:00", "2026-11-27T08:11:19Z"),
+        ("2026-11-23 11:33:25", "2026-11-23T11:33:25Z"),
+        ("294276-12-31 23:59:59.999+00", "294276-12-31T23:59:59Z"),
+        ("0044-03-15 00:00:00+00 BC", "0044-03-15T00:00:00Z BC"),
+        ("due since 294276-12-31 23:59:59+00, or so", "due since 294276-12-31T23:59:59Z, or so"),
         (", for 00:02:09", ", for 2m09s"),
         ("half are overdue for less than 1 day 07:06:34", "half are overdue for less than 1d07h"),
         ("it moved a task 00:00:38 ago", "it moved a task 38s ago"),
