@@ -46,14 +46,15 @@ async def snapshot(
     Raises an error of NO_CONNECTION only.
     """
     kept = kept or {}
-    ((parts, server),) = await workspace.database.together(
-        _parts_and_server(workspace, readers, limit=limit, sampled=sampled, counts=counts, kept=kept, take=take)
-    )
     standstill = server_spec().groups["standstill"]
-    standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
-    if once and workspace.server_findings.counts_once(standing):
+    for last in (False, True):
+        ((parts, server),) = await workspace.database.together(
+            _parts_and_server(workspace, readers, limit=limit, sampled=sampled, counts=counts, kept=kept, take=take)
+        )
+        standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
+        if last or not (once and workspace.server_findings.counts_once(standing)):
+            break
         await asyncio.sleep(COUNTED_SECONDS)
-        server = await _of_server(workspace, parts, kept, await _outside(workspace))
     parts = [_behind_locks(part, server.findings.findings) for part in parts]
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
@@ -75,7 +76,7 @@ async def _parts_and_server(
     """Read the part of each engine, and the one of the server, in one transaction."""
     together = workspace.database.together
     reads = (_of_engine(reader, limit, sampled, counts, kept) for reader in readers)
-    if kept:  # counters can be compared: first read what they show of the engines
+    if workspace.server_findings.counted:  # so first read what the counters show of the engines
         outside = await _outside(workspace)
         for reader in readers:
             reader.variant.moved = workspace.server_findings.moved(reader.label)

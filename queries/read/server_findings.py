@@ -221,6 +221,11 @@ class ServerFindings:
         counts = counters.rows.get(label) if counters else None
         return (at, counts) if counts else None
 
+    @property
+    def counted(self) -> bool:
+        """True if counters were read, so that the next ones can be compared with them."""
+        return bool(self._history)
+
     def moved(self, label: str) -> float | None:
         """Return a time after which others deleted rows of an engine, or None."""
         for (_, later), (at, earlier) in pairwise(reversed(self._history)):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
 from uuid import UUID
 
 import pytest
@@ -9,6 +11,7 @@ import pytest
 from queries.records.snapshot import Part
 from queries.snapshot import snapshot
 from queries.workspace import Workspace
+from tests.command import unstick
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries.builders import reader
 from tests.queries.incident_groups import incidents_of, the_only
@@ -108,6 +111,26 @@ async def test_locks_that_come_and_go_rename_nothing(
         shown.append({each.key for each in now.incidents if each.engine == LABEL})
     assert shown == [shown[0]] * len(shown)
     assert "uni2work/no_workers" not in shown[0]
+
+
+@pytest.mark.parametrize("words", [("stuck",), ("stuck", "--sample", "2.5"), ("metrics",)])
+@pytest.mark.parametrize("works", [True, False])
+async def test_one_command_between_two_jobs_waits_for_what_workers_delete(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace, words: tuple[str, ...], works: bool
+) -> None:
+    await uni2work_db.jobs(300, age=7200)
+
+    async def work() -> None:
+        while True:
+            await uni2work_db.sql(f"DELETE FROM queued_job WHERE {works} AND id = (SELECT min(id) FROM queued_job)")
+            await asyncio.sleep(0.1)
+
+    working = asyncio.create_task(work())
+    answer = await asyncio.to_thread(unstick, *words, dsn=uni2work_workspace.database.text)
+    working.cancel()
+    assert answer.code == 0
+    said = re.sub(r".* 0\n", "", answer.out).replace("_", " ")
+    assert ("no workers" in said, "long queue" in said) == (not works, works)
 
 
 async def test_jobs_that_were_queued_later_and_are_gone(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
