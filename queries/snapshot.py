@@ -276,7 +276,7 @@ def _failed(before: Part, error: DatabaseError, *skipped: SkippedFinding) -> Par
     findings = msgspec.structs.replace(
         before.findings, findings=_unread(before.findings), skipped_findings=(why, *skipped)
     )
-    return msgspec.structs.replace(before, findings=findings, error=str(error))
+    return msgspec.structs.replace(before, findings=findings, error=error.line)
 
 
 def of_engines(workspace: Workspace, server: Findings, labels: Set[str]) -> Findings:

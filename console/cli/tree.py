@@ -116,7 +116,7 @@ async def tree(
                 part = TreePart(reader.label)
                 read = await attempted(_rows(reader, narrowed, levels, limit, live, allow_scan, part))
                 if isinstance(read, DatabaseError):
-                    part.error = str(read)
+                    part.error = read.line
                 else:
                     rows, part.error = read
                     part.rows = rows if live else attention_first(rows)

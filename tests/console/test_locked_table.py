@@ -129,4 +129,7 @@ async def test_a_locked_table_costs_only_the_samples_of_its_engine(two_engines: 
     answer = await asyncio.to_thread(unstick, "stuck", "--sample", "0.5", dsn=two_engines)
     assert (answer.code, "eternaltwin/task:" in answer.out) == (1, True)
     assert "agent_jobs: not checked: " in answer.err
+    for words in (("tree",), ("tree", "--live"), ("dead",)):
+        answer = await asyncio.to_thread(unstick, *words, dsn=two_engines)
+        assert "agent_jobs: Another session holds a lock that is needed. pid " in answer.err
     await holder.close()
