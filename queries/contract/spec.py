@@ -369,7 +369,6 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     overwrites: tuple[str, ...] = ()
     privileges: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
-    bulk_needs_index: bool = False
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``; follows from it
     # In addition to the engine's ``arguments`` that its statements name
     arguments: Annotated[tuple[Argument, ...], forms.named("name")] = ()

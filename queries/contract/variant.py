@@ -11,6 +11,7 @@ from queries.contract import engine_options
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import choose, with_settings
 from queries.contract.rows import SHAPES, json_kinds
+from queries.contract.spec import Action
 from queries.db.database import Database
 from queries.db.errors import attempted, readable
 from queries.db.query import Query, Rows
@@ -132,6 +133,11 @@ class EngineVariant:
         needs, tables = self.engine.spec.needs.items(), self.detected.relations
         scans = {name for name, need in needs if allow_scan and need.table in tables and not need.column}
         return self.detected.met_needs | scans
+
+    def unmet(self, action: Action) -> str:
+        """Return why an action has a need that is not met here, or ""."""
+        unmet = [self.engine.spec.needs[name] for name in action.needs if name not in self.detected.met_needs]
+        return next((need.why + (f" ({need.ddl})" if need.ddl else "") for need in unmet), "")
 
     def select(self, name: str, *, allow_scan: bool = False, kind: str = "") -> Statement | None:
         """Return the best variant of a statement for this schema and server, or None.

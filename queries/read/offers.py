@@ -55,8 +55,9 @@ class Offers:
     ) -> tuple[dict[Cause, str], dict[Cause, str], set[Cause]]:
         """Return the causes whose action refuses all nodes asked about, with a reason.
 
-        Then those that it refuses for now, and those of which it was asked about all nodes. Nothing is asked if an
-        action calls a function, or if the operator decides on its arguments. The others are those of the finding.
+        Then those that it refuses for now, and those of which it was asked about all nodes. An action that lacks an
+        index refuses all. Nothing is asked if an action calls a function, or if the operator decides on its arguments.
+        The others are those of the finding.
         """
         by_cause: dict[Cause, list[Finding]] = {}
         for finding in candidates:
@@ -64,10 +65,13 @@ class Offers:
                 by_cause.setdefault(self._cause(finding), []).append(finding)
         questions: dict[tuple[str, str], list[str]] = {}
         of_cause: dict[Cause, tuple[tuple[str, str], list[str]]] = {}
+        lacking: dict[Cause, str] = {}
         for cause, findings in by_cause.items():
             first = findings[0]
             action = self._variant.engine.action(first.action or "", split_id(first.node_id)[1])
-            if action is None or not self._askable(action):
+            if action is not None and (unmet := self._variant.unmet(action)):
+                lacking[cause] = unmet
+            if action is None or cause in lacking or not self._askable(action):
                 continue
             refusal = action.script, msgspec.json.encode(first.arguments).decode()
             ids = [self._ids.local(f.node_id) for f in findings[:REFUSALS_ASKED] if f.arguments == first.arguments]
@@ -100,8 +104,8 @@ class Offers:
             if refusal in whys and refusal not in failed and all(i in whys[refusal] for i in ids)
         }
         waits = {cause: why for cause, why in refused.items() if not held.isdisjoint(of_cause[cause][1])}
-        whole = {cause for cause in refused if len(by_cause[cause]) == len(of_cause[cause][1])}
-        return {cause: why for cause, why in refused.items() if cause not in waits}, waits, whole
+        whole = {cause for cause in refused if len(by_cause[cause]) == len(of_cause[cause][1])} | lacking.keys()
+        return lacking | {cause: why for cause, why in refused.items() if cause not in waits}, waits, whole
 
     def _askable(self, action: Action) -> bool:
         parts = self._refusals(action.script)

@@ -61,7 +61,7 @@ class Reader:
     def availability(self, action: Action, node: Node | None = None, *, bulk: bool = False) -> Availability:
         """Return availability of the action now (for ``node``), with the reason if not.
 
-        ``bulk``: for many nodes, which needs an index for some actions.
+        ``bulk``: for many nodes.
         """
         if not action.writes:
             commands = action.commands(node.id) if node else {}
@@ -80,13 +80,7 @@ class Reader:
             return Availability(ok=False, why=f"the role {server.role if server else ''} lacks {', '.join(lacking)}")
         if unsafe := self.detected.why_unsafe(action.privileges):
             return Availability(ok=False, why=unsafe)
-        needs = self.engine.spec.needs
-        for name in action.needs:
-            if name not in (self.detected.indexed if bulk and action.bulk_needs_index else self.detected.met_needs):
-                return Availability(
-                    ok=False, why=needs[name].why + (f" ({needs[name].ddl})" if needs[name].ddl else "")
-                )
-        why = self._why_not_for(action, node) if node else ""
+        why = self.variant.unmet(action) or (self._why_not_for(action, node) if node else "")
         return Availability(ok=not why, why=why)
 
     def _why_not_for(self, action: Action, node: Node) -> str:

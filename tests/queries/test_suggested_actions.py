@@ -21,7 +21,11 @@ ENGINES = sorted((engine.name for engine in builtin()), key=lambda name: (name !
 
 
 @pytest.mark.parametrize("name", ENGINES)
-async def test_no_suggested_action_is_refused_for_all_nodes(server: PostgresServer, tmp_path: Path, name: str) -> None:
+@pytest.mark.parametrize("blocks", [1024, -1], ids=["small", "large"])
+async def test_no_suggested_action_is_refused_for_all_nodes(
+    server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, blocks: int
+) -> None:
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", blocks)
     dsn = server.fresh(name, filled=True)
     workspace = await opened(dsn, tmp_path)
     engine = workspace.engines[name]

@@ -48,8 +48,8 @@ def line_of(path: Path, text: str) -> int:
 
 TOML = "engine.toml"
 BROKEN = [
-    (change(TOML, "bulk_needs_index", "bulk_needs_idnex"), TOML, "idnex",
-     'is not a setting; did you mean "bulk_needs_index"?'),
+    (change(TOML, "undo_note", "undo_noet"), TOML, "noet",
+     'is not a setting; did you mean "undo_note"?'),
     (change(TOML, 'risk = "high"', 'risk = "mild"'), TOML, '"mild"',
      "actions.1.risk must be one of low, medium, high"),
     (change(TOML, "severity = 9", 'severity = "9"'), TOML, 'severity = "9"',
