@@ -49,7 +49,7 @@ FAILED = {
         SELECT (SELECT min(id) FROM _private_tasks), 25, '{{error}} after ' || n || ' ms', now() - {AGO} FROM {ROWS}""",
     "graphile_worker, retried": f"""
         INSERT INTO _private_jobs (task_id, run_at, attempts, last_error, updated_at)
-        SELECT (SELECT min(id) FROM _private_tasks), now() + interval '3 days' - {AGO}, 2,
+        SELECT (SELECT min(id) FROM _private_tasks), now() + interval '99 days' - {AGO}, 2,
                '{{error}} after ' || n || ' ms', now() - {AGO} FROM {ROWS}""",
     "procrastinate": f"""
         SET session_replication_role = replica;
