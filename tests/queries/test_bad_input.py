@@ -383,19 +383,6 @@ def test_times_at_the_ends_of_the_range(server: PostgresServer, stuck: str, when
     assert wake(stuck).code == 0
 
 
-def test_intervals_with_months(server: PostgresServer, stuck: str) -> None:
-    server.sql(
-        "UPDATE task SET cpu_duration = '1 mon 2 days 03:04:05', poll_duration = '-3 mons 178000000 years'", stuck
-    )
-    answer = unstick("show", NODE, dsn=stuck)
-    assert answer.code == 0
-    assert "1 mon 2 days 03:04:05" in answer.out
-    node = unstick("show", NODE, "--json", dsn=stuck).json["node"]
-    assert node["cpu"] == 30 * 86400 + 2 * 86400 + 3 * 3600 + 4 * 60 + 5
-    for command in (["tree"], ["stuck"]):
-        assert unstick(*command, dsn=stuck).code == 0
-
-
 def test_a_role_with_a_strange_name(server: PostgresServer, stuck: str) -> None:
     name = f'an "odd" \x1b[31m {server.unique()}'
     quoted = '"' + name.replace('"', '""') + '"'

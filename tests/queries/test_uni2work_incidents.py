@@ -8,7 +8,6 @@ from uuid import UUID
 
 import pytest
 
-from queries.records.snapshot import Part
 from queries.snapshot import snapshot
 from queries.workspace import Workspace
 from tests.command import unstick
@@ -101,13 +100,12 @@ async def test_locks_that_come_and_go_rename_nothing(
         f"UPDATE queued_job SET lock_time = now(), lock_instance = '{LIVE}' WHERE id = (SELECT min(id) FROM queued_job)"
     )
     end, fail = "DELETE FROM queued_job WHERE lock_time IS NOT NULL", "UPDATE queued_job SET {} = NULL, {} = NULL"
-    shown, kept = [], dict[str, Part]()
+    shown = []
     for statement in (take, end, take, fail.format("lock_time", "lock_instance")) * 2:
         server.sql(statement, uni2work_workspace.database.text)  # its counters are reported when the session ends
         if statement == end:
             await uni2work_db.job({"job": "send-lecturer-digest", "n": jobs + len(shown)}, age=7200)
-        now = await snapshot(uni2work_workspace, [reader(uni2work_workspace, LABEL)], once=False, kept=kept)
-        kept = {part.label: part for part in now.parts}
+        now = await snapshot(uni2work_workspace, [reader(uni2work_workspace, LABEL)], once=False)
         shown.append({each.key for each in now.incidents if each.engine == LABEL})
     assert shown == [shown[0]] * len(shown)
     assert "uni2work/no_workers" not in shown[0]
