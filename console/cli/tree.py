@@ -81,11 +81,11 @@ def _skipped(parts: Sequence[TreePart]) -> Iterator[str]:
 class Tree(Record):
     """Nodes in tree order.
 
-    ``complete`` is False if nodes may be missing; ``notes`` say which and why.
+    ``complete`` is False if nodes may be missing; ``notes`` say which and why. ``at`` is None if nothing was read.
     """
 
     nodes: tuple[Node, ...]
-    at: float
+    at: float | None
     complete: bool
     notes: tuple[str, ...] = ()
     scope: str = ""
@@ -133,7 +133,7 @@ async def tree(
             at = max((part.at for part in parts), default=0.0)
             answer = Tree(
                 nodes=tuple(row.node for row in rows),
-                at=at,
+                at=at or None,
                 complete=not (notes or deeper),
                 notes=(*notes, *deeper),
                 scope="; ".join(f"{part.label}: {part.scope}" for part in parts if part.scope),

@@ -132,4 +132,6 @@ async def test_a_locked_table_costs_only_the_samples_of_its_engine(two_engines: 
     for words in (("tree",), ("tree", "--live"), ("dead",)):
         answer = await asyncio.to_thread(unstick, *words, dsn=two_engines)
         assert "agent_jobs: Another session holds a lock that is needed. pid " in answer.err
+    answer = await asyncio.to_thread(unstick, "tree", "--json", "--engine", "agent_jobs", dsn=two_engines)
+    assert (answer.json["at"], answer.json["complete"]) == (None, False)
     await holder.close()
