@@ -128,3 +128,10 @@ def test_without_colour_the_worst_is_not_the_faintest(of: Theme) -> None:
         ratio(color(grey, name).monochrome.rgb, below) for name in ("phase-failed", "warning", "faint")
     )
     assert critical > major >= faint
+
+
+@pytest.mark.parametrize(
+    ("colors", "light"), [("0;15", True), ("0;default;7", True), ("15;0", False), ("7;8", False), ("", False)]
+)
+def test_the_theme_is_light_on_a_terminal_that_says_so(colors: str, light: bool) -> None:
+    assert (theme.of_terminal(colors) == "unstick-light") == light
