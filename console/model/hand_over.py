@@ -14,6 +14,7 @@ from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.finding import Finding, Incident
 from queries.records.node import Node
+from queries.records.snapshot import Snapshot
 
 INCIDENTS: Final = [incident.NAMED[name] for name in ("severity", "engine", "incident", "node", "since", "why")]
 NODES: Final = [node.NAMED[name] for name in ("engine", "title", "status", "age")]
@@ -30,14 +31,23 @@ def nodes_table(nodes: Iterable[Node], findings_of: Callable[[str], Iterable[Fin
     """Return nodes and their findings as a table."""
 
     def findings(node: Node, context: Context) -> str:
-        return "; ".join(f"{finding.title}: {finding.sentence}" for finding in findings_of(node.id))
+        return "; ".join(map(said, findings_of(node.id)))
 
     return "\n".join(markdown_table([*NODES, Field("findings", findings), node.NAMED["id"]], nodes))
 
 
-def shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since: float) -> str:
+def said(finding: Finding) -> str:
+    """Return title and sentence of a finding, and since when it was not read again."""
+    return f"{finding.title}{_unread(finding)}: {finding.sentence}"
+
+
+def _unread(of: Finding | Incident) -> str:
+    return "" if of.read_at is None else f" (not read since {formatting.instant(of.read_at)})"
+
+
+def shift(now: Snapshot, entries: Sequence[AuditLogEntry], since: float) -> str:
     """Return open incidents, the actions of a shift, and nodes that are stuck again."""
-    stuck = {node_id: incident for incident in incidents for node_id in incident.node_ids}
+    stuck = {node_id: incident for incident in now.incidents for node_id in incident.node_ids}
     changed = {
         result.id: (result, stuck[result.id], entry)
         for entry in sorted(entries, key=lambda entry: entry.at)
@@ -55,7 +65,9 @@ def shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since
     done = [Field("action", action) if field.name == "action" else field for field in MARKDOWN]
     back = {id_: row for id_, row in changed.items() if row[2].action != UNDO.name}
     parts = {
-        "Open": [*markdown_head(INCIDENTS), *map(_incident, incidents)] if incidents else ["Nothing."],
+        f"Open at {formatting.instant(now.at)}": [*markdown_head(INCIDENTS), *map(_incident, now.incidents)]
+        if now.incidents
+        else ["Nothing." if now.is_complete else "Nothing in the parts that could be checked."],
         f"Done since {formatting.instant(since)}": markdown_table(done, entries) if entries else ["Nothing."],
         "Stuck again": markdown_table(AGAIN, back.values()) if back else ["Nothing."],
     }
@@ -64,4 +76,5 @@ def shift(incidents: Sequence[Incident], entries: Sequence[AuditLogEntry], since
 
 def _incident(of: Incident) -> str:
     row = Bundle(id=of.key, records=tuple(incident.incident_findings([of])), group=of)
-    return markdown(spans.text(field.shown_in(row, NOTHING)) for field in INCIDENTS)
+    cells = {field.name: spans.text(field.shown_in(row, NOTHING)) for field in INCIDENTS}
+    return markdown((cells | {"incident": cells["incident"] + _unread(of)}).values())

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from console.model.hand_over import shift as shift_text
+from console.tui.screens.copy import choices, shift_choices
+from queries.records.finding import Findings, SkippedFinding
+from queries.records.snapshot import Part, Snapshot
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.builders import do, opened, undone
@@ -54,6 +59,26 @@ async def test_a_quiet_shift_says_so(eternaltwin: str, tmp_path: Path) -> None:
         await tui.press("enter")
         await tui.wait_for("Sent to the terminal: shift as Markdown.")
         assert tui.app.clipboard.count("Nothing.") == 3
+
+
+async def test_what_is_not_read_again_is_handed_over_as_that(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(status="Blocked", timer=-900)
+    async with run_tui(eternaltwin, tmp_path, start="stuck") as tui:
+        state, front = tui.app.session.state, tui.app.front
+        assert front is not None
+        await tui.wait_for("overdue timer", front.cursor)
+        nodes = front.targets()
+        await eternaltwin_db.sql("BEGIN; LOCK TABLE task IN ACCESS EXCLUSIVE MODE")
+        await tui.wait_for(lambda: [each for each in state.shown.incidents if each.read_at], "not read for ")
+        copied = [*choices(tui.app.session, nodes), *await shift_choices(tui.app.session)]
+        await eternaltwin_db.sql("ROLLBACK")
+    dated = [each.title for each in copied if re.search(r"overdue timer.* \(not read since \d{4}-", each.text)]
+    assert dated == ["why stuck", "Markdown", "shift as Markdown"]
+    skipped = (SkippedFinding(engine="x", code="overdue_timer", why="locked", failed=True),)
+    part = Part(label="x", findings=Findings(findings=(), at=1.0, skipped_findings=skipped))
+    assert "Nothing in the parts" in shift_text(Snapshot(at=1.0, parts=(part,), incidents=()), (), 0.0)
 
 
 async def test_a_log_that_cannot_be_read_is_said(

@@ -74,7 +74,7 @@ async def shift_choices(session: Session) -> list[CopyChoice]:
         conditions = audit_log.Criteria(since=since, changes=False)
         entries, cursor = await session.workspace.audit_log.page(limit=SHIFT_ENTRIES, conditions=conditions)
     newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
-    text = hand_over.shift(session.state.shown.incidents, entries, since)
+    text = hand_over.shift(session.state.shown, entries, since)
     return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]
 
 
@@ -82,7 +82,7 @@ def _of_node(session: Session, node: Node) -> list[CopyChoice]:
     texts = [CopyChoice(title="id", text=node.id), CopyChoice(title="row as JSON", text=_json(node))]
     findings = session.state.findings.of(node.id)
     if findings:
-        sentences = "\n".join(safe_text(f"{finding.title}: {finding.sentence}") for finding in findings)
+        sentences = "\n".join(map(safe_text, map(hand_over.said, findings)))
         texts.append(CopyChoice(title="why stuck", text=sentences))
     reader = session.reader(node.id)
     if reader is not None:
