@@ -56,8 +56,8 @@ class ServerConnection:
     async def execute(self, text: str, seconds: float) -> str:
         """Run commands, separated by ``;``, and return the last tag.
 
-        They have neither parameters nor rows. ``seconds``: longest wait for the answer. Raises errors of the driver, and TimeoutError; the second one in turn
-        closes the connection. So do the other methods.
+        They have neither parameters nor rows. ``seconds``: longest wait for the answer. Raises errors of the driver,
+        and TimeoutError; the second one in turn closes the connection. So do the other methods.
         """
         return await self._answer(partial(self.connection.execute, text), seconds)
 
