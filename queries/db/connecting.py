@@ -202,7 +202,7 @@ async def connect_once(host: Host, address: str, target: ConnectionTarget, encry
             krbsrvname=target.words.get("krbsrvname") or "postgres",
             gsslib="gssapi",
             timeout=None,  # the caller limits all attempts at one address together
-            statement_cache_size=STATEMENTS_KEPT,
+            statement_cache_size=STATEMENTS_KEPT if target.names else 0,
             max_cacheable_statement_size=0,
             max_cached_statement_lifetime=0,
             **({"loop": checked} if checked else {}),

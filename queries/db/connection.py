@@ -21,10 +21,11 @@ class ServerConnection:
 
     ``answered``: time of the last answer. ``keeps``: later transactions know prepared statements, too; None before
     `meet`. Behind some poolers they have another backend, so there a statement has no name and is parsed at each run.
+    ``named``: the driver gives names to statements, also to its own, which ask for types.
     """
 
-    def __init__(self, connection: asyncpg.Connection[Any]) -> None:
-        self.connection = connection
+    def __init__(self, connection: asyncpg.Connection[Any], *, named: bool) -> None:
+        self.connection, self.named = connection, named
         self.keeps: bool | None = None  # None: not known yet
         self.answered = time.monotonic()
         self._in_doubt = False  # a command was given up

@@ -150,6 +150,7 @@ class Database:
         self.words = tuple(words)
         self.override_read_only = override_read_only
         self.server: Server | None = None
+        self._names = True  # of prepared statements; False behind a pooler that does not keep them
         self.facts_due = False  # the next transaction reads the server's facts again
         self.load = ServerLoad()
         self._combined = CombinedReads()
@@ -370,10 +371,12 @@ class Database:
         ``again``: a new one. Raises DatabaseError.
         """
         connection = self._connections.get(purpose)
-        if connection is not None and not again and not connection.is_closed:
+        if connection is not None and connection.keeps is False:
+            self._names = False
+        if connection is not None and not again and not connection.is_closed and connection.named == self._names:
             return connection, True
         self._drop(purpose)
-        connection = self._connections[purpose] = ServerConnection(await self._connect())
+        connection = self._connections[purpose] = ServerConnection(await self._connect(), named=self._names)
         self._backoff.reset()
         self._refused = None
         return connection, False
@@ -403,7 +406,7 @@ class Database:
         if self._refused is not None and self.rests > 0:
             raise self._refused.with_traceback(None)
         try:
-            return await connect(self.text, self.only_host)
+            return await connect(self.text, self.only_host, self._names)
         except RefusedError as error:
             self._refused = error
             self._rest_until = asyncio.get_running_loop().time() + self._backoff.next(error)
@@ -454,15 +457,17 @@ def _retrieve_exception(task: asyncio.Future[Any]) -> None:
         task.exception()
 
 
-async def connect(text: str, host: int | None = None) -> asyncpg.Connection[Any]:
+async def connect(text: str, host: int | None = None, names: bool = True) -> asyncpg.Connection[Any]:
     """Connect to the database that ``text`` names, or only to one ``host`` of it.
 
+    ``names``: prepared statements may have names.
     Raises DatabaseError, also if the server is older than PostgreSQL 14.
     """
     try:
         target = dsn.parse(text)
     except ValueError as error:
         raise DatabaseError(str(error)) from None
+    target = msgspec.structs.replace(target, names=names)
     if host is not None:
         words = {**target.words, "target_session_attrs": "any"}
         target = msgspec.structs.replace(target, hosts=target.hosts[host : host + 1], words=words)

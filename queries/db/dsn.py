@@ -62,7 +62,8 @@ class Host(Record):
 class ConnectionTarget(Record):
     """Hosts, role and database, and the time limit of each address in seconds.
 
-    ``shown`` names it in errors, without passwords. ``service``: its name, or "".
+    ``shown`` names it in errors, without passwords. ``service``: its name, or "". ``names``: prepared statements may
+    have names.
     """
 
     hosts: tuple[Host, ...]
@@ -72,6 +73,7 @@ class ConnectionTarget(Record):
     timeout: float
     shown: str
     service: str = ""
+    names: bool = True
 
     def __repr__(self) -> str:
         return f"Target({self.hosts!r}, {self.user!r}, {self.database!r})"

@@ -34,7 +34,7 @@ from queries.records.record import Record
 from queries.text.safe_text import has_bytes, shown_bytes
 
 T = TypeVar("T")
-APART, UNDO_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart; RELEASE SAVEPOINT apart"
+APART, UNDO_APART, END_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart", "RELEASE SAVEPOINT apart"
 REPEATS, REPEAT_AFTER_SECONDS = 40, 0.05  # of reads that a standby cancelled, in one transaction
 GRACE_SECONDS = 5.0  # after a statement's own timeout until the connection counts as dead
 
@@ -217,7 +217,7 @@ class Transaction(Reads):
     def _end_apart(self) -> None:
         """Undo what was done apart, with the next command."""
         if self._before is not None:
-            self._queued.append(UNDO_APART)
+            self._queued += [UNDO_APART, END_APART]
             self.settings.now, self._before = self._before, None
 
     async def control(self, command: str) -> str:
@@ -359,11 +359,13 @@ class Transaction(Reads):
 
     async def _set(self, commands: Sequence[str]) -> None:
         """Send commands that change settings, with those that are queued."""
-        commands, self._queued = [*self._queued, *commands], []
-        if commands:
-            connection = await self._open()
-            with self._errors():
-                await connection.execute("; ".join(commands), self.settings.own.seconds + GRACE_SECONDS)
+        queued, self._queued = self._queued, []
+        connection, seconds = await self._open(), self.settings.own.seconds + GRACE_SECONDS
+        with self._errors():
+            for command in queued:  # each alone: pgpool2 looks at the first command of a message only
+                await connection.execute(command, seconds)
+            if commands:
+                await connection.execute("; ".join(commands), seconds)
 
     @property
     def _keeps(self) -> bool:

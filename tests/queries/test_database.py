@@ -465,3 +465,24 @@ async def test_behind_a_pooler_each_transaction_may_have_another_backend(
     for connection in rude:
         await connection.close()
     assert len(pids) == 2
+
+
+async def test_behind_it_the_driver_has_no_statements_of_its_own(
+    server: PostgresServer, pooler: str, eternaltwin: str
+) -> None:
+    """It asks for types, and one backend only would know that statement."""
+    db, busy, pids = Database(pooler), await asyncpg.connect(pooler, statement_cache_size=0), set()
+    for number in range(12):
+        server.sql(f"CREATE TYPE kind{number} AS ENUM ('a')", eternaltwin)
+        if number % 2:
+            await busy.execute("BEGIN")  # takes a backend
+        async with db.reading() as transaction:
+            (row,) = await transaction.rows(
+                sql(f"SELECT 'a'::public.kind{number} AS kind, pg_backend_pid() AS pid"), {}
+            )
+            pids.add(row["pid"])
+        if number % 2:
+            await busy.execute("COMMIT")
+    assert (row["kind"], len(pids)) == ("a", 2)
+    await busy.close()
+    await db.close()
