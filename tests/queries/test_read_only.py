@@ -56,7 +56,7 @@ async def test_what_another_client_of_a_pooler_has_set_is_not_the_servers(
 ) -> None:
     db = database.Database(eternaltwin)
     await db.renew()
-    await db._connections["read"].connection.execute("SET default_transaction_read_only = on")
+    await db._connections["read"].execute("SET default_transaction_read_only = on", 60)
     await db.renew()
     assert db.server is not None
     assert not db.server.read_only
