@@ -143,9 +143,8 @@ class Session:
         read = self._read_list(workspace, samples=everything and self.begun.is_set())
         await self._paid(workspace, read, self.timer.end)
         self.error_text = self.list_error or self.state.error_text
-        news = await workspace.audit_log.news()  # the read may have connected again, perhaps to another server
+        news = await self._news(workspace)  # the read may have connected again, perhaps to another server
         self.notice = "  ".join(news) or self.notice
-        self.works.lose(workspace.audit_log.lost if news else ())
         if findings and not first:
             self.begun.set()
             self.changed()
@@ -162,13 +161,19 @@ class Session:
             await self.workspace.detect()  # another server may answer now: a standby, or one with other privileges
         self.link, self.error_text = ConnectionState.LIVE, ""
         await attempted(self.workspace.other_hosts.check())
-        notices = [*filter(None, [self.workspace.other_hosts.warning]), *await self.workspace.audit_log.news()]
+        notices = [*filter(None, [self.workspace.other_hosts.warning]), *await self._news(self.workspace)]
         notices += await run_messages(self.workspace)
         self.notice = self.notice or "  ".join(notices)
         self._backoff.reset()
         self.timer.asked = self.timer.asked if self.paused else EVERYTHING
         self.changed()
         return self.workspace
+
+    async def _news(self, workspace: Workspace) -> list[str]:
+        """Ask what a failover has lost, and note it with the changes of this console."""
+        news = await workspace.audit_log.news()
+        self.works.lose(workspace.audit_log.lost if news else ())
+        return news
 
     def failed(self, error: DatabaseError) -> None:
         """Record a failed read. Without a connection, let the loop connect later."""

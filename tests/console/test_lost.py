@@ -227,7 +227,10 @@ async def test_a_bulk_that_waits_can_be_stopped_and_is_reported_at_the_next_star
         await tui.wait_for(f"Unfinished bulk {name}", "of 60 nodes are changed")
 
 
-async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresServer, tmp_path: Path) -> None:
+@pytest.mark.parametrize("seen", [False, True])  # that there was no connection
+async def test_a_change_that_a_failover_has_lost_is_said(
+    own_server: PostgresServer, tmp_path: Path, seen: bool
+) -> None:
     dsn = own_server.fresh("eternaltwin")
     eternaltwin_db = await EternaltwinDb.open(dsn)
     await eternaltwin_db.task(status="Blocked", timer=60)
@@ -240,6 +243,9 @@ async def test_a_change_that_a_failover_has_lost_is_said(own_server: PostgresSer
         await tui.dry_run("Will change 1")
         await tui.press("C")
         await tui.wait_for("1 changed", "Close", "U undo", "Next: ", "durability")
+        if seen:
+            own_server.halt("immediate")
+            await tui.wait_for("no connection")
         own_server.fall_back()
         text = await tui.wait_for("1 lost", "committed, then undone by a failover")
         for claim in ("1 changed", "U undo", "Next: ", "durability"):
