@@ -400,7 +400,7 @@ def shown_nodes(
     if not overlap:
         return {}
     rows = [row for row in now if row.node in overlap]
-    before = [Row(change, shown.at) for change in shown.changes]
+    before = [Row(change, shown.at or 0.0) for change in shown.changes]
     whys: dict[str, str] = {}
 
     keyed, expected = ({row.place: row for row in some if row.kind != "inserted"} for some in (rows, before))
@@ -463,7 +463,7 @@ class Profile:
 
     def __init__(self, shown: Change, contract: Contract) -> None:
         self._contract = contract
-        rows = [Row(change, shown.at) for change in shown.changes]
+        rows = [Row(change, shown.at or 0.0) for change in shown.changes]
         nodes = {*shown.nodes, *(row.node for row in rows)}
         counts = Counter((row.node, row.table, row.kind) for row in rows)
         self._rows: dict[Group, list[Row]] = {}

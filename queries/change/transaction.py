@@ -457,7 +457,7 @@ def _entry(request: Request, script: Script, change: Change, xid: str | None) ->
     others = "; ".join(f"{other.words} of {other.table}{causes.get(other.table, '')}" for other in change.others)
     return AuditLogEntry(
         id=audit_log.entry_id(),
-        at=change.at,
+        at=change.at or 0.0,
         role=server.role if server else "",
         os_user=request.operator.os_user,
         host=request.operator.host,

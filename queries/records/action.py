@@ -369,7 +369,7 @@ class Change(Record):
     operator: str = ""  # who acts; actions write the name into rows
     versions: dict[str, str] = {}
     row_digests: dict[str, str] = {}
-    at: float = 0.0
+    at: float | None = None  # None: nothing was read
     audit_log: str | None = None  # destination of the entry: "table", a file's path, or None (nothing to write)
     for_now: tuple[str, ...] = ()
     steady: dict[str, str | None] = {}
@@ -430,7 +430,7 @@ def merged(changes: Iterable[Change]) -> Change:
         results=tuple(sorted((r for each in every for r in each.results), key=lambda r: r.id)),
         changes=tuple(row for each in every for row in each.changes),
         row_digests={i: digest for each in every for i, digest in each.row_digests.items()},
-        at=max((each.at for each in every), default=0.0),
+        at=max((each.at for each in every if each.at is not None), default=None),
         audit_log=next((each.audit_log for each in every if each.audit_log), None),
         for_now=tuple(i for each in every for i in each.for_now),
         steady={i: text for each in every for i, text in each.steady.items()},

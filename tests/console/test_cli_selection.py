@@ -87,7 +87,7 @@ def test_an_empty_selection_has_its_own_exit_code(eternaltwin: str, fill: Fill) 
     fill(1)
     for words in (["--filter", "no-such-word"], ["--filter", "finding:lost_wakeup"], ["--filter", "engine:tasker"]):
         answer = wake(eternaltwin, *words, "--yes")
-        assert (answer.code, answer.json["results"]) == (EMPTY, []), words
+        assert (answer.code, answer.json["results"], answer.json["at"]) == (EMPTY, [], None), words
         assert "Nothing was changed" in answer.err
     assert len(blocked(eternaltwin)) == 1
 
