@@ -49,7 +49,7 @@ async def do(
     """Dry-run an action, confirm it and commit it. Return the exit code."""
     reason = consent.said
     given_guards = _guarded(source.ids, guards)
-    async with opened(target, later=True) as workspace:  # its first read travels with others
+    async with opened(target, later=True) as workspace:  # its first read does it, with others
         selection = await _selected(target, workspace, source, action)
         full = await full_ids(workspace, selection.ids)
         nodes = tuple(dict.fromkeys(full.values()))

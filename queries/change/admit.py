@@ -77,7 +77,7 @@ async def clear(
     So no trigger is created on them between this answer and the change. If foreign keys, rules and functions lead to
     further tables, these are locked too, and it is asked again. ``run``: the answer to an earlier part of it counts for
     TRUST_KEPT_SECONDS if only trusted roles can create triggers on these tables and those of the audit log. ``more``
-    travels with the first question, and its answers are returned. Raises DatabaseError.
+    is asked with the first question, and its answers are returned. Raises DatabaseError.
     """
     if log.no_entries:
         return Clearance(why=log.no_entries), []
@@ -120,7 +120,7 @@ async def admit(
 ) -> list[RowsOrError]:
     """Lock the nodes; skip those that are missing, stale or refused.
 
-    Return the answers to what ``then`` asks about the others. The locks, the refusals and that travel together, about
+    Return the answers to what ``then`` asks about the others. The locks, the refusals and that are asked in turn, about
     all nodes; if some are skipped, it is asked again. Raises DatabaseError.
     """
     locks, refusals = nodes.queries(*request.sections["lock"]), request.sections.get("refused", ())

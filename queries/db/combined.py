@@ -68,7 +68,10 @@ class CombinedReads:
         chunks = self._chunks(queries, left)
         joined = {place for chunk in chunks for place in chunk}
         others = [place for place in left if place not in joined]
-        whole = [_of_some([queries[place] for place in chunk], seconds) for chunk in chunks]
+        whole = [
+            combined([queries[place] for place in chunk], seconds, SECONDS_MORE if len(chunk) > FEW_PARTS else 0.0)
+            for chunk in chunks
+        ]
         found = await run([*(queries[place] for place in others), *whole])
         answers |= zip(others, found, strict=False)
         for chunk, answer in zip(chunks, found[len(others) :], strict=True):
@@ -85,11 +88,11 @@ class CombinedReads:
         Neighbours that may be parts of one statement are. There is no answer after the first that failed.
         """
         answers: list[RowsOrError] = []
-        for (_, apart, limit), some in groupby(queries, lambda q: (_is_part(q), q.apart, q.seconds)):
+        for (joins, apart, _), some in groupby(queries, lambda q: (_is_part(q), q.apart, q.seconds)):
             parts = [*some]
             rows = None
-            if len(parts) > 1 and _is_part(parts[0]):
-                (answer,) = await run([combined(parts, limit or seconds)])
+            if joins and len(parts) > 1:
+                (answer,) = await run([combined(parts, seconds)])
                 rows = _parted(answer, parts)
                 if isinstance(answer, DatabaseError) and not apart:
                     return [*answers, answer]
@@ -130,18 +133,14 @@ def _is_part(query: Query) -> bool:
     return query.json is not None and not own
 
 
-def _of_some(parts: Sequence[Query], seconds: float) -> Query:
-    return combined(parts, (parts[0].seconds or seconds) + (SECONDS_MORE if len(parts) > FEW_PARTS else 0.0))
-
-
 def _key(query: Query) -> _Key:
     return query.statement.text, query.custom
 
 
-def combined(parts: Sequence[Query], seconds: float) -> Query:
+def combined(parts: Sequence[Query], seconds: float, more: float = 0.0) -> Query:
     """Return one statement of several.
 
-    A row has the number of its part and is JSON. ``seconds``: its time limit.
+    A row has the number of its part and is JSON. ``seconds``: time limit of one part. ``more``: that it may take.
     """
     names: dict[str, Any] = {}
     texts = []
@@ -150,7 +149,8 @@ def combined(parts: Sequence[Query], seconds: float) -> Query:
         texts.append((part.statement.text, tuple(slots)))
     whole = _combined(tuple(texts), tuple(names))
     first, custom = parts[0], any(part.custom for part in parts)  # of few that have none themselves
-    return Query(whole, names, custom=custom, in_order=first.in_order, seconds=seconds, apart=first.apart)
+    limit = (first.seconds or seconds) + more
+    return Query(whole, names, custom=custom, in_order=first.in_order, seconds=limit, apart=first.apart)
 
 
 def _slot(names: dict[str, Any], name: str, value: Any) -> int:
@@ -167,12 +167,13 @@ def _combined(parts: tuple[tuple[str, tuple[int, ...]], ...], names: tuple[str, 
     template = statement("combined_part").text
     texts = []
     for number, (text, slots) in enumerate(parts):
-        body = _renumbered(text, slots)
+        body = renumbered(text, slots)
         texts.append(with_parts(template, {"number": str(number), "statement": body}))
     return Statement(text="\nUNION ALL\n".join(texts), source=NAME_OF_ALL, parameters=names)
 
 
-def _renumbered(text: str, slots: Sequence[int]) -> str:
+def renumbered(text: str, slots: Sequence[int]) -> str:
+    """Return a statement with other numbers of its parameters."""
     return NAME.sub(lambda match: f"${slots[int(match['number']) - 1]}" if match["number"] else match[0], text)
 
 

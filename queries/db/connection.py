@@ -79,7 +79,7 @@ class ServerConnection:
     async def send_last(self, text: str) -> None:
         """Send a command without waiting for its answer."""
         self._last = asyncio.ensure_future(self.connection.execute(text))
-        self._last.add_done_callback(_retrieve_exception)
+        self._last.add_done_callback(retrieve_exception)
         await asyncio.sleep(0)  # it is sent now, also if the program then waits for an editor
 
     async def close(self) -> None:
@@ -129,7 +129,7 @@ class ServerConnection:
         return answer
 
 
-def _retrieve_exception(task: asyncio.Task[str]) -> None:
+def retrieve_exception(task: asyncio.Future[Any]) -> None:
     """Retrieve an abandoned task's exception, so that asyncio does not log it."""
     if not task.cancelled():
         task.exception()

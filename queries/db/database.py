@@ -20,7 +20,7 @@ import msgspec
 from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.combined import CombinedReads
-from queries.db.connection import ServerConnection
+from queries.db.connection import ServerConnection, retrieve_exception
 from queries.db.driver_errors import driver_errors
 from queries.db.errors import BALANCED, STANDBY, UNCHANGED, DatabaseError, RefusedError, capital
 from queries.db.group import GROUP, ReadGroup, SharedReads
@@ -216,7 +216,7 @@ class Database:
     async def together(self, *reads: Coroutine[Any, Any, Any]) -> list[Any]:
         """Run reads side by side in one transaction.
 
-        Their statements travel together. Return their results in order. All end before the first error is raised.
+        Their statements are asked together. Return their results in order. All end before the first error is raised.
         """
         try:
             if (joined := self._group()) is not None:
@@ -338,7 +338,7 @@ class Database:
         try:
             if connection.may_be_in_transaction:
                 ending = asyncio.ensure_future(connection.execute(ROLLBACK, GRACE_SECONDS))
-                ending.add_done_callback(_retrieve_exception)
+                ending.add_done_callback(retrieve_exception)
                 self.load.ended(await asyncio.shield(ending))
         except BaseException as error:
             self._drop(purpose)
@@ -449,12 +449,6 @@ def _link(connection: asyncpg.Connection[Any]) -> dict[str, Any]:
     tls = transport.get_extra_info("ssl_object")
     family = transport.get_extra_info("socket").family
     return {"encrypted": tls is not None, "tls": (tls and tls.version()) or "", "local": family == socket.AF_UNIX}
-
-
-def _retrieve_exception(task: asyncio.Future[Any]) -> None:
-    """Retrieve an abandoned task's exception, so that asyncio does not log it."""
-    if not task.cancelled():
-        task.exception()
 
 
 async def connect(text: str, host: int | None = None, names: bool = True) -> asyncpg.Connection[Any]:

@@ -1,4 +1,4 @@
-"""Reads side by side, whose statements travel together."""
+"""Reads side by side, whose statements are asked together."""
 
 from __future__ import annotations
 

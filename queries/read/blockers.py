@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import timedelta
@@ -12,6 +11,7 @@ import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import FindingSpec
+from queries.db.combined import renumbered
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query, Rows
@@ -198,7 +198,7 @@ def _composed(asked: Sequence[EngineQuery]) -> Query:
     for number, (_, query) in enumerate(asked):
         arguments = {f"{name} {number}": value for name, value in query.arguments.items()}
         first = len(parameters)
-        text = re.sub(r"\$(\d+)", lambda m, first=first: f"${int(m[1]) + first}", query.statement.text)  # type: ignore[misc]
+        text = renumbered(query.statement.text, range(first + 1, first + len(arguments) + 1))
         parts.append(f"(SELECT {number} AS engine, r.* FROM (\n{text}\n) AS r)")
         parameters += arguments
         values |= arguments

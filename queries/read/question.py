@@ -1,4 +1,4 @@
-"""Questions to an engine or the server, and those that travel together."""
+"""Questions to an engine or the server, and those that are asked together."""
 
 from __future__ import annotations
 

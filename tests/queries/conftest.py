@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from queries.db.database import Database
 from queries.log import audit_log
 from queries.workspace import Workspace
 from tests.db.agent_jobs import AgentJobsDb
@@ -67,6 +68,14 @@ async def table(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> AsyncIterator[Wor
     workspace = await opened(agent_jobs_db.dsn, tmp_path, overrides={"agent_jobs": {"profile": "table"}})
     yield workspace
     await workspace.close()
+
+
+@pytest.fixture
+async def db(eternaltwin: str) -> AsyncIterator[Database]:
+    """Connections to that database, which are not open yet."""
+    db = Database(eternaltwin)
+    yield db
+    await db.close()
 
 
 @pytest.fixture

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import asyncpg
@@ -37,13 +36,6 @@ ACTIVITY = "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'unst
 
 def sql(text: str) -> Statement:
     return Statement(text=text, source="")
-
-
-@pytest.fixture
-async def db(eternaltwin: str) -> AsyncIterator[Database]:
-    db = Database(eternaltwin)
-    yield db
-    await db.close()
 
 
 # What a transaction is like

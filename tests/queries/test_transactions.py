@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import msgspec
 import pytest
@@ -21,13 +20,6 @@ LOCKS = "SELECT mode FROM pg_locks WHERE relation = to_regclass('public.t') AND 
 
 def asked(text: str, *parameters: str, **values: object) -> Query:
     return Query(Statement(text=text, source="", parameters=parameters), values)
-
-
-@pytest.fixture
-async def db(eternaltwin: str) -> AsyncIterator[Database]:
-    db = Database(eternaltwin)
-    yield db
-    await db.close()
 
 
 @both_versions
