@@ -13,7 +13,6 @@ from queries.read import incidents as grouping
 from queries.read.blockers import ROW_LOCKED, row_locked
 from queries.read.findings import FINDING_NODES
 from queries.read.incidents import LOCKED_BY
-from queries.read.question import scan_of
 from queries.read.reader import Reader
 from queries.records.finding import EVERY_CHECK, Finding, Findings, Incident, SkippedFinding
 from queries.records.node import ScanRequired
@@ -267,7 +266,7 @@ def _failures_not_read(workspace: Workspace, parts: Iterable[Part]) -> Iterator[
         for each in part.findings.skipped_findings:
             if reader is not None and each.ddl and reader.findings.specs[each.code].newest_first:
                 unmet = next(name for name, need in reader.engine.spec.needs.items() if need.ddl == each.ddl)
-                yield reader.label, scan_of(reader.variant, unmet)
+                yield reader.label, reader.variant.scan_of(unmet)
 
 
 def _failed(before: Part, error: DatabaseError, *skipped: SkippedFinding) -> Part:

@@ -23,7 +23,6 @@ from queries.db.other_hosts import OtherHosts
 from queries.db.query import Query, Rows
 from queries.db.shared_sql import statement
 from queries.files import user_dirs
-from queries.read.question import NOW
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.finding import SkippedFinding
@@ -298,7 +297,7 @@ class Workspace:
     async def now(self) -> float:
         """Return the server's time in seconds since 1970. Raises DatabaseError."""
         async with self.database.reading() as transaction:
-            return await NOW.answer(transaction)
+            return await transaction.now()
 
     async def close(self) -> None:
         """Close all connections."""

@@ -47,7 +47,7 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
         others = [id_ for id_ in ids if id_ not in seen]
         seen.update(others)
         async with reader.database.reading() as transaction:
-            matching, unread = await reader.findings.nodes_of(spec, others).answer(transaction) if others else ((), "")
+            matching, unread = await reader.findings.nodes_of(transaction, spec, others) if others else ((), "")
         why += [unread] if unread else []
         if matching:
             findings += (await reader.findings.read(matching, limit=len(matching))).findings

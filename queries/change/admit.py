@@ -204,7 +204,7 @@ async def _skip_absent(transaction: Transaction, nodes: Nodes, absent: Sequence[
     """Skip nodes that could not be locked, with the reason."""
     if not absent:
         return
-    existing = {node.id for node in await nodes.reader.nodes.existing(absent).answer(transaction)}
+    existing = {node.id for node in await nodes.reader.nodes.existing(transaction, absent)}
     holders = await _holders(transaction, nodes, sorted(existing))
     for node_id in absent:
         if node_id in existing and nodes.policies and node_id not in holders:

@@ -12,15 +12,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Container, Iterable, Iterator, Sequence, Set
-from typing import Any, TypeVar
 
 import msgspec
 
 from queries.db.errors import DatabaseError, attempting
-from queries.db.query import Query, Rows, RowsOrError
-from queries.db.transaction import Reads, Transaction
+from queries.db.query import Query, RowsOrError
+from queries.db.reads import IN_STEP, Reads, lockstep
+from queries.db.transaction import Transaction
 from queries.read.nodes import RELATIONS
-from queries.read.question import Question, answered, read_answers
 from queries.read.reader import Reader
 from queries.records.action import BlastRadius, Reach
 from queries.records.node import Node, Phase, Precision, split_id
@@ -36,8 +35,6 @@ MEANWHILE = "other sessions changed nodes at the same time, which are not counte
 PHASES = tuple(Phase)
 ENDED = (Phase.FAILED, Phase.DONE, Phase.CANCELLED)
 
-
-R = TypeVar("R")
 NodeState = tuple[Phase | None, frozenset[str]]  # phase and findings of a node
 
 
@@ -101,34 +98,17 @@ class Measurement:
         self._ids_before: tuple[str, ...] = ()
         self._before = NodeStates()
         self._seconds = 0.0
-        self._asked: Question[Rows] = Question([], lambda _: [])
-        self._sent: list[tuple[str, Question[Any]]] = []
 
-    def related(self, acted: Sequence[str]) -> Sequence[Query]:
-        """Return the statement for the nodes that are related to these."""
-        self._asked = _apart(self._reader.nodes.related_of(acted[:NODES_MEASURED], RELATED_NODES_MEASURED + 1))
-        return self._asked.queries
+    async def before(self, transaction: Transaction, acted: Sequence[str]) -> None:
+        """Read the locked nodes that will change, and those related to them."""
+        began, self._acted = time.monotonic(), tuple(acted)
+        self._before, self._ids_before = await self._read(transaction)
+        self._seconds += time.monotonic() - began
 
-    async def before(self, transaction: Transaction, acted: Sequence[str], related: Sequence[RowsOrError]) -> None:
-        """Read the locked nodes that will change, and those related to them.
-
-        ``related``: the answer to `related`.
-        """
-        self._acted = tuple(acted)
-        self._before, self._ids_before = await self._read(transaction, related)
-
-    def again(self) -> list[Query]:
-        """Return the statements about the same nodes, as many as are sent together."""
-        self._sent = _questions(self._reader, self._ids_before)[:ASKED_AT_ONCE]
-        return [query for _, question in self._sent for query in question.queries]
-
-    async def after(self, transaction: Transaction, answers: Sequence[RowsOrError]) -> Measured:
-        """Read them after the change, and nodes that are related since.
-
-        ``answers``: to `related`, then to `again`.
-        """
-        number = len(self._asked.queries)
-        after, ids = await self._read(transaction, answers[:number], answers[number:])
+    async def after(self, transaction: Transaction) -> Measured:
+        """Read them after the change, and nodes that are related since."""
+        began = time.monotonic()
+        after, ids = await self._read(transaction)
         return Measured(
             acted=self._acted,
             ids=ids,
@@ -137,70 +117,66 @@ class Measurement:
             after=after,
             related=self._related,
             unknown=self._unknown,
-            seconds=self._seconds,
+            seconds=self._seconds + time.monotonic() - began,
         )
 
-    async def _read(
-        self, transaction: Transaction, related: Sequence[RowsOrError], again: Sequence[RowsOrError] = ()
-    ) -> tuple[NodeStates, tuple[str, ...]]:
-        began = time.monotonic()
-        failed = next((each for each in related if isinstance(each, DatabaseError)), None)
-        rows: Rows = []
-        if failed is not None:
+    async def _read(self, transaction: Transaction) -> tuple[NodeStates, tuple[str, ...]]:
+        """Read the related nodes, and the state of all.
+
+        The nodes of the read before are read together with them.
+        """
+        ids = self._ids_before
+        reads = [self._relate(), *([_state(IN_STEP, self._reader, ids)] if ids else [])]
+        failed, *states = await lockstep(_Apart(transaction), reads)
+        if isinstance(failed, DatabaseError):
             self._unknown |= dict.fromkeys(RELATIONS, failed.line)
-        else:
-            rows = self._asked.read([each for each in related if not isinstance(each, DatabaseError)])
-        for row in rows:
+        related = (i for nodes in self._related.values() for i in nodes)
+        now = tuple(dict.fromkeys([*self._acted[:NODES_MEASURED], *related]))
+        state = states[0] if now == ids else await _state(_Apart(transaction), self._reader, now)
+        return state, now
+
+    async def _relate(self) -> None:
+        acted = self._acted[:NODES_MEASURED]
+        for row in await self._reader.nodes.related_of(IN_STEP, acted, RELATED_NODES_MEASURED + 1):
             if row["id"] is None:
                 self._unknown[row["relation"]] = row["note"]
             else:
                 self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
-        related_ids = (i for nodes in self._related.values() for i in nodes)
-        ids = tuple(dict.fromkeys([*self._acted[:NODES_MEASURED], *related_ids]))
-        known = read_answers(iter(again), [question for _, question in self._sent]) if ids == self._ids_before else []
-        state = await _state(transaction, self._reader, ids, began + MEASURE_SECONDS, known)
-        self._seconds += time.monotonic() - began
-        return state, ids
 
 
-def _apart(question: Question[R]) -> Question[R]:
-    """Return a question whose failure costs the transaction nothing."""
-    return Question(
-        [msgspec.structs.replace(q, apart=True, seconds=STATEMENT_SECONDS) for q in question.queries], question.read
-    )
+class _Apart(Reads):
+    """Statements whose failure costs the transaction nothing.
 
-
-def _questions(reader: Reader, ids: Sequence[str]) -> list[tuple[str, Question[Any]]]:
-    """Return the questions for phases and for findings, by code; "" is for the phases."""
-    specs = [spec for spec in reader.engine.spec.findings if not spec.sample]
-    findings = ((spec.code, _apart(reader.findings.nodes_of(spec, ids))) for spec in specs)
-    return [("", _apart(reader.nodes.existing(ids))), *findings]
-
-
-async def _state(
-    transaction: Reads, reader: Reader, ids: Sequence[str], until: float, answers: Sequence[Any] = ()
-) -> NodeStates:
-    """Read phases and findings, some together, until it is too late.
-
-    ``answers``: those to the first questions, if they were asked before.
+    Some are run together, until it is too late for more.
     """
+
+    def __init__(self, source: Reads) -> None:
+        self._source, self._until = source, time.monotonic() + MEASURE_SECONDS
+
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
+        queries = [msgspec.structs.replace(query, apart=True, seconds=STATEMENT_SECONDS) for query in queries]
+        answers: list[RowsOrError] = []
+        while rest := queries[len(answers) :]:
+            late = answers and time.monotonic() > self._until
+            answers += [DatabaseError(LATE)] * len(rest) if late else await self._source.each(rest[:ASKED_AT_ONCE])
+        return answers
+
+
+async def _state(source: Reads, reader: Reader, ids: Sequence[str]) -> NodeStates:
+    """Read the phases and findings of nodes."""
+    codes = [spec.code for spec in reader.engine.spec.findings if not spec.sample]
+    reads = [reader.findings.nodes_of(IN_STEP, reader.findings.specs[code], ids) for code in codes]
+    nodes, *findings = await lockstep(source, [reader.nodes.existing(IN_STEP, ids), *reads])
     state = NodeStates()
-    questions = _questions(reader, ids)
-    begun = False
-    while questions and not (begun and time.monotonic() > until):
-        if begun or not answers:
-            answers = await answered(transaction, [each for _, each in questions[:ASKED_AT_ONCE]])
-        begun, some, questions = True, questions, questions[len(answers) :]
-        for (code, _), answer in zip(some, answers, strict=False):
-            if isinstance(answer, DatabaseError):
-                state.unread[code] = answer.line
-            elif not code:
-                state.nodes.update((node.id, node) for node in answer)
-            elif answer[1]:
-                state.unread[code] = answer[1]
-            else:
-                state.findings[code] = frozenset(answer[0])
-    state.unread.update(dict.fromkeys((code for code, _ in questions), LATE))
+    if isinstance(nodes, DatabaseError):
+        state.unread[""] = nodes.line
+    else:
+        state.nodes.update((node.id, node) for node in nodes)
+    for code, answer in zip(codes, findings, strict=True):
+        if why := answer.line if isinstance(answer, DatabaseError) else answer[1]:
+            state.unread[code] = why
+        else:
+            state.findings[code] = frozenset(answer[0])
     return state
 
 
@@ -216,7 +192,7 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     if ids:
         with attempting():
             async with reader.database.reading(STATEMENT_SECONDS) as transaction:
-                now = await _state(transaction, reader, ids, time.monotonic() + MEASURE_SECONDS)
+                now = await _state(_Apart(transaction), reader, ids)
     spec = reader.engine.spec
     stalling = {finding.code for finding in spec.findings if finding.stalls}
     differences = _Differences(now, {kind.name for kind in spec.kinds if kind.gates}, stalling)

@@ -20,8 +20,9 @@ from queries.change.script import Nodes
 from queries.db.database import Database
 from queries.db.errors import UNCHANGED, DatabaseError
 from queries.db.query import Query, Row, Rows
+from queries.db.reads import Reads
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads, Transaction
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
 from queries.records.action import RowChange
 from queries.records.images import Images, RowImage, TableImages

@@ -35,11 +35,11 @@ from queries.db.errors import (
     table_locks,
 )
 from queries.db.query import Query, RowsOrError
-from queries.db.transaction import Reads, Transaction
+from queries.db.reads import NOW, Reads
+from queries.db.transaction import Transaction
 from queries.log import audit_log, run_log, settle
 from queries.log.choice import AuditLog
 from queries.log.settle import FIRED, Provable, TransactionMark
-from queries.read.question import NOW
 from queries.records.action import Change, Durability, OtherRows, Outcome, RowChange
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.images import Images
@@ -166,37 +166,26 @@ async def make(
     nodes.policies = written.policies
     measurement = None if request.measured is None else Measurement(request.reader)
 
-    own = 0  # of the statements that were built last, those for rows
-
-    def reads(*between: Query) -> list[Query]:
-        nonlocal own
-        rows = script.row_queries()
-        own = len(rows)
-        related = measurement.related(nodes.remaining) if measurement and nodes.remaining else ()
-        return [*rows, *between, *related]
-
     with table_locks():
-        answers = await script.admit(transaction, reads)
-        before = await script.rows(transaction, answers[:own])
+        before = await script.rows(transaction, await script.admit(transaction, script.row_queries))
         digests = script.digests(before)
         if measurement and nodes.remaining:
-            await measurement.before(transaction, nodes.remaining, answers[own:])
+            await measurement.before(transaction, nodes.remaining)
     if not nodes.remaining:
         return Made(Change(at=at, uncounted=not written.counted))
-    counted, again = gate.written(detected.schema, detected.relations), measurement.again() if measurement else []
-    reached, answers = await script.change(transaction, lambda: [*FIRED, *reads(counted), *again])
+    counted = gate.written(detected.schema, detected.relations)
+    reached, answers = await script.change(transaction, lambda: [*FIRED, *script.row_queries(), counted])
     if missed := [i for i in nodes.remaining if i not in reached]:
         raise GuardMissedError(missed)
-    needed = answers[: len(FIRED) + own + 1]
-    if isinstance(error := needed[-1], DatabaseError):
-        raise _fired(error) if len(needed) <= len(FIRED) else error
-    *read, counts = [rows for rows in needed[len(FIRED) :] if not isinstance(rows, DatabaseError)]
+    if isinstance(error := answers[-1], DatabaseError):
+        raise _fired(error) if len(answers) <= len(FIRED) else error
+    *read, counts = [rows for rows in answers[len(FIRED) :] if not isinstance(rows, DatabaseError)]
     after = await script.rows(transaction, read, before)
     server = gate.written_rows(counts).since(written) if written.counted else None
     made = await _compared(transaction, request, script, before, after, server, at)
     held = time.monotonic() - began
     if measurement and request.measured is not None:
-        measured = await measurement.after(transaction, answers[len(needed) :])
+        measured = await measurement.after(transaction)
         request.measured.append(measured)
         held = time.monotonic() - began - measured.seconds
     images, why = made.images, request.no_images
@@ -400,7 +389,7 @@ async def _made(transaction: Transaction, log: AuditLog, script: Script, request
     if run is not None:
         await run.guard(transaction)
     await script.load(transaction, log)
-    more = [gate.written(detected.schema, detected.relations), *NOW.queries, *script.images.unknown()]
+    more = [gate.written(detected.schema, detected.relations), NOW, *script.images.unknown()]
     with table_locks():
         clearance, answers = await clear(transaction, log, request.reader, script.action, run, more)
     if clearance.why:

@@ -21,8 +21,9 @@ from queries.change.images import ImageReader, Layout, RowKey, RowsRead, RowText
 from queries.change.script import GuardMissedError, Nodes, Request, asked
 from queries.db.errors import DatabaseError, attempting, table_locks
 from queries.db.query import Query, Rows, RowsOrError
+from queries.db.reads import Reads
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads, Transaction
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.log import audit_log
 from queries.log.choice import AuditLog
@@ -277,7 +278,7 @@ class UndoScript:
         writers: dict[str, str] = {}
         nodes: dict[str, Phase] = {}
         with transaction.apart(), attempting():  # part of a reason is more than none
-            nodes = {n.id: n.phase for n in await self.reader.nodes.existing(sorted(changed)).answer(transaction)}
+            nodes = {n.id: n.phase for n in await self.reader.nodes.existing(transaction, sorted(changed))}
             if self._in_table and xids:
                 rows = await transaction.rows(statement("undo_writers"), {"ids": xids})
                 writers = {r["xid"]: f" (audit log entry {r['entry']}: {r['action']} by {r['who']})" for r in rows}

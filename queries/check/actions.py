@@ -25,7 +25,6 @@ from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.log import audit_log
 from queries.read import documents
-from queries.read.question import NOW
 from queries.read.reader import Reader
 from queries.records.action import Change, Outcome, Result, RowChange
 from queries.records.finding import OPEN
@@ -92,7 +91,7 @@ class Trial:
         detected = self.nodes.reader.detected
         (rows,) = await transaction.batch([gate.written(detected.schema, detected.relations)])
         await self.script.images.learn(transaction)
-        at = await NOW.answer(transaction)
+        at = await transaction.now()
         return await make(transaction, self._request, self.script, gate.written_rows(rows), at)
 
 
@@ -199,7 +198,7 @@ class ActionCheck:
                 await running.places(transaction)
                 now = {
                     node.id: node.phase
-                    for node in await self.reader.nodes.existing(running.nodes.remaining).answer(transaction)
+                    for node in await self.reader.nodes.existing(transaction, running.nodes.remaining)
                 }
                 if running.nodes.remaining:
                     changed, _ = await running.script.change(transaction)
@@ -326,7 +325,7 @@ class ActionCheck:
         more: dict[str, int] = {}
         async with self._open(tried) as (transaction, running):
             made = await running.run(transaction)
-            after = await self.reader.nodes.existing(running.nodes.remaining).answer(transaction)
+            after = await self.reader.nodes.existing(transaction, running.nodes.remaining)
             self._check_status(tried.action, after)
             self._check_left(tried.action, after, (change.read() for change in made.change.changes))
         images = gate.imaged(made.pairs, self.reader.detected.schema)
@@ -411,7 +410,7 @@ class ActionCheck:
                     "statuses": array(status.native for status in reader.engine.spec.statuses),
                 }
                 await transaction.control(script("alter_row", **values))
-            now = [node.version for node in await reader.nodes.existing([node_id]).answer(transaction)]
+            now = [node.version for node in await reader.nodes.existing(transaction, [node_id])]
         states = {word for status in reader.engine.spec.statuses for word in (status.native, str(status.phase))}
         # A node may have no row, such as a queue that is not paused; and the version may be of a row of another table.
         if places and now == [tried.changed[node_id]] and now[0] in states:

@@ -288,9 +288,9 @@ async def _check_findings(reader: Reader, notes: Notebook) -> None:
 async def _check_alone(reader: Reader, finding: Finding, notes: Notebook) -> None:
     """Check that a finding is the same if it is read for its node only."""
     at, local = _of(reader, f"findings/{finding.code}"), reader.ids.local(finding.node_id)
-    asked = reader.findings.nodes_of(reader.findings.specs[finding.code], [finding.node_id])
+    spec = reader.findings.specs[finding.code]
     async with reader.database.reading() as transaction:
-        alone, why = await asked.answer(transaction)
+        alone, why = await reader.findings.nodes_of(transaction, spec, [finding.node_id])
     if why or not alone:
         notes.fault(at, f"{local}: {why or 'the finding is not there if it is read for this node only ($ids)'}")
     elif set(alone) != {finding.node_id}:

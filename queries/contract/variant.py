@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -10,14 +11,17 @@ import msgspec
 from queries.contract import engine_options
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import choose, with_settings
-from queries.contract.rows import SHAPES, json_kinds
+from queries.contract.rows import SHAPES, json_kinds, verify
 from queries.contract.spec import Action
-from queries.db.database import Database
-from queries.db.errors import attempted, readable
-from queries.db.query import Query, Rows
+from queries.db.database import ASKED_READ_SECONDS, READ_SECONDS, Database
+from queries.db.errors import DatabaseError, attempted, readable
+from queries.db.query import Query, Rows, RowsOrError
+from queries.db.reads import Reads
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads
 from queries.files.statement import Statement
+from queries.records.node import ScanRequired
+
+RESTING = ("counts", "samples")  # statements that a refresh need not run for a minute
 
 
 class EngineVariant:
@@ -42,11 +46,24 @@ class EngineVariant:
         for name in self.engine.spec.options.keys() & settings.keys():
             engine_options.check(self.engine, self.label, name, settings[name])
 
-    @property
-    def asked_policies(self) -> Query:
-        """The query for `note_policies`."""
-        values = {"schema": self.detected.schema, "ids": sorted(self.detected.relations)}
-        return Query(statement("policies"), values, json={})
+    @contextlib.asynccontextmanager
+    async def reading(self, *, in_order: bool = True, allow_scan: bool = False) -> AsyncIterator[Reads]:
+        """Begin a transaction for statements of the engine, whose variant is known then.
+
+        So are the policies of its tables, with the first answer. ``in_order``: its statements read the first few rows
+        in an index's order. ``allow_scan``: it may take longer.
+        """
+        seconds = ASKED_READ_SECONDS if allow_scan else READ_SECONDS
+        async with self.database.reading(seconds, in_order=in_order and not allow_scan) as source:
+            await self.recognise(source)
+            yield _WithPolicies(source, self)
+
+    async def rows(self, source: Reads, name: str, chosen: Statement, **values: Any) -> Rows:
+        """Return the rows of a statement. ``name``: of their shape. Raises DatabaseError."""
+        query = Query(chosen, self.parameters(**values), json=json_kinds(SHAPES[name]), rests=name in RESTING)
+        (rows,) = await source.batch([query])
+        verify(rows, SHAPES[name], chosen.source)
+        return rows
 
     def note_policies(self, rows: Rows) -> None:
         """Note which tables have policies that restrict this role now.
@@ -148,3 +165,38 @@ class EngineVariant:
         met_needs = self.met_needs(allow_scan)
         version = self.database.server.version if self.database.server else 0
         return choose(candidates, met_needs, version, kind)
+
+    def needed(self, name: str) -> Statement:
+        """Return the best variant of a statement. Raises DatabaseError if there is none."""
+        if (chosen := self.select(name)) is None:
+            raise DatabaseError(f"{self.label}: {name} cannot be read here.", self.scan_required(name).why)
+        return chosen
+
+    def scan_required(self, name: str, kind: str = "") -> ScanRequired:
+        """Return the first unmet need of a statement, and the cost of a scan."""
+        variants = (s for s in self.engine.statements[name] if s.is_for(kind))
+        return self.scan_of(next((n for s in variants for n in sorted(s.needs - self.detected.met_needs)), ""))
+
+    def scan_of(self, unmet: str) -> ScanRequired:
+        """Return a need that is not met, and the cost of a scan instead."""
+        need = self.engine.spec.needs[unmet]
+        relation = self.detected.relations.get(need.table)
+        return ScanRequired(need=unmet, why=need.why, blocks=relation.blocks if relation else 0, ddl=need.ddl)
+
+
+class _WithPolicies(Reads):
+    """Reads that first ask for the policies of tables, in the same message."""
+
+    def __init__(self, source: Reads, variant: EngineVariant) -> None:
+        self._source, self._variant = source, variant
+        self._asked = False
+
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
+        if self._asked or not queries:
+            return await self._source.each(queries)
+        self._asked, detected = True, self._variant.detected
+        values = {"schema": detected.schema, "ids": sorted(detected.relations)}
+        policies, *answers = await self._source.each([Query(statement("policies"), values, json={}), *queries])
+        if not isinstance(policies, DatabaseError):
+            self._variant.note_policies(policies)
+        return answers

@@ -23,11 +23,11 @@ from queries.db.combined import CombinedReads
 from queries.db.connection import ServerConnection, retrieve_exception
 from queries.db.driver_errors import driver_errors
 from queries.db.errors import BALANCED, STANDBY, UNCHANGED, DatabaseError, RefusedError, capital
-from queries.db.group import GROUP, ReadGroup, SharedReads
 from queries.db.query import Query, Rows
+from queries.db.reads import IN_STEP, InStep, Reads, lockstep, value_of
 from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
-from queries.db.transaction import GRACE_SECONDS, Reads, Transaction
+from queries.db.transaction import GRACE_SECONDS, Transaction
 from queries.db.transaction_settings import StatementSettings
 from queries.records.record import Record
 from queries.text import shell
@@ -158,6 +158,7 @@ class Database:
         self._backoff = Backoff()
         self._refused: RefusedError | None = None  # by the last login
         self._rest_until = 0.0  # on the event loop's clock
+        self._reads: Transaction | None = None  # the open one
         self._connections: dict[str, ServerConnection] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
 
@@ -171,24 +172,23 @@ class Database:
             return await transaction.batch(queries)
 
     async def renew(self) -> None:
-        """Read the server's facts again, outside of a group. Raises DatabaseError."""
+        """Read the server's facts again, alone. Raises DatabaseError."""
         self.facts_due = True
         async with self.reading_alone() as transaction:
-            await transaction.begin()
+            await transaction.now()
 
     @contextlib.asynccontextmanager
     async def reading(self, seconds: float = READ_SECONDS, *, in_order: bool = True) -> AsyncIterator[Reads]:
         """Open a READ ONLY transaction with one snapshot.
 
-        A member of a group of reads gets the group's.
-
-        It ends with COMMIT: the server's count of rollbacks is that of the workers, however many consoles read.
+        A read that is in lockstep with others gets theirs. It ends with COMMIT: the server's count of rollbacks is that
+        of the workers, however many consoles read.
 
         ``in_order`` is for statements that read the first few rows in an index's order. Without it a server that
         expects few rows reads all of them through a bitmap scan and sorts them: millions for some parents.
         """
-        if (group := self._group()) is not None:
-            yield SharedReads(group, seconds * self.patience, in_order=in_order)
+        if self._in_step:
+            yield InStep(seconds * self.patience, in_order=in_order)
             return
         async with self.reading_alone(seconds, in_order=in_order) as transaction:
             yield transaction
@@ -197,15 +197,17 @@ class Database:
     async def reading_alone(
         self, seconds: float = READ_SECONDS, *, in_order: bool = True
     ) -> AsyncIterator[Transaction]:
-        """Open a READ ONLY transaction that is not part of a group. See `reading`."""
-        assert self._group() is None, "the transaction of the group would be waited for, which waits for its members"
+        """Open a READ ONLY transaction that no others share. See `reading`."""
+        assert not self._in_step, "the transaction of the others would be waited for, which waits for this read"
         settings = StatementSettings(seconds=seconds * self.patience, in_order=in_order)
         timeouts = {"lock_timeout": READ_LOCK_SECONDS, "idle_in_transaction_session_timeout": IDLE_SECONDS}
         async with self._locks["read"]:
             transaction = self._transaction("read", _begin(BEGIN_READ, settings, timeouts), settings, reads=True)
+            self._reads = transaction
             try:
                 yield transaction
             finally:
+                self._reads = None
                 connection = self._connections.get("read")
                 if transaction.begun and connection is not None:
                     await connection.send_last("COMMIT")
@@ -214,27 +216,23 @@ class Database:
                     self._drop("read")
 
     async def together(self, *reads: Coroutine[Any, Any, Any]) -> list[Any]:
-        """Run reads side by side in one transaction.
+        """Run reads in lockstep in one transaction. Return their results in order.
 
-        Their statements are asked together. Return their results in order. All end before the first error is raised.
+        All end before the first error is raised.
         """
         try:
-            if (joined := self._group()) is not None:
-                return await joined.join(reads)
+            if self._in_step:
+                return [*map(value_of, await lockstep(IN_STEP, reads))]
             async with self.reading_alone() as transaction:
-                group = ReadGroup(self, transaction)
-                try:
-                    return await group.run(reads)
-                finally:
-                    group.ended = True
+                return [*map(value_of, await lockstep(transaction, reads))]
         finally:
-            for read in reads:  # those that no group has begun
+            for read in reads:  # those that have not begun
                 read.close()
 
-    def _group(self) -> ReadGroup | None:
-        """Return the running group of reads that the caller is in."""
-        group = GROUP.get()
-        return group if group is not None and group.owner is self and not group.ended else None
+    @property
+    def _in_step(self) -> bool:
+        """True if the caller is a read in lockstep with others."""
+        return self._reads is not None and self._reads.steps
 
     @contextlib.asynccontextmanager
     async def writing(

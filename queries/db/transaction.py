@@ -26,6 +26,7 @@ from queries.db.errors import (
     UnreadableError,
 )
 from queries.db.query import Query, Rows, RowsOrError
+from queries.db.reads import Reads
 from queries.db.server_load import ServerLoad
 from queries.db.shared_sql import statement
 from queries.db.transaction_settings import StatementSettings, TransactionSettings
@@ -47,30 +48,6 @@ class Description(Record):
 
     columns: tuple[tuple[str, str], ...]
     parameters: tuple[str, ...]
-
-
-class Reads:
-    """Source of rows."""
-
-    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
-        """Run several statements together.
-
-        One that fails does not stop the others. Raises an error of NO_CONNECTION only.
-        """
-        raise NotImplementedError
-
-    async def rows(self, statement: Statement, values: Mapping[str, Any]) -> Rows:
-        """Run one statement with the parameters that it names. Raises DatabaseError."""
-        return (await self.batch([Query(statement, values)]))[0]
-
-    async def batch(self, queries: Sequence[Query]) -> list[Rows]:
-        """Run several statements together. Raises DatabaseError."""
-        answers = []
-        for answer in await self.each(queries) if queries else ():
-            if isinstance(answer, DatabaseError):
-                raise answer
-            answers.append(answer)
-        return answers
 
 
 class Transaction(Reads):
@@ -140,10 +117,6 @@ class Transaction(Reads):
             yield
         finally:
             self._apart = False
-
-    async def begin(self) -> None:
-        """Begin now, not with the first statement. Raises DatabaseError."""
-        await self._repeated(self._begin_if_needed)
 
     async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
         """Run several statements.

@@ -20,8 +20,9 @@ from queries.db.connecting import APPLICATION
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, UnknownIdError
 from queries.db.query import Query, Row, Rows
+from queries.db.reads import Reads
 from queries.db.shared_sql import FOLDER, statement
-from queries.db.transaction import Reads, Transaction
+from queries.db.transaction import Transaction
 from queries.files import user_dirs
 from queries.files.statement import sql_text, with_parts
 from queries.log.chain import Chain, Verification

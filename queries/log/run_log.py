@@ -21,8 +21,9 @@ from queries.contract.trust import Trust
 from queries.db.database import WRITE_SECONDS, Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
 from queries.db.query import Query
+from queries.db.reads import Reads
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads, Transaction
+from queries.db.transaction import Transaction
 from queries.log import audit_log
 from queries.records import stored
 from queries.records.audit import RUN, AuditLogEntry
@@ -141,7 +142,7 @@ async def begin(
                     f"Nothing was changed. {commands_of(table.database.command, kind, other.id).sentence}",
                 )
         run = await table.write(transaction, entry, trust, nodes)
-        at = float((await transaction.rows(statement("now"), {}))[0]["now"])
+        at = await transaction.now()
         await transaction.control("COMMIT")
     return OpenRun(table, msgspec.structs.replace(entry, id=run, at=at), nodes, process)
 

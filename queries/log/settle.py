@@ -15,8 +15,9 @@ from typing import Protocol
 from queries.db.database import Database, Server
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
 from queries.db.query import Query
+from queries.db.reads import Reads
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads, Transaction
+from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.records.action import Durability
 from queries.records.record import Record

@@ -15,12 +15,11 @@ from queries.db.combined import renumbered
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query, Rows
+from queries.db.reads import NOW, Reads
 from queries.db.shared_sql import statement
-from queries.db.transaction import Reads
 from queries.files.statement import with_parts
 from queries.read.findings import finding_of
 from queries.read.incidents import rank
-from queries.read.question import NOW
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.action import Proof
@@ -215,7 +214,7 @@ async def _sessions(
     pids = sorted({row["pid"] for row in rows if row["pid"] is not None})
     tables = [[r.detected.schema, name, r.label] for r in readers for name in r.detected.relations]
     values = {"ids": [str(pid) for pid in pids], "limit": waiting, "args": tables}
-    now, read = await transaction.batch([*NOW.queries, Query(statement("lock_sessions"), values, json=SESSION_JSON)])
+    now, read = await transaction.batch([NOW, Query(statement("lock_sessions"), values, json=SESSION_JSON)])
     with readable("lock_sessions.sql"):
         sessions = {s.id: s for s in map(_session, read)}
     for row in rows:  # a prepared transaction that nothing waits for

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from queries.db.errors import readable
-from queries.read.question import reading, rows_of, scan_required
 from queries.read.reader import Reader
 from queries.records.audit import AuditLogEntry
 from queries.records.change import NOT_READ, ChangeSource, NodeChange
@@ -58,13 +57,12 @@ async def read(
     scans = chosen is not None and not chosen.needs <= met
     variants = reader.engine.statements.get("changed", ())
     if not scans and any(reader.engine.spec.needs[n].ddl for s in variants for n in s.needs - met):
-        source = msgspec.structs.replace(source, scan_required=scan_required(reader.variant, "changed"))
+        source = msgspec.structs.replace(source, scan_required=reader.variant.scan_required("changed"))
     if chosen is None:
         return [], msgspec.structs.replace(source, scope="not searched" if variants else NOT_READ)
     cursor = msgspec.json.encode(dict(places)).decode() if places else None
-    async with reading(reader.variant, allow_scan=scans) as transaction:
-        values = reader.variant.parameters(since=since, cursor=cursor, limit=limit)
-        rows = await rows_of(chosen, "changed", values).answer(transaction)
+    async with reader.variant.reading(allow_scan=scans) as transaction:
+        rows = await reader.variant.rows(transaction, "changed", chosen, since=since, cursor=cursor, limit=limit)
         every = [row for row in rows if row["id"] is not None]
         named = [row for row in every if routine or row["part"] not in reader.engine.spec.routine]
         nodes = (await reader.nodes.among(transaction, list(dict.fromkeys(row["id"] for row in named)))).nodes

@@ -9,9 +9,8 @@ import msgspec
 
 from queries.contract.phases import Phases, drawn_phase
 from queries.db.errors import DatabaseError, attempted, readable
-from queries.db.query import Query, Rows
-from queries.db.transaction import Reads
-from queries.read.question import Question, answered, reading, scan_required
+from queries.db.query import Query
+from queries.db.reads import IN_STEP, Reads, lockstep
 from queries.read.reader import Reader
 from queries.records.detail import DRAWN, Detail, Payload, Section
 from queries.records.finding import codes_by_node
@@ -36,7 +35,7 @@ async def _detail(reader: Reader, node_id: str, size: int) -> Detail | None:
     keys = sorted(
         key for key, s in reader.engine.statements.items() if key.startswith("detail/") and kind in s[0].kinds
     )
-    async with reading(reader.variant) as transaction:
+    async with reader.variant.reading() as transaction:
         page = await reader.nodes.among(transaction, [local])
         if not page.nodes:
             return None
@@ -73,9 +72,9 @@ async def payloads(reader: Reader, nodes: Iterable[Node], size: int) -> dict[str
             statement = reader.variant.select(key)
             if statement is None:
                 title = reader.engine.statements[key][0].title
-                raise DatabaseError(f"{title}: {scan_required(reader.variant, key).why}")
+                raise DatabaseError(f"{title}: {reader.variant.scan_required(key).why}")
             queries.append((node.id, Query(statement, values)))
-    async with reading(reader.variant) as transaction:
+    async with reader.variant.reading() as transaction:
         answers = await transaction.batch([query for _, query in queries])
     for (node_id, _), rows in zip(queries, answers, strict=True):
         payloads[node_id] += [
@@ -89,23 +88,20 @@ async def _sections(
 ) -> list[Section | None]:
     """Read sections of a node's detail. One that cannot be read says why."""
     titles = [reader.engine.statements[key][0].title for key in keys]
-    questions = [_section(reader, key, title, local, size) for key, title in zip(keys, titles, strict=True)]
+    reads = [_section(reader, key, title, local, size) for key, title in zip(keys, titles, strict=True)]
     return [
         _unread(key, title, answer.line) if isinstance(answer, DatabaseError) else answer
-        for key, title, answer in zip(keys, titles, await answered(transaction, questions), strict=True)
+        for key, title, answer in zip(keys, titles, await lockstep(transaction, reads), strict=True)
     ]
 
 
-def _section(reader: Reader, key: str, title: str, local: str, size: int) -> Question[Section | None]:
+async def _section(reader: Reader, key: str, title: str, local: str, size: int) -> Section | None:
     chosen = reader.variant.select(key)
     if chosen is None:
-        return Question([], lambda _: _unread(key, title, scan_required(reader.variant, key)))
-
-    def read(answers: Sequence[Rows]) -> Section | None:
-        with readable(f"{key}.sql"):
-            return _section_of(key, title, answers[0], chosen.drawn, reader.nodes.phases) if answers[0] else None
-
-    return Question([Query(chosen, reader.variant.parameters(id=local, bytes=size))], read)
+        return _unread(key, title, reader.variant.scan_required(key))
+    rows = await IN_STEP.rows(chosen, reader.variant.parameters(id=local, bytes=size))
+    with readable(f"{key}.sql"):
+        return _section_of(key, title, rows, chosen.drawn, reader.nodes.phases) if rows else None
 
 
 def _payload_sections(reader: Reader, kind: str) -> list[str]:

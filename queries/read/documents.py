@@ -8,15 +8,15 @@ returns ``document`` of at most ``$limit`` nodes that succeeded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError
-from queries.db.query import Query
+from queries.db.query import Query, Row
+from queries.db.reads import IN_STEP, lockstep, value_of
 from queries.files.statement import Statement
-from queries.read.question import Question, answered, value_of
 from queries.read.reader import Reader
 from queries.records.record import Record
 
@@ -46,12 +46,12 @@ class NotEditableError(DatabaseError):
 async def read(reader: Reader, action: Action, node_id: str) -> Document:
     """Read the text of a node. Raises DatabaseError."""
     sections, ids = reader.engine.actions[action.script], [reader.ids.local(node_id)]
-    questions = [
-        _question(reader, sections["document"], ids=ids, bytes=DOCUMENT_BYTES),
-        _question(reader, sections.get("successes", ()), ids=ids, bytes=SUCCESS_BYTES, limit=SUCCESSES_READ),
+    reads = [
+        _rows(reader, sections["document"], ids=ids, bytes=DOCUMENT_BYTES),
+        _rows(reader, sections.get("successes", ()), ids=ids, bytes=SUCCESS_BYTES, limit=SUCCESSES_READ),
     ]
     async with reader.database.reading() as transaction:
-        rows, successes = await answered(transaction, questions)
+        rows, successes = await lockstep(transaction, reads)
     row = next(iter(value_of(rows)), None)
     if row is None:
         raise NotEditableError(f"{node_id} was not found; it may have been deleted.", "Nothing was changed.")
@@ -76,6 +76,6 @@ async def read(reader: Reader, action: Action, node_id: str) -> Document:
     )
 
 
-def _question(reader: Reader, parts: Iterable[Statement], **values: Any) -> Question[list[Mapping[str, Any]]]:
-    queries = [Query(part, reader.variant.parameters(**values)) for part in parts]
-    return Question(queries, lambda answers: list(chain.from_iterable(answers)))
+async def _rows(reader: Reader, parts: Iterable[Statement], **values: Any) -> list[Row]:
+    answers = await IN_STEP.batch([Query(part, reader.variant.parameters(**values)) for part in parts])
+    return list(chain.from_iterable(answers))

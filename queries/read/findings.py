@@ -14,13 +14,12 @@ from queries.contract.spec import FindingSpec, Need
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError, readable
 from queries.db.query import Query, Rows
-from queries.db.transaction import Reads
+from queries.db.reads import IN_STEP, Reads, lockstep, value_of
 from queries.files.statement import Statement
 from queries.read import guard_token, sentence
 from queries.read.incidents import REFUSED, rank
 from queries.read.nodes import NodeIds
 from queries.read.offers import Offers, for_now
-from queries.read.question import NOW, Question, answered, reading, scan_required, value_of
 from queries.read.samples import SampleReader
 from queries.records.action import Proof
 from queries.records.finding import HIDDEN_ROWS, OPEN, Finding, Findings, SkippedFinding
@@ -80,11 +79,10 @@ class FindingReader:
         skipped: list[SkippedFinding] = []
         capped: list[str] = []
         specs = [spec for spec in self.specs.values() if not spec.sample]
-        async with reading(self._variant) as transaction:
-            now, *answers = await answered(
-                transaction, [NOW, *(self.question(s, local, limit, skipped, capped) for s in specs)]
-            )
-            at = value_of(now)
+        async with self._variant.reading() as transaction:
+            reads = (self.of(IN_STEP, spec, local, limit, skipped, capped) for spec in specs)
+            now, *answers = await lockstep(transaction, [IN_STEP.now(), *reads])
+            at: float = value_of(now)
             for spec, answer in zip(specs, answers, strict=True):
                 if isinstance(answer, DatabaseError):
                     skipped.append(self._skipped(spec.code, answer.line, failed=True))
@@ -107,23 +105,19 @@ class FindingReader:
 
     async def offered(self, findings: Findings) -> Findings:
         """Return findings without suggested actions that refuse their nodes."""
-        async with reading(self._variant) as transaction:
+        async with self._variant.reading() as transaction:
             offers = await self._offers.of(transaction, findings.findings)
         return msgspec.structs.replace(findings, findings=offers)
 
-    def nodes_of(self, spec: FindingSpec, ids: Sequence[str]) -> Question[tuple[tuple[str, ...], str]]:
-        """Ask which of these nodes have a finding, and why others are unknown.
+    async def nodes_of(self, source: Reads, spec: FindingSpec, ids: Sequence[str]) -> tuple[tuple[str, ...], str]:
+        """Return which of these nodes have a finding, and why others are unknown.
 
-        The reason is "" if all are known.
+        The reason is "" if all are known. Raises DatabaseError.
         """
         skipped: list[SkippedFinding] = []
-        question = self.question(spec, [self._ids.local(i) for i in ids], max(len(ids), FINDING_NODES), skipped, [])
-
-        def read(answers: Sequence[Rows]) -> tuple[tuple[str, ...], str]:
-            nodes = tuple(dict.fromkeys(finding.node_id for finding in question.read(answers)))
-            return nodes, "; ".join(each.why for each in skipped)
-
-        return Question(question.queries, read)
+        local, limit = [self._ids.local(i) for i in ids], max(len(ids), FINDING_NODES)
+        findings = await self.of(source, spec, local, limit, skipped, [])
+        return tuple(dict.fromkeys(each.node_id for each in findings)), "; ".join(each.why for each in skipped)
 
     def with_samples(self, findings: Findings) -> Findings:
         """Return findings with those that the samples show by now."""
@@ -138,42 +132,39 @@ class FindingReader:
         failed = self._samples.failed
         return tuple(msgspec.structs.replace(each, read_at=node.until if failed else None) for node, each in found)
 
-    def question(
+    async def of(
         self,
+        source: Reads,
         spec: FindingSpec,
         ids: Sequence[str] | None,
         limit: int,
         skipped: list[SkippedFinding],
         capped: list[str],
-    ) -> Question[list[Finding]]:
-        """Ask for a finding.
+    ) -> list[Finding]:
+        """Read one finding. Raises DatabaseError.
 
         Why nodes are not known is added to ``skipped``, and the code to ``capped`` if there are more.
         """
-        nothing: Question[list[Finding]] = Question([], lambda _: [])
         key = f"findings/{spec.code}"
         candidates = self._variant.engine.statements[key]
         if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in candidates for i in ids):
-            return nothing
+            return []
         chosen = self._variant.select(key)
         if chosen is None and ids is not None:
             met = self._variant.detected.met_needs
             chosen = next((s for s in candidates if s.of_ids is not None and s.of_ids <= met), None)
         if chosen is None:
-            scan = scan_required(self._variant, key)
+            scan = self._variant.scan_required(key)
             skipped.append(self._skipped(spec.code, scan.why, ddl=scan.ddl or None))
-            return nothing
+            return []
         values, json = self._variant.parameters(ids=ids, limit=limit + 1), json_kinds(SHAPES["findings"])
         query = Query(chosen, values, custom=ids is not None, json=json, rests=ids is None)
-
-        def read(answers: Sequence[Rows]) -> list[Finding]:
-            if tables := absence.hidden(chosen, self._variant.detected.policies):  # known with the answer
-                why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
-                skipped.append(self._skipped(spec.code, why))
-                return []
-            return self._findings_in(spec, chosen, answers[0], limit, skipped, capped)
-
-        return Question([query], read)
+        (rows,) = await source.batch([query])
+        if tables := absence.hidden(chosen, self._variant.detected.policies):  # known with the answer
+            why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
+            skipped.append(self._skipped(spec.code, why))
+            return []
+        return self._findings_in(spec, chosen, rows, limit, skipped, capped)
 
     async def _causes_beyond(
         self, transaction: Reads, findings: Iterable[Finding], capped: Collection[str]
@@ -185,13 +176,13 @@ class FindingReader:
         nodes: dict[str, dict[str, None]] = {}
         for finding in findings:
             nodes.setdefault(finding.code, {})[self._ids.local(finding.node_id)] = None
-        questions: list[Question[list[Finding]]] = []
+        reads = []
         for spec in (self.specs[code] for code in capped):
             rules = [rule for rule in spec.explains if rule.matching == ("node",)]
             symptoms = [s.code for s in self.specs.values() if any(r.names(s.code, s.symptom) for r in rules)]
             ids = [i for code in symptoms for i in nodes.get(code, ()) if i not in nodes.get(spec.code, {})]
-            questions += [self.question(spec, ids, len(ids), [], [])] if ids else []
-        answers = await answered(transaction, questions)  # that not all were read is said already
+            reads += [self.of(IN_STEP, spec, ids, len(ids), [], [])] if ids else []
+        answers = await lockstep(transaction, reads)  # that not all were read is said already
         return [each for answer in answers if not isinstance(answer, DatabaseError) for each in answer]
 
     def _skipped(self, code: str, why: str, *, ddl: str | None = None, failed: bool = False) -> SkippedFinding:

@@ -13,9 +13,8 @@ from queries.contract.rows import TIMES, NodeKey, NodeRow, json_kinds, short, ve
 from queries.contract.variant import EngineVariant
 from queries.db.errors import UnreadableError, readable
 from queries.db.query import Query, Rows
-from queries.db.transaction import Reads
+from queries.db.reads import Reads
 from queries.files.statement import Statement
-from queries.read.question import NOW, Question, needed, reading, rows_of
 from queries.records.node import Count, Node, Page, Phase, Precision
 
 PAGE_NODES = 100  # of a page of roots, children or unfinished nodes
@@ -91,7 +90,7 @@ class NodeReader:
         Nodes that do not exist are omitted.
         """
         local = [self._ids.local(i) for i in ids]
-        async with reading(self._variant) as transaction:
+        async with self._variant.reading() as transaction:
             return await self.among(transaction, local)
 
     async def above(self, node: Node, tops: Container[str] = (), most: int = PAGE_NODES) -> tuple[Node, ...]:
@@ -100,7 +99,7 @@ class NodeReader:
         At most ``most`` ancestors, and none above an id in ``tops``.
         """
         ancestors: list[Node] = []
-        async with reading(self._variant) as transaction:
+        async with self._variant.reading() as transaction:
             while (parent := (ancestors or [node])[-1].parent_id) is not None and len(ancestors) < most:
                 nodes = (await self.among(transaction, [self._ids.local(parent)])).nodes
                 ancestors += nodes
@@ -111,9 +110,8 @@ class NodeReader:
     async def counts(self) -> tuple[Count, ...]:
         """Count the nodes in each phase."""
         await self._variant.recognise(again=True)
-        async with reading(self._variant) as transaction:
-            question = rows_of(needed(self._variant, "counts"), "counts", self._variant.parameters())
-            rows = await question.answer(transaction)
+        async with self._variant.reading() as transaction:
+            rows = await self._variant.rows(transaction, "counts", self._variant.needed("counts"))
         with readable("counts.sql"):
             counts = counts_of(rows, self.phases)
         if self._variant.detected.newer:  # no statement counts the statuses of a newer release
@@ -125,28 +123,21 @@ class NodeReader:
             )
         return counts
 
-    def existing(self, ids: Iterable[str]) -> Question[tuple[Node, ...]]:
-        """Ask which of these nodes exist."""
-        local = [self._ids.local(i) for i in ids]
-        queries = self._queries(local)
-        return Question(queries, lambda answers: self._nodes_of(_verified(queries, answers), local))
+    async def existing(self, source: Reads, ids: Iterable[str]) -> tuple[Node, ...]:
+        """Return those of these nodes that exist. Raises DatabaseError."""
+        return (await self.among(source, [self._ids.local(i) for i in ids])).nodes
 
-    def related_of(self, ids: Sequence[str], most: int) -> Question[Rows]:
-        """Ask for related nodes, at most ``most`` for each relation.
+    async def related_of(self, source: Reads, ids: Sequence[str], most: int) -> Rows:
+        """Return related nodes, at most ``most`` for each relation. Raises DatabaseError.
 
         ``id`` is None where not all are known, and ``note`` says why.
         """
         chosen = self._variant.select("related")
         if chosen is None:
-            return Question([], lambda _: [{"id": None, "relation": each, "note": NO_RELATED} for each in RELATIONS])
-        values = self._variant.parameters(ids=[self._ids.local(i) for i in ids], limit=most)
-        question = rows_of(chosen, "related", values)
-
-        def read(answers: Sequence[Rows]) -> Rows:
-            rows = question.read(answers)
-            return [{**row, "id": None if row["id"] is None else self._ids.full(row["id"])} for row in rows]
-
-        return Question(question.queries, read)
+            return [{"id": None, "relation": each, "note": NO_RELATED} for each in RELATIONS]
+        local = [self._ids.local(i) for i in ids]
+        rows = await self._variant.rows(source, "related", chosen, ids=local, limit=most)
+        return [{**row, "id": None if row["id"] is None else self._ids.full(row["id"])} for row in rows]
 
     async def moved(self, ids: Sequence[str]) -> frozenset[str]:
         """Return which of these nodes are past the place where they had died.
@@ -156,9 +147,9 @@ class NodeReader:
         chosen = self._variant.select("progress")
         if chosen is None:
             return frozenset()
-        async with reading(self._variant) as transaction:
-            values = self.parameters_of([self._ids.local(i) for i in ids])
-            rows = await rows_of(chosen, "progress", values).answer(transaction)
+        local = [self._ids.local(i) for i in ids]
+        async with self._variant.reading() as transaction:
+            rows = await self._variant.rows(transaction, "progress", chosen, ids=local, places=self._places.of(local))
         return frozenset(self._ids.full(row["id"]) for row in rows)
 
     def parameters_of(self, local: Sequence[str]) -> dict[str, Any]:
@@ -175,8 +166,11 @@ class NodeReader:
         """
         given_ids = {row["id"] for row in given}
         queries = self._queries([i for i in local if i not in given_ids])
-        rows = [*given, *_verified(queries, await source.batch(queries))]
-        at = float(rows[0]["now"]) if rows else await NOW.answer(source)
+        rows = [*given]
+        for query, answer in zip(queries, await source.batch(queries), strict=True):
+            verify(answer, NodeKey, query.statement.source)
+            rows += answer
+        at = float(rows[0]["now"]) if rows else await source.now()
         return Page(nodes=self._nodes_of(rows, local), at=at)
 
     def _nodes_of(self, rows: Rows, local: Sequence[str]) -> tuple[Node, ...]:
@@ -229,9 +223,3 @@ class NodeReader:
         times = {key: float(row[key]) for key in TIMES if row.get(key) is not None}
         phase = phase_of(row, self.phases)
         return msgspec.convert({**row, **ids, **times, "phase": phase, "engine": self._variant.label}, Node)
-
-
-def _verified(queries: Sequence[Query], answers: Sequence[Rows]) -> Rows:
-    for query, answer in zip(queries, answers, strict=True):
-        verify(answer, NodeKey, query.statement.source)
-    return [row for answer in answers for row in answer]

@@ -12,7 +12,7 @@ from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
-from queries.db.transaction import Reads
+from queries.db.reads import Reads
 from queries.files.statement import Statement
 from queries.read.incidents import REFUSED, REFUSED_FOR_NOW, Cause, cause_of
 from queries.read.nodes import NodeIds

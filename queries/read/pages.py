@@ -13,10 +13,9 @@ import msgspec
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError, SlowError, readable
 from queries.db.query import Rows
-from queries.db.transaction import Reads
+from queries.db.reads import IN_STEP, Reads, lockstep, value_of
 from queries.read import dead_letters
 from queries.read.nodes import PAGE_NODES, NodeIds, NodeReader
-from queries.read.question import NOW, Question, answered, reading, rows_of, scan_required, value_of
 from queries.records.dead_letter import DeadLetters
 from queries.records.node import Page, ScanRequired
 from queries.text.json_text import decoded
@@ -51,9 +50,9 @@ class PageReader:
         Return a page for each parent. The children of one that cost too much time say so.
         """
         parents = [self._ids.local(parent_id) for parent_id in parent_ids]
-        async with reading(self._variant, allow_scan=allow_scan) as source:
-            questions = [self._which("children", None, limit, allow_scan, parent=parent) for parent in parents]
-            answers = await answered(source, questions)
+        async with self._variant.reading(allow_scan=allow_scan) as source:
+            reads = [self._which(IN_STEP, "children", None, limit, allow_scan, parent=parent) for parent in parents]
+            answers = await lockstep(source, reads)
             return await self._pages_of(source, [_slow(each) or value_of(each) for each in answers], limit)
 
     async def live(self, cursor: str | None = None, limit: int = PAGE_NODES) -> Page:
@@ -75,14 +74,12 @@ class PageReader:
         ``conditions``: by column of a node, phases, regular expressions, or the lowest and highest number or age. A
         page may have few nodes, or none, before the last one.
         """
-        await self._variant.recognise()
-        chosen = self._variant.select("matching", kind=kind)
-        if chosen is None:
-            raise DatabaseError(f"{self._variant.label}: nodes of the kind {kind} cannot be read by conditions.")
-        query = msgspec.json.encode(conditions).decode()
-        async with reading(self._variant) as transaction:
-            values = self._variant.parameters(query=query, cursor=cursor, limit=limit)
-            rows = await rows_of(chosen, "matching", values).answer(transaction)
+        values = {"query": msgspec.json.encode(conditions).decode(), "cursor": cursor, "limit": limit}
+        async with self._variant.reading() as transaction:
+            chosen = self._variant.select("matching", kind=kind)
+            if chosen is None:
+                raise DatabaseError(f"{self._variant.label}: nodes of the kind {kind} cannot be read by conditions.")
+            rows = await self._variant.rows(transaction, "matching", chosen, **values)
             read = await self.of(transaction, [row for row in rows if row["id"] is not None], limit)
         following = next((row["cursor"] for row in rows if row["id"] is None), None)
         return msgspec.structs.replace(read, cursor=following)
@@ -98,13 +95,13 @@ class PageReader:
         """Read dead letters, worst and newest first; with ``ids``, only these."""
         local = None if ids is None else [self._ids.local(i) for i in ids]
         chosen = self._variant.select("dead", allow_scan=allow_scan)
-        async with reading(self._variant, allow_scan=allow_scan) as transaction:
+        async with self._variant.reading(allow_scan=allow_scan) as transaction:
             if chosen is None:
-                scan = scan_required(self._variant, "dead") if "dead" in self._variant.engine.statements else None
-                return DeadLetters(dead_letters=(), at=await NOW.answer(transaction), scan_required=scan)
+                scan = self._variant.scan_required("dead") if "dead" in self._variant.engine.statements else None
+                return DeadLetters(dead_letters=(), at=await transaction.now(), scan_required=scan)
+            values = {"cursor": cursor, "limit": limit, "ids": local}
             met_needs = sorted(self._variant.met_needs(allow_scan))
-            values = self._variant.parameters(cursor=cursor, limit=limit, ids=local, met_needs=met_needs)
-            rows = await rows_of(chosen, "dead", values).answer(transaction)
+            rows = await self._variant.rows(transaction, "dead", chosen, **values, met_needs=met_needs)
             read = await self.of(transaction, rows, limit)
         with readable("dead.sql"):
             return dead_letters.page(read, {self._ids.full(row["id"]): row for row in rows if row["id"] is not None})
@@ -120,20 +117,19 @@ class PageReader:
     async def _page(
         self, which: str, cursor: str | None, limit: int, *, allow_scan: bool = False, **values: Any
     ) -> Page:
-        async with reading(self._variant, allow_scan=allow_scan) as source:
-            read = await self._which(which, cursor, limit, allow_scan, **values).answer(source)
+        async with self._variant.reading(allow_scan=allow_scan) as source:
+            read = await self._which(source, which, cursor, limit, allow_scan, **values)
             return (await self._pages_of(source, [read], limit))[0]
 
-    def _which(
-        self, which: str, cursor: str | None, limit: int, allow_scan: bool, **values: Any
-    ) -> Question[Rows | ScanRequired]:
-        """Ask for the rows of a *which* statement, or for the scan that it would need."""
+    async def _which(
+        self, source: Reads, which: str, cursor: str | None, limit: int, allow_scan: bool, **values: Any
+    ) -> Rows | ScanRequired:
+        """Return the rows of a *which* statement, or the scan that it would need."""
         kind = values.get("parent", "").partition(":")[0]
         chosen = self._variant.select(which, allow_scan=allow_scan, kind=kind)
         if chosen is None:
-            return Question([], lambda _: scan_required(self._variant, which, kind))
-        question = rows_of(chosen, which, self._variant.parameters(cursor=cursor, limit=limit, **values))
-        return Question(question.queries, question.read)
+            return self._variant.scan_required(which, kind)
+        return await self._variant.rows(source, which, chosen, cursor=cursor, limit=limit, **values)
 
     async def _pages_of(self, source: Reads, read: Sequence[Rows | ScanRequired], limit: int) -> list[Page]:
         parts = [[] if isinstance(rows, ScanRequired) else rows for rows in read]

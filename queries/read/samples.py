@@ -7,7 +7,7 @@ history.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -19,9 +19,8 @@ from queries.contract.rows import json_object
 from queries.contract.spec import FindingSpec, Renewed
 from queries.contract.variant import EngineVariant
 from queries.db.errors import readable
-from queries.db.query import Rows
+from queries.db.reads import IN_STEP, lockstep, value_of
 from queries.read.nodes import NodeIds
-from queries.read.question import NOW, Question, reading, rows_of, together
 from queries.records.detail import Section
 from queries.records.finding import Finding
 from queries.records.node import split_id
@@ -286,9 +285,9 @@ class SampleReader:
         if not stores:
             return
         self.failed = True
-        async with reading(self._variant) as transaction:
-            names = list({samples.sample for samples in stores})
-            at, *seen = await together(NOW, *map(self._sample, names)).answer(transaction)
+        names = list({samples.sample for samples in stores})
+        async with self._variant.reading() as transaction:
+            at, *seen = map(value_of, await lockstep(transaction, [IN_STEP.now(), *map(self._sample, names)]))
         with readable("a sample"):
             for samples in stores:
                 samples.add(at, seen[names.index(samples.sample)])
@@ -315,20 +314,12 @@ class SampleReader:
         values = [each.section(node_id) for each in self._values if kind in each.kinds]
         return [timeline(self._findings, node_id, self._variant.engine.settings), *values]
 
-    def _sample(self, name: str) -> Question[list[tuple[str, dict[str, Any]]]]:
+    async def _sample(self, name: str) -> list[tuple[str, dict[str, Any]]]:
         chosen = self._variant.select(f"samples/{name}")
-        if chosen is None:
-            return Question([], lambda _: [])
-
-        question = rows_of(chosen, "samples", self._variant.parameters())
-
-        def read(answers: Sequence[Rows]) -> list[tuple[str, dict[str, Any]]]:
-            if absence.hidden(chosen, self._variant.detected.policies):
-                return []
-            rows = question.read(answers)
-            return [(self._ids.full(row["id"]), json_object(row, "seen", chosen.source)) for row in rows]
-
-        return Question(question.queries, read)
+        rows = await self._variant.rows(IN_STEP, "samples", chosen) if chosen is not None else ()
+        if chosen is None or absence.hidden(chosen, self._variant.detected.policies):  # known with the answer
+            return []
+        return [(self._ids.full(row["id"]), json_object(row, "seen", chosen.source)) for row in rows]
 
 
 def clock(at: float) -> str:

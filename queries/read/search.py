@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator, Iterable, Mapping, Sequence
 import msgspec
 
 from queries.db.errors import DatabaseError, attempted, readable
-from queries.read.question import needed, reading, rows_of
 from queries.read.reader import Reader
 from queries.records.node import Hit, Hits, Match, Node
 from queries.records.record import Record
@@ -131,10 +130,10 @@ async def find_texts(reader: Reader, text: str, limit: int = HITS_READ, *, large
 
 
 async def _hits(reader: Reader, which: str, text: str, limit: int, *, in_order: bool, bytes: int = 0) -> Hits:
-    async with reading(reader.variant, in_order=in_order) as transaction:
-        chosen = needed(reader.variant, which)
-        values = reader.variant.parameters(query=text, limit=limit + 1, bytes=bytes)
-        rows = await rows_of(chosen, which, values).answer(transaction)
+    variant = reader.variant
+    async with variant.reading(in_order=in_order) as transaction:
+        chosen = variant.needed(which)
+        rows = await variant.rows(transaction, which, chosen, query=text, limit=limit + 1, bytes=bytes)
         read = await reader.pages.of(transaction, rows, limit)
     with readable(f"{which}.sql"):
         matched = {reader.ids.full(row["id"]): Match(row["matched"]) for row in reversed(rows) if row["id"] is not None}

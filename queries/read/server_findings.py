@@ -22,10 +22,10 @@ from queries.db.connecting import APPLICATION
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, readable
 from queries.db.query import Query
+from queries.db.reads import NOW, value_of
 from queries.files.statement import Statement
 from queries.read.findings import finding_of
 from queries.read.incidents import rank
-from queries.read.question import NOW
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.node import ScanRequired
 from queries.records.record import Record
@@ -160,18 +160,13 @@ class ServerFindings:
 
         async with self.database.reading() as transaction:
             stale_parts = [part for part in self._spec.parts if self.engines and not self._is_fresh(part)]
-            now, *answers = await transaction.each(
-                [*NOW.queries, *(Query(server_statement(part), self._values[part], json=JSON) for part in stale_parts)]
-            )
-        if isinstance(now, DatabaseError):
-            raise now
-        at = float(now[0]["now"])
+            queries = (Query(server_statement(part), self._values[part], json=JSON) for part in stale_parts)
+            now, *answers = await transaction.each([NOW, *queries])
+        at = float(value_of(now)[0]["now"])
         for part, rows in zip(stale_parts, answers, strict=True):
             try:
-                if isinstance(rows, DatabaseError):
-                    raise rows
                 with readable(f"{part}.sql"):
-                    self._kept[part] = self._part(rows, at)
+                    self._kept[part] = self._part(value_of(rows), at)
             except DatabaseError as error:
                 codes = self._spec.parts[part]
                 skipped = (SkippedFinding(engine=LABEL, code=code, why=error.line, failed=True) for code in codes)

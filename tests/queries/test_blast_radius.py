@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator, Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,12 +18,12 @@ from queries.change.blast_radius import Measurement
 from queries.change.plan import plan_versions
 from queries.contract.spec import FindingSpec
 from queries.db.errors import LostError
-from queries.db.query import Query
+from queries.db.query import Query, RowsOrError
+from queries.db.reads import Reads
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.read.findings import FindingReader
 from queries.read.nodes import NodeReader
-from queries.read.question import Question
 from queries.records.action import BlastRadius, Change, Outcome, Reach
 from queries.records.finding import Finding
 from queries.records.node import Precision
@@ -108,7 +108,7 @@ async def test_what_takes_too_long_is_unknown(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(blast_radius, "MEASURE_SECONDS", -1.0)
-    monkeypatch.setattr(blast_radius, "ASKED_AT_ONCE", 1)
+    monkeypatch.setattr(blast_radius, "ASKED_AT_ONCE", 2)  # the related nodes and the phases
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
     dry_run = await measured(workspace, "wake", [eternaltwin_db.id(task)])
     found = reached(dry_run)
@@ -117,19 +117,27 @@ async def test_what_takes_too_long_is_unknown(
     assert ("ends", "overdue_timer") not in found
 
 
+class Broken(Reads):
+    """Source whose statements fail."""
+
+    def __init__(self, source: Reads) -> None:
+        self.source = source
+
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
+        broken = (msgspec.structs.replace(q.statement, text="SELECT 1/0", parameters=()) for q in queries)
+        return await self.source.each(
+            [msgspec.structs.replace(q, statement=s) for q, s in zip(queries, broken, strict=True)]
+        )
+
+
 def fail_lost_wakeup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the statement of one finding fail."""
-    real = FindingReader.question
+    real = FindingReader.of
 
-    def failing(self: FindingReader, spec: FindingSpec, *more: Any) -> Question[list[Finding]]:
-        question = real(self, spec, *more)
-        if spec.code != "lost_wakeup":
-            return question
-        (query,) = question.queries
-        broken = msgspec.structs.replace(query.statement, text="SELECT 1/0", parameters=())
-        return Question([msgspec.structs.replace(query, statement=broken)], question.read)
+    async def failing(self: FindingReader, source: Reads, spec: FindingSpec, *more: Any) -> list[Finding]:
+        return await real(self, Broken(source) if spec.code == "lost_wakeup" else source, spec, *more)
 
-    monkeypatch.setattr(FindingReader, "question", failing)
+    monkeypatch.setattr(FindingReader, "of", failing)
 
 
 async def test_a_read_that_fails_fails_nothing_else(
@@ -184,8 +192,8 @@ async def test_what_others_change_meanwhile_is_not_counted(
 async def test_a_lost_connection_is_no_blast_radius(
     eternaltwin_db: EternaltwinDb, workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    end = Query(Statement(text="SELECT pg_terminate_backend(pg_backend_pid())", source=""))
-    monkeypatch.setattr(NodeReader, "related_of", lambda *_: Question([end], lambda rows: rows[0]))
+    end = Statement(text="SELECT pg_terminate_backend(pg_backend_pid())", source="")
+    monkeypatch.setattr(NodeReader, "related_of", lambda _, source, *__: source.rows(end, {}))
     task = await eternaltwin_db.task(status="Blocked", timer=60)
     with pytest.raises(LostError):
         await measured(workspace, "wake", [eternaltwin_db.id(task)])

@@ -54,7 +54,7 @@ async def test_what_cannot_be_read_again_is_not_over(
     first = await looked()
     await admin.execute(BREAKS[way][0].format(role=role))
     if way == "time limit":
-        monkeypatch.setattr("queries.read.question.READ_SECONDS", 0.05)
+        monkeypatch.setattr("queries.contract.variant.READ_SECONDS", 0.05)
         monkeypatch.setattr("queries.db.combined.RESTS_SECONDS", 0.0)
     second = await looked(first)
     third = await looked(second)

@@ -105,22 +105,24 @@ async def test_reads_side_by_side_take_the_round_trips_of_the_longest(server: Po
         await db.close()
 
 
-async def test_a_member_that_waits_for_something_else_holds_up_no_other(db: Database) -> None:
-    """Also for another member."""
-    done = asyncio.Event()
+async def test_a_read_in_lockstep_may_only_let_the_event_loop_run(db: Database) -> None:
+    """It could wait for ever for another read. A task that it begins reads alone."""
+    begun = []
 
-    async def patient() -> int:
-        await done.wait()
-        return 1
-
-    async def reads() -> int:
+    async def reads(number: int) -> int:
+        await asyncio.sleep(0)
         async with db.reading() as transaction:
-            number: int = (await transaction.rows(asked("SELECT 2 AS n").statement, {}))[0]["n"]
-        done.set()
-        return number
+            return int((await transaction.rows(asked(f"SELECT {number} AS n").statement, {}))[0]["n"])
+
+    async def begins() -> None:
+        begun.append(asyncio.create_task(reads(4)))
 
     async with asyncio.timeout(60):
-        assert await db.together(patient(), reads(), db.together(reads(), reads())) == [1, 2, [2, 2]]
+        assert await db.together(reads(1), begins(), db.together(reads(2), reads(3))) == [1, None, [2, 3]]
+        assert await begun[0] == 4
+        with pytest.raises(RuntimeError, match=r"sleep .* waits for <Future"):
+            await db.together(reads(1), asyncio.sleep(1))
+        assert await reads(5) == 5
 
 
 async def test_an_error_of_one_member_is_raised_when_all_have_ended(db: Database) -> None:
@@ -160,26 +162,6 @@ async def test_a_transaction_whose_connection_is_closed_is_lost(db: Database) ->
         await db.close()
         with pytest.raises(LostError):
             await transaction.rows(asked("SELECT 2").statement, {})
-
-
-async def test_what_outlives_a_group_reads_alone(db: Database) -> None:
-    """A task that a member began has its context."""
-    tasks = []
-    ended = asyncio.Event()
-
-    async def later() -> int:
-        await ended.wait()
-        async with db.reading() as transaction:
-            number: int = (await transaction.rows(asked("SELECT 3 AS n").statement, {}))[0]["n"]
-        return number
-
-    async def begins() -> None:
-        tasks.append(asyncio.create_task(later()))
-
-    await db.together(begins())
-    ended.set()
-    async with asyncio.timeout(60):
-        assert await tasks[0] == 3
 
 
 async def test_a_read_whose_connection_ends_afterwards_is_a_read(
