@@ -20,8 +20,7 @@ from queries.db.database import Database, Server
 from queries.db.errors import LockedError, LostError, UnknownIdError
 from queries.db.known_servers import KnownServer, KnownServers, Rules
 from queries.db.other_hosts import OtherHosts
-from queries.db.query import Query, Rows
-from queries.db.shared_sql import statement
+from queries.db.query import Query, Rows, statement
 from queries.files import user_dirs
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings

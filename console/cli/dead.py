@@ -14,7 +14,7 @@ from console.model.fields.dead_letter import NAMED, GroupedDeadLetter, number
 from console.model.fields.field import Context
 from console.target import Target
 from console.text import formatting
-from console.text.not_checked import scan_offer
+from console.text.formatting import scan_offer
 from console.text.severity import band, named
 from console.text.spans import Spans
 from queries.db.errors import attempted

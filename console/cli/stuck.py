@@ -12,7 +12,7 @@ from console.cli.repeat import repeat
 from console.cli.suggested import incident_lines
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
-from console.text.not_checked import by_reason
+from console.text.formatting import by_reason
 from console.text.spans import Spans, crop
 from console.text.views.lines import plain, stacked
 from console.text.views.news import news, unchanged

@@ -26,7 +26,7 @@ from console.model.selection import (
 from console.model.walk import TreeRow, Walk, all_pages, attention_first, in_order
 from console.target import Target
 from console.text import formatting
-from console.text.not_checked import scan_offer
+from console.text.formatting import scan_offer
 from console.text.spans import Spans
 from queries.db.errors import DatabaseError, attempted
 from queries.read.nodes import PAGE_NODES

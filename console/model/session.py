@@ -16,6 +16,7 @@ from queries.contract.server_spec import LABEL
 from queries.db.backoff import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError, attempted
 from queries.read.reader import Reader
+from queries.records.finding import Incident
 from queries.records.snapshot import Part
 from queries.snapshot import counted, grouped, snapshot, take_samples, with_samples
 from queries.text import shell
@@ -55,6 +56,8 @@ class Session:
         self.timer = Timer(interval, now)
         self.state = DatabaseState(self.timer, now)
         self.works = Works(lambda: self.changed())
+        self._said = self.link, ""  # as last announced
+        self._seen: set[str] | None = None  # keys of the incidents that are not new; None before the first read
         self._open, self._now = open_, now
         self._wake = asyncio.Event()
         self._backoff = Backoff()
@@ -224,6 +227,24 @@ class Session:
             state.flow.note(label, workspace.server_findings.rows(label), state.counts(label) or ())
         state.findings_loaded, state.findings_at = True, self._now()
         state.show(now, workspace.engines)
+
+    def message(self, *, noticed: bool) -> tuple[str, str]:
+        """Return what was not said yet, or "", and its tone. ``noticed``: a notice can be shown."""
+        before, self._said = self._said, (self.link, self.error_text)
+        if self.notice and noticed:
+            notice, self.notice = self.notice, ""
+            return notice, "warn"
+        if (before[0], self.link) == (ConnectionState.LOST, ConnectionState.LIVE):
+            return "Connected again.", "good"
+        return (self.error_text, "bad") if self._said != before else ("", "")
+
+    def new_incidents(self) -> list[Incident]:
+        """Return the incidents that were not there in the last 15 minutes."""
+        state, seen = self.state, self._seen
+        if not state.findings_loaded:
+            return []
+        self._seen = {each.key for each in state.shown.incidents} | set(state.incident_history.resolved)
+        return [] if seen is None else [each for each in state.shown.incidents if each.key not in seen]
 
     async def close(self) -> None:
         """Stop runs between two parts, wait for them, and close the connections."""

@@ -1,4 +1,4 @@
-"""Format ages, durations, times, phases and counts for a terminal.
+"""Format ages, times, phases, counts and what was not read for a terminal.
 
 A value that is not recorded or not known reads ``NONE``, never 0. Widths are in terminal cells.
 """
@@ -8,13 +8,14 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from queries.records.audit import Origin
-from queries.records.node import Count, Phase, Precision
+from queries.records.finding import SkippedFinding
+from queries.records.node import Count, Phase, Precision, ScanRequired
 from queries.text.duration import DAY, HOUR, MINUTE, spelled
 from queries.text.safe_text import safe_text
 
@@ -380,3 +381,20 @@ def trend(numbers: Sequence[int | None], cells: int, seconds: float, ascii: bool
 def absent(words: str, policies: Collection[str]) -> str:
     """Return ``words`` for a missing row, which row-level policies may hide."""
     return f"{words}, or a row-level policy hides it" if policies else words
+
+
+def by_reason(skipped: Iterable[SkippedFinding]) -> Iterator[tuple[str, str]]:
+    """Yield engine and text for each reason.
+
+    The text has the codes of the checks, the reason, and the DDL that would allow them.
+    """
+    reasons: dict[tuple[str, str, str | None], list[str]] = {}
+    for each in skipped:
+        reasons.setdefault((each.engine, each.why, each.ddl), []).append(each.code)
+    for (engine, why, ddl), codes in reasons.items():
+        yield engine, f"{', '.join(codes)}: {why}" + (f" ({ddl})" if ddl else "")
+
+
+def scan_offer(need: ScanRequired, scan: str) -> str:
+    """Return the option or key ``scan``, and what it costs."""
+    return f"{scan} reads it with a scan of about {size(need.blocks * 8192)}."

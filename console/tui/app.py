@@ -22,7 +22,6 @@ from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from console.config import ConfigError, Context
-from console.model.announcements import Announcements
 from console.model.filter import Filter
 from console.model.session import Session
 from console.model.visited_places import Place, VisitedPlaces
@@ -133,7 +132,6 @@ class UnstickApp(App[None]):
         self._ascii_filter = AsciiFilter()
         self._color_filters = filter_for(self.console.color_system)
         self.animation_level = "none"
-        self._announcements = Announcements(session)
         self._painted: tuple[MainScreen | None, Snapshot | None] = (None, None)  # the screen that was read, and of what
         self._acting = False
         self._dragged = False  # since the last key or click
@@ -302,13 +300,13 @@ class UnstickApp(App[None]):
 
     def _announce(self) -> None:
         """Report once that the connection was lost or restored, or that a read failed."""
-        text, tone = self._announcements.message(noticed=self.front is not None and not self.starting)
+        text, tone = self.session.message(noticed=self.front is not None and not self.starting)
         if text:
             self.say(text, tone)
 
     def _notify(self) -> None:
         """Send the notification that the settings ask for if there are new incidents."""
-        how, new = self._target.config.notify, self._announcements.new_incidents()
+        how, new = self._target.config.notify, self.session.new_incidents()
         if how == "bell" and new:
             self.bell()
         elif how and new:
@@ -378,7 +376,6 @@ class UnstickApp(App[None]):
         self._target = target
         self._bind_keys(target)
         self.session = Session(lambda: target.open(later=True), old.timer.interval, self._now)
-        self._announcements = Announcements(self.session)
         self._visited = VisitedPlaces()
         self.add_mode(BETWEEN, Screen)
         await self.switch_mode(BETWEEN)

@@ -18,8 +18,7 @@ from queries.contract.detect import trust_query, unsafe
 from queries.contract.spec import GONE, Action
 from queries.contract.trust import Trust
 from queries.db.errors import DatabaseError, attempted, attempting, readable
-from queries.db.query import Query, Row, Rows, RowsOrError
-from queries.db.shared_sql import statement
+from queries.db.query import Query, Row, Rows, RowsOrError, statement
 from queries.db.transaction import Transaction
 from queries.log.choice import AuditLog
 from queries.log.run_log import OpenRun

@@ -31,8 +31,7 @@ from queries.contract.spec import VariesSpec
 from queries.contract.trust import Trust
 from queries.db.database import TableName
 from queries.db.errors import ConflictError, DeniedError
-from queries.db.query import Query, Rows
-from queries.db.shared_sql import statement
+from queries.db.query import Query, Rows, statement
 from queries.db.transaction import Transaction
 from queries.log.choice import AuditLog
 from queries.records.action import Change, OtherRows, RowChange, texts_of, time_of

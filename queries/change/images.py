@@ -19,9 +19,8 @@ import msgspec
 from queries.change.script import Nodes
 from queries.db.database import Database
 from queries.db.errors import UNCHANGED, DatabaseError
-from queries.db.query import Query, Row, Rows
+from queries.db.query import Query, Row, Rows, statement
 from queries.db.reads import Reads
-from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement, with_parts
 from queries.records.action import RowChange

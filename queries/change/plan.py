@@ -13,7 +13,7 @@ import msgspec
 from queries.contract.engine import Engine
 from queries.contract.spec import TITLE_END, Action, Argument
 from queries.db.errors import DatabaseError, UnknownIdError
-from queries.db.shared_sql import statement
+from queries.db.query import statement
 from queries.read.reader import Reader
 from queries.records.action import Change, Edit, Outcome, Result, Risk, Undo
 from queries.records.audit import OTHERS, RUN, AuditLogEntry

@@ -20,8 +20,7 @@ from queries.change.transaction import outcome_of
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError, DeniedError, attempted
-from queries.db.query import Rows
-from queries.db.shared_sql import statement
+from queries.db.query import Rows, statement
 from queries.log import audit_log, settle
 from queries.records.action import Change, Outcome, Result, Risk, RowChange, titled
 from queries.records.audit import AuditLogEntry

@@ -22,7 +22,6 @@ from queries.change.images import ImageReader, RowPair, RowsRead, RowText
 from queries.change.plan import UNDO, recorded
 from queries.change.script import GuardMissedError, Nodes, Request, rows_of
 from queries.change.undo import UndoScript
-from queries.contract import absence
 from queries.contract.trust import Trust
 from queries.db.errors import (
     NO_CONNECTION,
@@ -90,7 +89,7 @@ class ActionScript:
         changes = {f"{word} {name}": name for name in others for word in ("UPDATE", "DELETE")}
         hidden = {name for privilege, name in changes.items() if privilege in self.action.privileges}
         for section, tables in {"refused": others, "change": others, "witnesses": self.nodes.policies}.items():
-            hidden.update(*(absence.hidden(part, tables) for part in self._request.sections.get(section, ())))
+            hidden.update(*(part.absent(tables) for part in self._request.sections.get(section, ())))
         return hidden
 
     def row_queries(self) -> list[Query]:

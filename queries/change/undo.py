@@ -20,9 +20,8 @@ from queries.change.admit import HELD
 from queries.change.images import ImageReader, Layout, RowKey, RowsRead, RowText
 from queries.change.script import GuardMissedError, Nodes, Request, asked
 from queries.db.errors import DatabaseError, attempting, table_locks
-from queries.db.query import Query, Rows, RowsOrError
+from queries.db.query import Query, Rows, RowsOrError, statement
 from queries.db.reads import Reads
-from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.log import audit_log

@@ -12,8 +12,7 @@ from queries.contract import roles
 from queries.contract.engine import Engine, in_schema
 from queries.contract.spec import Need, Recognise
 from queries.contract.trust import Trust
-from queries.db.query import Query, Rows
-from queries.db.shared_sql import statement
+from queries.db.query import Query, Rows, statement
 from queries.files.statement import Statement, with_parts
 from queries.records.record import Record
 from queries.text.json_text import decoded

@@ -15,9 +15,8 @@ from queries.contract.rows import SHAPES, json_kinds, verify
 from queries.contract.spec import Action
 from queries.db.database import ASKED_READ_SECONDS, READ_SECONDS, Database
 from queries.db.errors import DatabaseError, attempted, readable
-from queries.db.query import Query, Rows, RowsOrError
+from queries.db.query import Query, Rows, RowsOrError, statement
 from queries.db.reads import Reads
-from queries.db.shared_sql import statement
 from queries.files.statement import Statement
 from queries.records.node import ScanRequired
 

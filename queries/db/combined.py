@@ -15,8 +15,7 @@ from typing import Any
 import msgspec
 
 from queries.db.errors import DatabaseError, SlowError
-from queries.db.query import Query, Row, RowsOrError
-from queries.db.shared_sql import statement
+from queries.db.query import Query, Row, RowsOrError, statement
 from queries.files.statement import NAME, Statement, with_parts
 from queries.records.record import Record
 

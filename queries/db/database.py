@@ -20,13 +20,11 @@ import msgspec
 from queries.db import asyncpg_compat, connecting, dsn
 from queries.db.backoff import Backoff
 from queries.db.combined import CombinedReads
-from queries.db.connection import ServerConnection, retrieve_exception
-from queries.db.driver_errors import driver_errors
+from queries.db.connection import ServerConnection, driver_errors, retrieve_exception
 from queries.db.errors import BALANCED, STANDBY, UNCHANGED, DatabaseError, RefusedError, capital
-from queries.db.query import Query, Rows
+from queries.db.query import Query, Rows, statement
 from queries.db.reads import IN_STEP, InStep, Reads, lockstep, value_of
 from queries.db.server_load import ServerLoad
-from queries.db.shared_sql import statement
 from queries.db.transaction import GRACE_SECONDS, Transaction
 from queries.db.transaction_settings import StatementSettings
 from queries.records.record import Record

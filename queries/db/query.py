@@ -1,16 +1,19 @@
-"""A statement with the values of its parameters."""
+"""Statements with the values of their parameters, and those that belong to no engine."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from queries.db.errors import DatabaseError
-from queries.files.statement import PARAMETERS, Statement
+from queries.files.statement import PARAMETERS, Statement, parse_statement, sql_text
 from queries.records.record import Record
 
+FOLDER = Path(__file__).parents[1] / "sql"
 Row = Mapping[str, Any]
 Rows = Sequence[Row]
 RowsOrError = Rows | DatabaseError
@@ -52,3 +55,12 @@ def _sent(type_: str | None, value: Any) -> Any:
     if type_ != "jsonb" or value is None or isinstance(value, str):
         return value
     return msgspec.json.encode(value).decode()
+
+
+@cache
+def statement(name: str, *parameters: str) -> Statement:
+    """Return the statement of ``sql/<name>.sql``.
+
+    ``parameters``: those of a statement that becomes a part of it.
+    """
+    return parse_statement(sql_text(FOLDER / f"{name}.sql"), parameters=parameters)

@@ -11,8 +11,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from queries.db.errors import NO_CONNECTION, DatabaseError
-from queries.db.query import Query, Rows, RowsOrError
-from queries.db.shared_sql import statement
+from queries.db.query import Query, Rows, RowsOrError, statement
 from queries.files.statement import Statement
 
 T = TypeVar("T")

@@ -13,8 +13,7 @@ import asyncpg
 
 from queries.db import asyncpg_compat, blockers, errors
 from queries.db.combined import CombinedReads
-from queries.db.connection import ServerConnection
-from queries.db.driver_errors import driver_errors
+from queries.db.connection import ServerConnection, driver_errors
 from queries.db.errors import (
     NO_CONNECTION,
     DatabaseError,
@@ -25,10 +24,9 @@ from queries.db.errors import (
     SlowError,
     UnreadableError,
 )
-from queries.db.query import Query, Rows, RowsOrError
+from queries.db.query import Query, Rows, RowsOrError, statement
 from queries.db.reads import Reads
 from queries.db.server_load import ServerLoad
-from queries.db.shared_sql import statement
 from queries.db.transaction_settings import StatementSettings, TransactionSettings
 from queries.files.statement import Statement
 from queries.records.record import Record

@@ -5,7 +5,7 @@
 
 import posixpath
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from queries.files.sections import sections
@@ -88,7 +88,21 @@ class Statement(Record):
         """Return True if the statement is about nodes of this kind ("": of any kind)."""
         return not (kind and self.kinds) or kind in self.kinds
 
+    def absent(self, restricted: Collection[str]) -> tuple[str, ...]:
+        """Return the tables whose hidden rows it could take for absent.
 
+        ``restricted``: tables with row-level security.
+        """
+        if not restricted or not _ABSENT.search(self.text):
+            return ()
+        return tuple(name for name in restricted if re.search(rf'\."?{re.escape(name)}"?(?!\w)', self.text))
+
+
+# A count or the newest row of some is also about the rows that are not there.
+_ABSENT = re.compile(
+    r"\bNOT\s+EXISTS\b|\bNOT\s+IN\b|<>\s*ALL\b|\bLEFT\s+JOIN\b|\)\s*IS\s+NULL|\b(?:count|min|max|bool_and)\(",
+    re.IGNORECASE,
+)
 # Each branch begins with a literal, so that the search skips to the next one: 4 times faster.
 NAME = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\$(?P<number>\d+)|:(?<![:\w)\]]:)(?P<name>[a-z_]\w*)""")
 _FIELD = re.compile(r"^-- (needs|needs of ids|title|drawn|kinds|plan): (.*)$", re.MULTILINE)

@@ -19,9 +19,8 @@ from queries.contract.trust import Trust
 from queries.db.connecting import APPLICATION
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, UnknownIdError
-from queries.db.query import Query, Row, Rows
+from queries.db.query import FOLDER, Query, Row, Rows, statement
 from queries.db.reads import Reads
-from queries.db.shared_sql import FOLDER, statement
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
 from queries.files.statement import sql_text, with_parts

@@ -14,7 +14,7 @@ from datetime import UTC, datetime
 import msgspec
 
 from queries.db.database import Database, Server
-from queries.db.shared_sql import statement
+from queries.db.query import statement
 from queries.files.json_lines import JsonLines
 from queries.log import settle
 from queries.log.audit_log import EntryProof, Subject, is_table_id

@@ -20,9 +20,8 @@ import msgspec
 from queries.contract.trust import Trust
 from queries.db.database import WRITE_SECONDS, Database
 from queries.db.errors import DatabaseError, LockedError, OvertakenError
-from queries.db.query import Query
+from queries.db.query import Query, statement
 from queries.db.reads import Reads
-from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.log import audit_log
 from queries.records import stored

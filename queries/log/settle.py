@@ -14,9 +14,8 @@ from typing import Protocol
 
 from queries.db.database import Database, Server
 from queries.db.errors import NO_CONNECTION, ConflictError, DatabaseError, LockedError, LostError, SlowError
-from queries.db.query import Query
+from queries.db.query import Query, statement
 from queries.db.reads import Reads
-from queries.db.shared_sql import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.records.action import Durability

@@ -15,8 +15,7 @@ from queries.contract.detect import NO_TABLE
 from queries.contract.trust import Trust
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, SlowError
-from queries.db.query import Query
-from queries.db.shared_sql import statement
+from queries.db.query import Query, statement
 from queries.files.statement import parse_statement, sql_text
 from queries.records.record import Record
 from queries.text.json_text import decoded

@@ -14,9 +14,8 @@ from queries.contract.spec import FindingSpec
 from queries.db.combined import renumbered
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, attempted, readable
-from queries.db.query import Query, Rows
+from queries.db.query import Query, Rows, statement
 from queries.db.reads import NOW, Reads
-from queries.db.shared_sql import statement
 from queries.files.statement import with_parts
 from queries.read.findings import finding_of
 from queries.read.incidents import rank

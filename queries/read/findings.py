@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from queries.contract import absence
 from queries.contract.rows import SHAPES, json_kinds, json_object, json_part, verify
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import FindingSpec, Need
@@ -160,7 +159,7 @@ class FindingReader:
         values, json = self._variant.parameters(ids=ids, limit=limit + 1), json_kinds(SHAPES["findings"])
         query = Query(chosen, values, custom=ids is not None, json=json, rests=ids is None)
         (rows,) = await source.batch([query])
-        if tables := absence.hidden(chosen, self._variant.detected.policies):  # known with the answer
+        if tables := chosen.absent(self._variant.detected.policies):  # known with the answer
             why = f"policies on {', '.join(tables)} may hide rows, which it would take for absent"
             skipped.append(self._skipped(spec.code, why))
             return []

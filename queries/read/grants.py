@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from queries.db.database import Database
-from queries.db.shared_sql import statement
+from queries.db.query import statement
 from queries.read.reader import Reader
 
 PRIVILEGES = ("INSERT", "UPDATE", "DELETE")

@@ -14,7 +14,6 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from queries.contract import absence
 from queries.contract.rows import json_object
 from queries.contract.spec import FindingSpec, Renewed
 from queries.contract.variant import EngineVariant
@@ -317,7 +316,7 @@ class SampleReader:
     async def _sample(self, name: str) -> list[tuple[str, dict[str, Any]]]:
         chosen = self._variant.select(f"samples/{name}")
         rows = await self._variant.rows(IN_STEP, "samples", chosen) if chosen is not None else ()
-        if chosen is None or absence.hidden(chosen, self._variant.detected.policies):  # known with the answer
+        if chosen is None or chosen.absent(self._variant.detected.policies):  # known with the answer
             return []
         return [(self._ids.full(row["id"]), json_object(row, "seen", chosen.source)) for row in rows]
 

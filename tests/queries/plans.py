@@ -23,7 +23,6 @@ from queries.check.plans import multiply
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.spec import Action
-from queries.db import shared_sql
 from queries.db.query import Query, RowsOrError
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
@@ -246,7 +245,7 @@ async def _text(reader: Reader, action: Action, node: str) -> None:
 async def _changes(reader: Reader, note: Callable[[str, Any], Awaitable[Any]]) -> None:
     """Note the cost of two pages of changes, of all time and of the last minutes."""
     async with reader.database.reading() as transaction:
-        now = float((await transaction.rows(shared_sql.statement("now"), {}))[0]["now"])
+        now = await transaction.now()
     for name, since in (("all", 0.0), ("late", now - 600)):
         found, _ = await note(f"changes, {name}, first", changes.read(reader, since, {}, 101))
         await note(f"changes, {name}, next", changes.read(reader, since, {x.part: x.place for x in found}, 101))

@@ -17,7 +17,7 @@ from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.contract.folder import is_script
 from queries.contract.references import names_in_sql
-from queries.db import shared_sql
+from queries.db.query import statement
 from queries.files.statement import NAME, PARAMETERS, sql_text
 from queries.log import audit_log
 from queries.text.psql_text import bound
@@ -113,5 +113,5 @@ async def test_each_common_statement_can_be_run_in_psql(server: PostgresServer, 
             continue
         text = sql_text(path).text
         await prepare(connection, text)
-        await connection.prepare(shared_sql.statement(path.stem).text)
+        await connection.prepare(statement(path.stem).text)
     await connection.close()

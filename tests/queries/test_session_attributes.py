@@ -12,7 +12,7 @@ import pytest
 
 from queries.db.database import Database
 from queries.db.errors import DatabaseError
-from queries.db.shared_sql import statement
+from queries.db.query import statement
 from tests.proof import proof
 from tests.queries.psql_server import AVAILABLE, PSQL
 from tests.servers import PostgresServer

@@ -13,7 +13,7 @@ import pytest
 
 from queries.change import loop, perform, signals
 from queries.db.errors import DatabaseError, DeniedError, LostError, SlowError
-from queries.db.shared_sql import statement
+from queries.db.query import statement
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.log.audit_log import Table

@@ -17,7 +17,7 @@ from queries.contract.folder import is_script, schema_scripts
 from queries.contract.kinds import with_kinds
 from queries.contract.needs import with_needs
 from queries.contract.spec import Need
-from queries.db import shared_sql
+from queries.db import query
 from queries.files.statement import EngineFileError, Statement, sql_text
 
 HOME = Path(loader.__file__).parents[1]
@@ -249,9 +249,9 @@ def test_tables_are_made_before_what_is_in_other_schemas() -> None:
 def test_every_common_statement_is_read() -> None:
     for path in COMMON:
         if path.name not in ("audit_log_schema.sql", "audit_log_grant.sql"):
-            assert shared_sql.statement(path.stem).source == str(path)
+            assert query.statement(path.stem).source == str(path)
     with pytest.raises((EngineFileError, OSError)):
-        shared_sql.statement("nothing")
+        query.statement("nothing")
 
 
 CALL = re.compile(r':"schema"\.([a-z_0-9]+)\(')

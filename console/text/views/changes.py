@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from console.text.not_checked import scan_offer
+from console.text.formatting import scan_offer
 from console.text.spans import Spans
 from console.text.views.audit_entry import outcome, target
 from queries.records.change import NOT_READ, Changes, NodeChange

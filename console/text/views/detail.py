@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Sequence
 
 from console.text import formatting, graph, payload, timeline
-from console.text.not_checked import by_reason
+from console.text.formatting import by_reason
 from console.text.severity import band
 from console.text.spans import UNLIMITED, Link, Spans, wrap
 from console.text.views.audit_entry import summary

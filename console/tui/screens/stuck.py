@@ -23,7 +23,7 @@ from console.model.fields.incident import (
 from console.model.incident_list import Trend
 from console.model.session import ConnectionState
 from console.text import formatting
-from console.text.not_checked import by_reason
+from console.text.formatting import by_reason
 from console.text.severity import BANDS, band, marked
 from console.text.spans import Spans, crop, wrap
 from console.text.views import incidents as views

@@ -10,7 +10,7 @@ import asyncpg
 import pytest
 
 from queries.contract.builtin import builtin
-from queries.db.shared_sql import statement
+from queries.db.query import statement
 from queries.records.action import Outcome
 from queries.workspace import Workspace
 from tests.db.estuary import LABEL, ZERO, EstuaryDb, digest
