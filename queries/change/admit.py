@@ -13,12 +13,13 @@ from operator import itemgetter
 
 import msgspec
 
-from queries.change.script import Nodes, Request, asked, rows_of
+from queries.change.script import Nodes, Request, rows_of
 from queries.contract.detect import trust_query, unsafe
 from queries.contract.spec import GONE, Action
 from queries.contract.trust import Trust
 from queries.db.errors import DatabaseError, attempted, attempting, readable
-from queries.db.query import Query, Row, Rows, RowsOrError, statement
+from queries.db.query import Query, Row, Rows, statement
+from queries.db.reads import Apart
 from queries.db.transaction import Transaction
 from queries.log.choice import AuditLog
 from queries.log.run_log import OpenRun
@@ -116,7 +117,7 @@ def _unsafe(reader: Reader, action: Action, trust: Trust) -> str:
 
 async def admit(
     transaction: Transaction, request: Request, nodes: Nodes, then: Callable[[], Sequence[Query]]
-) -> list[RowsOrError]:
+) -> list[Rows]:
     """Lock the nodes; skip those that are missing, stale or refused.
 
     Return the answers to what ``then`` asks about the others. The locks, the refusals and that are asked in turn, about
@@ -124,7 +125,7 @@ async def admit(
     """
     locks, refusals = nodes.queries(*request.sections["lock"]), request.sections.get("refused", ())
     whys, more = nodes.queries(*refusals), [*then()]
-    answers = await asked(transaction, [*locks, *whys, *more])
+    answers = await transaction.batch([*locks, *whys, *more])
     locked = _Locked(nodes)
     locked.add(rows_of(locks, answers[: len(locks)], ":lock"))
     others = await locked.admit(transaction, request)
@@ -134,7 +135,7 @@ async def admit(
         answers[len(locks) + len(whys) :],
     )
     if others or again != whys:
-        refused = await asked(transaction, again)
+        refused = await transaction.batch(again)
     for row in rows_of(again, refused, ":refused"):
         node_id = nodes.full(row["id"])
         if node_id in nodes.remaining:
@@ -143,7 +144,7 @@ async def admit(
     if "witnesses" in request.sections:
         await _read_owners(transaction, request, nodes)
     now = [*then()]
-    return rest if not others and now == more else await asked(transaction, now)
+    return rest if not others and now == more else await transaction.batch(now)
 
 
 async def lock(transaction: Transaction, request: Request, nodes: Nodes) -> None:
@@ -219,8 +220,7 @@ async def _holders(transaction: Transaction, nodes: Nodes, ids: Sequence[str]) -
     """Return by node the sessions that lock its rows, as far as they can be read."""
     if not ids:
         return {}
-    with transaction.apart():
-        holders = await attempted(blockers.holders_of(transaction, nodes.reader, ids))
+    holders = await attempted(blockers.holders_of(Apart(transaction), nodes.reader, ids))
     return {} if isinstance(holders, DatabaseError) else holders  # a missing privilege must not make the action fail
 
 
@@ -258,9 +258,9 @@ async def _owners(transaction: Transaction, request: Request, nodes: Nodes, ids:
     def unread(error: DatabaseError) -> None:
         owners.update(dict.fromkeys(map(nodes.reader.ids.local, ids), _unread(error.line)))
 
-    with transaction.apart(), attempting(unread):
+    with attempting(unread):
         queries = nodes.queries(*parts, about=ids)
-        *answers, facts = await transaction.batch([*queries, Query(statement("witness_sessions"))])
+        *answers, facts = await Apart(transaction).batch([*queries, Query(statement("witness_sessions"))])
         owners.update(judged_owners(rows_of(queries, answers), facts[0], row_locks))
     if len(ids) > NODES_WITNESSED:
         owners = {i: msgspec.structs.replace(owner, witnesses=()) for i, owner in owners.items()}

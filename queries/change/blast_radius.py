@@ -17,7 +17,7 @@ import msgspec
 
 from queries.db.errors import DatabaseError, attempting
 from queries.db.query import Query, RowsOrError
-from queries.db.reads import IN_STEP, Reads, lockstep
+from queries.db.reads import IN_STEP, Apart, Reads, lockstep
 from queries.db.transaction import Transaction
 from queries.read.nodes import RELATIONS
 from queries.read.reader import Reader
@@ -127,12 +127,12 @@ class Measurement:
         """
         ids = self._ids_before
         reads = [self._relate(), *([_state(IN_STEP, self._reader, ids)] if ids else [])]
-        failed, *states = await lockstep(_Apart(transaction), reads)
+        failed, *states = await lockstep(_Brief(transaction), reads)
         if isinstance(failed, DatabaseError):
             self._unknown |= dict.fromkeys(RELATIONS, failed.line)
         related = (i for nodes in self._related.values() for i in nodes)
         now = tuple(dict.fromkeys([*self._acted[:NODES_MEASURED], *related]))
-        state = states[0] if now == ids else await _state(_Apart(transaction), self._reader, now)
+        state = states[0] if now == ids else await _state(_Brief(transaction), self._reader, now)
         return state, now
 
     async def _relate(self) -> None:
@@ -144,21 +144,19 @@ class Measurement:
                 self._related.setdefault(row["relation"], {})[row["id"]] = row["note"]
 
 
-class _Apart(Reads):
-    """Statements whose failure costs the transaction nothing.
-
-    Some are run together, until it is too late for more.
-    """
+class _Brief(Apart):
+    """Source that asks some statements together, until it is too late for more."""
 
     def __init__(self, source: Reads) -> None:
-        self._source, self._until = source, time.monotonic() + MEASURE_SECONDS
+        super().__init__(source)
+        self._until = time.monotonic() + MEASURE_SECONDS
 
     async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
-        queries = [msgspec.structs.replace(query, apart=True, seconds=STATEMENT_SECONDS) for query in queries]
+        queries = [msgspec.structs.replace(query, seconds=STATEMENT_SECONDS) for query in queries]
         answers: list[RowsOrError] = []
         while rest := queries[len(answers) :]:
             late = answers and time.monotonic() > self._until
-            answers += [DatabaseError(LATE)] * len(rest) if late else await self._source.each(rest[:ASKED_AT_ONCE])
+            answers += [DatabaseError(LATE)] * len(rest) if late else await super().each(rest[:ASKED_AT_ONCE])
         return answers
 
 
@@ -192,7 +190,7 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
     if ids:
         with attempting():
             async with reader.database.reading(STATEMENT_SECONDS) as transaction:
-                now = await _state(_Apart(transaction), reader, ids)
+                now = await _state(_Brief(transaction), reader, ids)
     spec = reader.engine.spec
     stalling = {finding.code for finding in spec.findings if finding.stalls}
     differences = _Differences(now, {kind.name for kind in spec.kinds if kind.gates}, stalling)

@@ -162,18 +162,6 @@ def _changed(node_id: str, why: str, detail: str) -> Result:
     return Result(id=node_id, outcome=Outcome.CHANGED, why=why, detail=detail or msgspec.UNSET)
 
 
-async def asked(transaction: Transaction, queries: Sequence[Query]) -> list[RowsOrError]:
-    """Send statements together.
-
-    One that is apart may have an error as its answer, and those after it have none. Raises the error of any other.
-    """
-    answers = await transaction.each(queries)
-    for query, answer in zip(queries, answers, strict=False):
-        if isinstance(answer, DatabaseError) and not query.apart:
-            raise answer
-    return answers
-
-
 def rows_of(queries: Sequence[Query], answers: Sequence[RowsOrError], shape: str = "") -> Rows:
     """Return the rows of several statements, which have the columns of a shape.
 

@@ -33,7 +33,7 @@ from queries.db.errors import (
     SlowError,
     table_locks,
 )
-from queries.db.query import Query, RowsOrError
+from queries.db.query import Query, Rows, RowsOrError
 from queries.db.reads import NOW, Reads
 from queries.db.transaction import Transaction
 from queries.log import audit_log, run_log, settle
@@ -69,7 +69,7 @@ class ActionScript:
     async def load(self, transaction: Transaction, log: AuditLog) -> None:
         """Read nothing: the folder has the statements."""
 
-    async def admit(self, transaction: Transaction, then: Callable[[], Sequence[Query]]) -> list[RowsOrError]:
+    async def admit(self, transaction: Transaction, then: Callable[[], Sequence[Query]]) -> list[Rows]:
         """Lock the nodes; skip those that are missing, stale or refused.
 
         Return the answers to what ``then`` asks about the others. Raises DatabaseError.

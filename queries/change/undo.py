@@ -18,10 +18,10 @@ import msgspec
 from queries.change import images as image_reader
 from queries.change.admit import HELD
 from queries.change.images import ImageReader, Layout, RowKey, RowsRead, RowText
-from queries.change.script import GuardMissedError, Nodes, Request, asked
+from queries.change.script import GuardMissedError, Nodes, Request
 from queries.db.errors import DatabaseError, attempting, table_locks
 from queries.db.query import Query, Rows, RowsOrError, statement
-from queries.db.reads import Reads
+from queries.db.reads import Apart, Reads
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.log import audit_log
@@ -180,7 +180,7 @@ class UndoScript:
     def _counters(self) -> tuple[str, ...]:
         return self.reader.engine.spec.undo.counters
 
-    async def admit(self, transaction: Transaction, then: Callable[[], Sequence[Query]]) -> list[RowsOrError]:
+    async def admit(self, transaction: Transaction, then: Callable[[], Sequence[Query]]) -> list[Rows]:
         """Lock the rows; skip nodes with a row that is not as the entry left it."""
         self._skip_unrestorable()
         rows = self._kept.values()
@@ -198,7 +198,7 @@ class UndoScript:
             self.nodes.skip(node_id, outcome, why, detail)
         await self._skip_refused(transaction)
         self._skip_sharing()
-        return await asked(transaction, then())
+        return await transaction.batch(then())
 
     def digests(self, before: RowsRead) -> dict[str, str]:
         """Return the entry for each node: the rows were compared with its images."""
@@ -276,10 +276,11 @@ class UndoScript:
         xids = sorted({xid for _, _, xid in changed.values() if xid})
         writers: dict[str, str] = {}
         nodes: dict[str, Phase] = {}
-        with transaction.apart(), attempting():  # part of a reason is more than none
-            nodes = {n.id: n.phase for n in await self.reader.nodes.existing(transaction, sorted(changed))}
+        apart = Apart(transaction)
+        with attempting():  # part of a reason is more than none
+            nodes = {n.id: n.phase for n in await self.reader.nodes.existing(apart, sorted(changed))}
             if self._in_table and xids:
-                rows = await transaction.rows(statement("undo_writers"), {"ids": xids})
+                rows = await apart.rows(statement("undo_writers"), {"ids": xids})
                 writers = {r["xid"]: f" (audit log entry {r['entry']}: {r['action']} by {r['who']})" for r in rows}
         reasons = {}
         for node_id, (outcome, why, xid) in changed.items():

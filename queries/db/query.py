@@ -25,8 +25,9 @@ class Query(Record, kw_only=False):
 
     A value of the type jsonb is anything that JSON can hold; a text is JSON already.
     ``in_order``, ``seconds``: None for those of the transaction; see `Database.reading`. ``custom``: a plan for these
-    values is better than one for any, because a part of the statement depends on which values are given. ``apart``: see
-    `Transaction.apart`; after it come only others that are apart. ``command``: it has neither parameters nor rows.
+    values is better than one for any, because a part of the statement depends on which values are given. ``apart``: a
+    savepoint undoes what it does, so that its failure does not fail the transaction; after it come only others that are
+    apart, which share it until one fails. ``command``: it has neither parameters nor rows.
     ``parsed``: the statement is only parsed, which locks the tables that it changes as running it would. It needs no
     values then, and no privileges on the tables. Its answer has no rows. ``json``: its rows may come as JSON, with
     those of others; how the values of some columns then differ (`queries.contract.rows.json_kinds`). ``rests``: if it

@@ -66,6 +66,17 @@ class InStep(Reads):
         )
 
 
+class Apart(Reads):
+    """Source of statements that are apart from the others of a transaction; see `Query`."""
+
+    def __init__(self, source: Reads) -> None:
+        self._source = source
+
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
+        """Run several statements together. The first that fails is the last answer."""
+        return await self._source.each([msgspec.structs.replace(query, apart=True) for query in queries])
+
+
 IN_STEP = InStep()
 
 

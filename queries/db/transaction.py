@@ -87,7 +87,6 @@ class Transaction(Reads):
         self._repeats = REPEATS if reads else 0
         self._asks = asks
         self._met = met
-        self._apart = False
         self._before: StatementSettings | None = None  # settings before the savepoint of statements that are apart
         self._aborted = False
         self._was_idle = False
@@ -102,19 +101,6 @@ class Transaction(Reads):
         Statements fail with SlowError after it. ``seconds`` None: as many as one statement may take.
         """
         self.settings.limit_time(seconds, begun=self.begun)
-
-    @contextlib.contextmanager
-    def apart(self) -> Iterator[None]:
-        """Undo what the statements of the body do, with a savepoint.
-
-        So one that fails does not fail the transaction. They share a savepoint until one fails; its end is sent with
-        the next command.
-        """
-        self._apart = True
-        try:
-            yield
-        finally:
-            self._apart = False
 
     async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
         """Run several statements.
@@ -165,7 +151,7 @@ class Transaction(Reads):
 
     async def _rows(self, query: Query, settings: StatementSettings) -> Rows:
         connection, seconds = await self._open(), settings.seconds + GRACE_SECONDS
-        if self._reads or not (query.apart or self._apart):
+        if self._reads or not query.apart:
             self._end_apart()
         elif self._before is None:
             self._before = self.settings.now

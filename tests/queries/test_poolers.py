@@ -17,6 +17,7 @@ from queries.change.plan import plan_versions
 from queries.db import database, transaction
 from queries.db.database import Database
 from queries.db.errors import BALANCED, STANDBY, DatabaseError, LostError
+from queries.db.reads import Apart
 from queries.files.statement import Statement
 from queries.log import audit_log
 from queries.records.action import Outcome
@@ -60,8 +61,7 @@ async def test_a_pooler_that_balances_reads_answers_a_transaction_from_the_prima
     async with workspace.database.reading() as reads:
         assert [dict(row) for row in await reads.rows(WHO, {})] == [{"standby": "off", "timeout": "2s"}]
     async with workspace.database.writing() as writes:
-        with writes.apart():
-            await writes.rows(WHO, {})
+        await Apart(writes).rows(WHO, {})
         assert [dict(row) for row in await writes.rows(WHO, {})] == [{"standby": "off", "timeout": "5s"}]
     plan = plan_versions(workspace, LABEL, "wake", await seen(workspace, [task]))
     dry_run = await perform.dry_run(workspace, plan, "test", {}, measures=True)

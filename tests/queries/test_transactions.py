@@ -10,6 +10,7 @@ import pytest
 from queries.db.database import Database
 from queries.db.errors import ConflictError, DatabaseError, LostError, SlowError
 from queries.db.query import Query
+from queries.db.reads import Apart
 from queries.files.statement import Statement
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer, both_versions
@@ -48,10 +49,9 @@ async def test_what_is_apart_fails_alone(db: Database) -> None:
     count = asked("SELECT count(*)::int4 AS n FROM public.users")
     async with db.writing() as transaction:
         await transaction.batch([add])
-        with transaction.apart():
-            (_, *failed) = await transaction.each([add, asked("SELECT 1 / 0")])
-            assert [type(each) for each in failed] == [DatabaseError]
-            assert (await transaction.batch([add, count]))[1][0]["n"] == 2
+        (_, *failed) = await Apart(transaction).each([add, asked("SELECT 1 / 0")])
+        assert [type(each) for each in failed] == [DatabaseError]
+        assert (await Apart(transaction).batch([add, count]))[1][0]["n"] == 2
         assert (await transaction.batch([count]))[0][0]["n"] == 1
         await transaction.control("COMMIT")
     assert (await db.batch([count]))[0][0]["n"] == 1
