@@ -73,15 +73,15 @@ async def _parts_and_server(
     take: TakePart | None,
 ) -> tuple[list[Part], Part]:
     """Read the part of each engine, and the one of the server, in one transaction."""
-    together = workspace.database.together
+    together, outside = workspace.database.together, attempted(workspace.server_findings.findings())
     reads = (_of_engine(reader, limit, sampled, counts, kept) for reader in readers)
     if workspace.server_findings.counted:  # so first read what the counters show of the engines
-        outside = await _outside(workspace)
+        causes = await outside
         for reader in readers:
             reader.variant.moved = workspace.server_findings.moved(reader.label)
         first_parts = await together(*reads)
     else:
-        *first_parts, outside = await together(*reads, _outside(workspace))
+        *first_parts, causes = await together(*reads, outside)
 
     async def offered(reader: Reader, part: Part) -> Part:
         findings = await reader.findings.offered(part.findings)
@@ -91,7 +91,7 @@ async def _parts_and_server(
         return part
 
     *parts, server = await together(
-        *map(offered, readers, first_parts), _of_server(workspace, first_parts, kept, outside)
+        *map(offered, readers, first_parts), _of_server(workspace, first_parts, kept, causes)
     )
     return parts, server
 
@@ -168,12 +168,8 @@ async def take_samples(workspace: Workspace, readers: Sequence[Reader]) -> dict[
 
     Raises an error of NO_CONNECTION only.
     """
-    answers = await workspace.database.together(*map(_sampled, readers))
-    return {label: why for label, why in answers if why is not None}
-
-
-async def _sampled(reader: Reader) -> tuple[str, DatabaseError | None]:  # an error alone would be raised
-    return reader.label, await attempted(reader.samples.take())
+    answers = await workspace.database.together(*(attempted(reader.samples.take()) for reader in readers))
+    return {reader.label: why for reader, why in zip(readers, answers, strict=True) if why is not None}
 
 
 async def counted(reader: Reader, part: Part) -> Part:
@@ -217,11 +213,6 @@ def _unsampled(reader: Reader) -> Iterable[SkippedFinding]:
     for spec in reader.engine.spec.findings:
         if spec.sample:
             yield SkippedFinding(engine=reader.label, code=spec.code, why=NEEDS_SAMPLES)
-
-
-async def _outside(workspace: Workspace) -> Findings | DatabaseError:
-    """Read the causes outside of the tables."""
-    return await attempted(workspace.server_findings.findings())
 
 
 async def _of_server(

@@ -199,9 +199,10 @@ class Session:
         state, readers, together = self.state, list(workspace.engines.values()), workspace.database.together
         kept = [state.parts.get(reader.label, Part(label=reader.label)) for reader in readers]
         sampled = take_samples(workspace, readers if samples else ())
-        reads = (self._read_front(), sampled, *map(counted, readers, kept))
+        reads = (attempted(self.read_list()), sampled, *map(counted, readers, kept))
         workspace.database.facts_due = True
-        self.list_error, failed, *counts = await together(*reads)
+        front, failed, *counts = await together(*reads)
+        self.list_error = str(front or "")
         state.parts |= {part.label: part for part in counts}
         if state.age is not None and not self.list_error and not any(part.uncounted for part in counts):
             state.read(state.at + state.age)  # a screen that reads nothing itself is as fresh as the counts
@@ -211,9 +212,6 @@ class Session:
             parts = [part for label, part in state.parts.items() if label in (*workspace.engines, LABEL)]
             same = [part.findings for part in parts] == [part.findings for part in state.shown.parts]
             state.show(state.shown if same else grouped(workspace, parts, state.at), workspace.engines)
-
-    async def _read_front(self) -> str:
-        return str(await attempted(self.read_list()) or "")
 
     async def _read_findings(self, workspace: Workspace) -> None:
         """Read the findings, and at once what outside of the tables causes them."""

@@ -23,7 +23,7 @@ from queries.db.combined import CombinedReads
 from queries.db.connection import ServerConnection, driver_errors, retrieve_exception
 from queries.db.errors import BALANCED, STANDBY, UNCHANGED, DatabaseError, RefusedError, capital
 from queries.db.query import Query, Rows, statement
-from queries.db.reads import IN_STEP, InStep, Reads, lockstep, value_of
+from queries.db.reads import IN_STEP, InStep, Reads, lockstep
 from queries.db.server_load import ServerLoad
 from queries.db.transaction import GRACE_SECONDS, Transaction
 from queries.db.transaction_settings import StatementSettings
@@ -220,9 +220,9 @@ class Database:
         """
         try:
             if self._in_step:
-                return [*map(value_of, await lockstep(IN_STEP, reads))]
+                return await lockstep(IN_STEP, reads, raises=True)
             async with self.reading_alone() as transaction:
-                return [*map(value_of, await lockstep(transaction, reads))]
+                return await lockstep(transaction, reads, raises=True)
         finally:
             for read in reads:  # those that have not begun
                 read.close()

@@ -85,14 +85,15 @@ def _asked(queries: list[Query]) -> Generator[list[Query], list[RowsOrError], li
     return (yield queries) if queries else []
 
 
-async def lockstep(source: Reads, reads: Iterable[Coroutine[Any, Any, Any]]) -> list[Any]:
+async def lockstep(source: Reads, reads: Iterable[Coroutine[Any, Any, Any]], *, raises: bool = False) -> list[Any]:
     """Run reads side by side. Return the result of each, or its DatabaseError.
 
     When each of them waits for rows, their statements are asked at once. So the number of round trips is that of the
-    longest read, however many there are. Raises an error of NO_CONNECTION when all have ended.
+    longest read, however many there are. When all have ended, raises an error of NO_CONNECTION, with ``raises`` any.
     """
     reads = list(reads)
     results: list[Any] = [None] * len(reads)
+    raised: list[DatabaseError] = []
     answers: dict[int, Any] = dict.fromkeys(range(len(reads)))
     try:
         while answers:
@@ -107,6 +108,7 @@ async def lockstep(source: Reads, reads: Iterable[Coroutine[Any, Any, Any]]) -> 
                     results[place] = end.value
                 except DatabaseError as error:
                     results[place] = error
+                    raised.append(error)
             try:
                 every = iter(await source.each([query for queries in asked.values() for query in queries]))
                 answers = {place: [*islice(every, len(queries))] for place, queries in asked.items()}
@@ -115,9 +117,9 @@ async def lockstep(source: Reads, reads: Iterable[Coroutine[Any, Any, Any]]) -> 
     finally:
         for read in reads:
             read.close()
-    for result in results:
-        if isinstance(result, NO_CONNECTION):
-            raise result
+    for failure in raised:
+        if raises or isinstance(failure, NO_CONNECTION):
+            raise failure
     return results
 
 
@@ -126,13 +128,14 @@ def _resumed(source: Reads, read: Coroutine[Any, Any, Any], answer: Any) -> list
 
     None: for one turn of the event loop. It may wait for nothing else.
     """
+    waits: list[Query] | None
     before, source.steps = source.steps, True
     try:
         waits = read.throw(answer) if isinstance(answer, DatabaseError) else read.send(answer)
+        if not isinstance(waits, list | None):
+            waits = read.throw(RuntimeError(f"{read!r} is in lockstep, and waits for {waits!r}"))
     finally:
         source.steps = before
-    if not isinstance(waits, list | None):
-        raise RuntimeError(f"{read!r} is in lockstep, and waits for {waits!r}")
     return waits
 
 

@@ -9,7 +9,9 @@ import msgspec
 import pytest
 
 from queries.contract.server_spec import LABEL
-from queries.records.finding import EVERY_CHECK
+from queries.db.errors import DatabaseError
+from queries.read.server_findings import ServerFindings
+from queries.records.finding import EVERY_CHECK, Findings
 from queries.records.snapshot import Snapshot
 from queries.snapshot import snapshot
 from queries.workspace import Workspace
@@ -23,6 +25,19 @@ async def test_it_is_written_and_read_without_loss(every_engine: str, tmp_path: 
     assert {part.label for part in now.parts} == {*workspace.engines, LABEL}
     assert all(part.counts and part.findings.findings for part in now.parts if part.label != LABEL)
     assert msgspec.msgpack.decode(msgspec.msgpack.encode(now), type=Snapshot) == now
+
+
+async def test_causes_that_cannot_be_read_cost_no_engine(
+    every_engine: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fails(_: ServerFindings) -> Findings:
+        raise DatabaseError("It is broken.")
+
+    monkeypatch.setattr(ServerFindings, "findings", fails)
+    workspace = await Workspace(every_engine, file=tmp_path / "audit.jsonl").open()
+    now = await snapshot(workspace, list(workspace.engines.values()), once=False)
+    await workspace.close()
+    assert {part.label: part.error for part in now.parts if part.error} == {LABEL: "It is broken."}
 
 
 BREAKS = {
