@@ -227,7 +227,7 @@ class Session:
         state.show(now, workspace.engines)
 
     def message(self, *, noticed: bool) -> tuple[str, str]:
-        """Return what was not said yet, or "", and its tone. ``noticed``: a notice can be shown."""
+        """Return what is new, or "", and its tone. ``noticed``: a notice can be shown."""
         before, self._said = self._said, (self.link, self.error_text)
         if self.notice and noticed:
             notice, self.notice = self.notice, ""

@@ -1,4 +1,4 @@
-"""A connection to the server, over the driver's public interface, and the driver's errors."""
+"""A connection, over the driver's public interface, and the driver's errors."""
 
 from __future__ import annotations
 

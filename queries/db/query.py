@@ -1,4 +1,4 @@
-"""Statements with the values of their parameters, and those that belong to no engine."""
+"""Statements with their values, and those that belong to no engine."""
 
 from __future__ import annotations
 

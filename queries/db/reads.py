@@ -67,7 +67,7 @@ class InStep(Reads):
 
 
 class Apart(Reads):
-    """Source of statements that are apart from the others of a transaction; see `Query`."""
+    """Source whose statements are apart from the others of a transaction."""
 
     def __init__(self, source: Reads) -> None:
         self._source = source
