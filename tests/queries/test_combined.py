@@ -18,6 +18,7 @@ from queries.db.combined import CombinedReads
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, SlowError
 from queries.db.query import Query, RowsOrError
+from queries.db.reads import Reads
 from queries.files.statement import Statement
 from queries.workspace import Workspace
 from tests.servers import FOLDERS, PostgresServer, all_engines_database
@@ -72,14 +73,27 @@ async def both(database: Database, parts: Sequence[Query]) -> tuple[list[Any], l
         return plain(await transaction.each(parts)), plain(alone)
 
 
+class Asked(Reads):
+    """Source without rows. It keeps what was asked."""
+
+    def __init__(self) -> None:
+        self.queries: list[Query] = []
+
+    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
+        self.queries += queries
+        return [[] for _ in queries]
+
+
 async def all_equal(dsn: str, tmp_path: Path) -> dict[str, int]:
     """Return the number of rows that were compared, by engine."""
     workspace = await Workspace(dsn, file=tmp_path / "audit_log").open()
     compared = {}
     for label, reader in workspace.engines.items():
         specs = [spec for spec in reader.findings.specs.values() if not spec.sample]
-        questions = [reader.findings.question(spec, None, 200, [], []) for spec in specs]
-        together, alone = await both(workspace.database, [query for each in questions for query in each.queries])
+        asked = Asked()
+        for spec in specs:
+            await reader.findings.of(asked, spec, None, 200, [], [])
+        together, alone = await both(workspace.database, asked.queries)
         assert together == alone
         assert not [each for each in alone if isinstance(each, DatabaseError)]
         compared[label] = sum(map(len, alone))
