@@ -74,7 +74,6 @@ class Workspace:
         rules: Callable[[Server, Sequence[KnownServer]], Rules] = lambda *_: Rules(),
     ) -> None:
         self.database = Database(database) if isinstance(database, str) else database
-        self.other_hosts = OtherHosts(self.database)
         self.detected = 0.0  # monotonic time of the last detection
         self.rules = Rules()
         self.read_only = READ_ONLY if read_only else ""  # why this console changes nothing
@@ -206,6 +205,11 @@ class Workspace:
     def expected(self) -> tuple[str, ...]:
         """A line for each known engine: the relations that identify it."""
         return expected(self._all_engines)
+
+    @cached_property
+    def other_hosts(self) -> OtherHosts:
+        """The other hosts of the connection string."""
+        return OtherHosts(self.database)
 
     @cached_property
     def server_findings(self) -> ServerFindings:

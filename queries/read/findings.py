@@ -256,7 +256,7 @@ class FindingReader:
             return msgspec.structs.replace(finding, evidence={**evidence, REFUSED: why})
         arguments = {a.name: OPEN for a in action.arguments if a.required and not a.default}
         arguments |= {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
-        guard = guard_token.token(spec.constant, evidence)
+        guard = guard_token.token(spec.constant, evidence) if spec.constant else ""
         if spec.sample and action.waits:  # an executor takes such a node again and again
             finding = for_now(finding, "an executor may hold it")
         return msgspec.structs.replace(finding, action=action.name, arguments=arguments, guard=guard)
