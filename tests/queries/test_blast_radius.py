@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import asyncpg
-import msgspec
 import pytest
 
 from console.text.spans import text
@@ -18,7 +17,6 @@ from queries.change.blast_radius import Measurement
 from queries.change.plan import plan_versions
 from queries.contract.spec import FindingSpec
 from queries.db.errors import LostError
-from queries.db.query import Query, RowsOrError
 from queries.db.reads import Reads
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
@@ -117,25 +115,14 @@ async def test_what_takes_too_long_is_unknown(
     assert ("ends", "overdue_timer") not in found
 
 
-class Broken(Reads):
-    """Source whose statements fail."""
-
-    def __init__(self, source: Reads) -> None:
-        self.source = source
-
-    async def each(self, queries: Sequence[Query]) -> list[RowsOrError]:
-        broken = (msgspec.structs.replace(q.statement, text="SELECT 1/0", parameters=()) for q in queries)
-        return await self.source.each(
-            [msgspec.structs.replace(q, statement=s) for q, s in zip(queries, broken, strict=True)]
-        )
-
-
 def fail_lost_wakeup(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the statement of one finding fail."""
     real = FindingReader.of
 
     async def failing(self: FindingReader, source: Reads, spec: FindingSpec, *more: Any) -> list[Finding]:
-        return await real(self, Broken(source) if spec.code == "lost_wakeup" else source, spec, *more)
+        if spec.code == "lost_wakeup":
+            await source.rows(Statement(text="SELECT 1/0", source=""), {})
+        return await real(self, source, spec, *more)
 
     monkeypatch.setattr(FindingReader, "of", failing)
 
