@@ -15,10 +15,26 @@ SELECT 'job:' || j.id AS id, 'queue:' || j.queue_name AS parent_id, 'job' AS kin
        j.attempts::int8 AS attempts, j.xmin::text AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".procrastinate_jobs j
   LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
-\ir parts/times.sql
-  LEFT JOIN LATERAL (
-\ir parts/blocker.sql
-       ) AS b ON j.status = 'todo'
+  CROSS JOIN LATERAL (
+    SELECT min(v.at) FILTER (WHERE v.type = 'deferred') AS created,
+           CASE WHEN count(*) < 100 THEN max(v.at) FILTER (WHERE v.type <> 'scheduled') END AS changed, -- of the schedule, not its own
+           CASE WHEN count(*) < 100 THEN max(v.at) FILTER (WHERE v.type IN ('deferred', 'deferred_for_retry', 'retried')) END AS queued
+      FROM (SELECT x.type, x.at FROM :"schema".procrastinate_events x
+             WHERE x.job_id >= j.id AND x.job_id <= j.id ORDER BY x.job_id LIMIT 100) AS v -- a range in the order of the index: see dead.sql
+  ) AS e
+  LEFT JOIN LATERAL ( -- the job that keeps it from its lock: the one that runs, else the first one to do
+    SELECT o.id
+      FROM ((SELECT d.id, 1 AS place FROM :"schema".procrastinate_jobs d WHERE d.status = 'doing' AND d.lock = j.lock LIMIT 1)
+            UNION ALL
+            SELECT (l.first ->> j.lock)::int8, 2 FROM locks l WHERE l.first ? j.lock
+            UNION ALL
+            (SELECT t.id, 2 FROM :"schema".procrastinate_jobs t
+              WHERE 'todo_by_lock' = ANY (:met_needs) AND NOT 'jobs_scan' = ANY (:met_needs) AND t.status = 'todo' AND t.lock = j.lock
+              ORDER BY t.priority DESC, t.id LIMIT 1)) AS o
+     WHERE o.id <> j.id
+     ORDER BY o.place
+     LIMIT 1
+  ) AS b ON j.status = 'todo'
  WHERE j.id = ANY (:job_keys)
 UNION ALL
 SELECT 'queue:' || q.name, NULL, 'queue', q.name, NULL,

@@ -1,15 +1,20 @@
 -- Set jobs of dead workers to failed, as the engine's procrastinate_finish_job_v1 does.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_workers_pkey.
 
-\ir ../parts/refusals.sql
-                    WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ', not doing'
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ', not doing'
                     WHEN w.last_heartbeat >= now() - :worker_silent THEN 'its worker ' || w.id || ' beat ' || date_trunc('second', now() - w.last_heartbeat) || ' ago: it may still run the job' END AS why
           FROM :"schema".procrastinate_jobs j
           LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
-\ir ../parts/refused.sql
+         WHERE j.id = ANY (:job_keys)) AS r
+ WHERE r.why IS NOT NULL
 
 -- :witnesses
+WITH
 \ir ../parts/dead_worker.sql
+SELECT * FROM dead_worker
 
 -- :change
 UPDATE :"schema".procrastinate_jobs j SET status = 'failed', attempts = j.attempts + 1, abort_requested = false

@@ -2,18 +2,25 @@
 -- job that is to be aborted failed instead; here it is refused.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_jobs_queueing_lock_idx_v1, procrastinate_workers_pkey.
 
-\ir ../parts/refusals.sql
-                    WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ': no worker holds it'
+-- :refused
+WITH
+\ir ../parts/queued.sql
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ': no worker holds it'
                     WHEN w.last_heartbeat >= now() - :worker_silent THEN 'its worker ' || w.id || ' beat ' || date_trunc('second', now() - w.last_heartbeat) || ' ago: it may still run the job'
                     WHEN j.abort_requested THEN 'it is to be aborted: mark it failed, as the engine would'
-                    WHEN q.id IS NOT NULL THEN 'the job ' || q.id || ' has the same queueing lock, and only one may wait' END AS why
+                    WHEN q.other IS NOT NULL THEN 'the job ' || q.other || ' has the same queueing lock, and only one may wait' END AS why
           FROM :"schema".procrastinate_jobs j
           LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
-\ir ../parts/queued.sql
-\ir ../parts/refused.sql
+          LEFT JOIN queued q ON q.id = j.id
+         WHERE j.id = ANY (:job_keys)) AS r
+ WHERE r.why IS NOT NULL
 
 -- :witnesses
+WITH
 \ir ../parts/dead_worker.sql
+SELECT * FROM dead_worker
 
 -- :change
 WITH changed AS (
@@ -21,6 +28,9 @@ WITH changed AS (
     FROM unnest(:ids, :versions) AS seen(id, version)
    WHERE j.id = substr(seen.id, 5)::int8 AND j.xmin::text = seen.version AND j.status = 'doing' AND NOT j.abort_requested
      AND NOT EXISTS (SELECT FROM :"schema".procrastinate_workers w WHERE w.id = j.worker_id AND w.last_heartbeat >= now() - :worker_silent)
-  RETURNING j.id, j.queue_name
+  RETURNING j.id, j.queue_name, json_build_object('type', 'job_inserted', 'job_id', j.id)::text AS payload
 )
-\ir ../parts/notified.sql
+SELECT 'job:' || c.id AS id
+  FROM changed c -- the engine notifies workers of new jobs only; without a notification they see a job at their next poll
+ CROSS JOIN LATERAL (SELECT pg_notify('procrastinate_any_queue_v1', c.payload),
+                            CASE WHEN octet_length(c.queue_name) <= 40 THEN pg_notify('procrastinate_queue_v1#' || c.queue_name, c.payload) END) AS n

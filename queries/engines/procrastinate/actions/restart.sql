@@ -1,15 +1,26 @@
 -- Run jobs that have ended again, with all their attempts.
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_jobs_queueing_lock_idx_v1.
 
-\ir ../parts/refusals.sql
-                    WHEN j.status NOT IN ('failed', 'succeeded', 'cancelled', 'aborted') THEN 'the job is ' || j.status || ': only a job that has ended can be restarted'
-\ir ../parts/refused_queued.sql
+-- :refused
+WITH
+\ir ../parts/queued.sql
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status NOT IN ('failed', 'succeeded', 'cancelled', 'aborted') THEN 'the job is ' || j.status || ': only a job that has ended can be restarted'
+                    WHEN q.other IS NOT NULL THEN 'the job ' || q.other || ' has the same queueing lock, and only one may wait' END AS why
+          FROM :"schema".procrastinate_jobs j
+          LEFT JOIN queued q ON q.id = j.id
+         WHERE j.id = ANY (:job_keys)) AS r
+ WHERE r.why IS NOT NULL
 
 -- :change
 WITH changed AS (
   UPDATE :"schema".procrastinate_jobs j SET status = 'todo', attempts = 0, scheduled_at = now(), abort_requested = false
     FROM unnest(:ids, :versions) AS seen(id, version)
    WHERE j.id = substr(seen.id, 5)::int8 AND j.xmin::text = seen.version AND j.status IN ('failed', 'succeeded', 'cancelled', 'aborted')
-  RETURNING j.id, j.queue_name
+  RETURNING j.id, j.queue_name, json_build_object('type', 'job_inserted', 'job_id', j.id)::text AS payload
 )
-\ir ../parts/notified.sql
+SELECT 'job:' || c.id AS id
+  FROM changed c -- the engine notifies workers of new jobs only; without a notification they see a job at their next poll
+ CROSS JOIN LATERAL (SELECT pg_notify('procrastinate_any_queue_v1', c.payload),
+                            CASE WHEN octet_length(c.queue_name) <= 40 THEN pg_notify('procrastinate_queue_v1#' || c.queue_name, c.payload) END) AS n

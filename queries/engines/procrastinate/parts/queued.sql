@@ -1,11 +1,9 @@
--- The job `q` that already waits with the queueing lock of the job j, or that comes before it in this action. Only one may wait.
-          LEFT JOIN LATERAL (
-            SELECT o.id
-              FROM ((SELECT t.id FROM :"schema".procrastinate_jobs t WHERE t.status = 'todo' AND t.queueing_lock = j.queueing_lock AND t.id <> j.id LIMIT 1)
-                    UNION ALL
-                    (WITH firsts AS MATERIALIZED ( -- read once, not for each job
-                       SELECT a.queueing_lock, min(a.id) AS id FROM :"schema".procrastinate_jobs a WHERE a.id = ANY (:job_keys) GROUP BY a.queueing_lock
-                     )
-                     SELECT f.id FROM firsts f WHERE f.queueing_lock = j.queueing_lock AND f.id < j.id)) AS o
-             LIMIT 1
-          ) AS q ON true
+-- Of each of these jobs the `other` one that already waits with its queueing lock, or that comes before it in this action.
+-- Only one may wait.
+queued AS MATERIALIZED (
+  SELECT j.id, coalesce((SELECT t.id FROM :"schema".procrastinate_jobs t
+                          WHERE t.status = 'todo' AND t.queueing_lock = j.queueing_lock AND t.id <> j.id LIMIT 1),
+                        CASE WHEN j.queueing_lock IS NOT NULL THEN nullif(min(j.id) OVER (PARTITION BY j.queueing_lock), j.id) END) AS other
+    FROM :"schema".procrastinate_jobs j
+   WHERE j.id = ANY (:job_keys)
+)
