@@ -16,8 +16,10 @@ SELECT 'job:' || j.id AS id, j.updated || '|' || j.id AS cursor, 5::int8 AS seve
           WHERE o.status = 'failed' AND (o.updated, o.id) < ((SELECT c.updated FROM c), (SELECT c.id FROM c))
             AND o.id = ANY (:job_keys)
           ORDER BY o.updated DESC, o.id DESC LIMIT :limit)) AS j
- CROSS JOIN LATERAL (
-\ir parts/error.sql
-       ) AS e
+ CROSS JOIN LATERAL ( -- the exception in the newest of its log entries, if that has one
+   SELECT max((l.traceback ->> 'exception_type') || ': ' || (l.traceback ->> 'exception_message')) AS error
+     FROM (SELECT x.traceback FROM :"schema".:"pgqueuer_log" x
+            WHERE x.job_id >= j.id AND x.job_id <= j.id ORDER BY x.job_id, x.created DESC LIMIT 1) AS l
+ ) AS e
  ORDER BY j.updated DESC, j.id DESC
  LIMIT :limit

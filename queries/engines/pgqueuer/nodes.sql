@@ -20,9 +20,11 @@ SELECT 'job:' || j.id AS id, 'entrypoint:' || j.entrypoint AS parent_id, 'job' A
        j.attempts::int8 AS attempts, CASE WHEN j.status = 'failed' THEN e.error END AS error,
        j.xmin::text AS version, extract(epoch FROM now())::float8 AS now
   FROM :"schema".:"pgqueuer" j
- CROSS JOIN LATERAL (
-\ir parts/error.sql
-       ) AS e
+ CROSS JOIN LATERAL ( -- the exception in the newest of its log entries, if that has one
+   SELECT max((l.traceback ->> 'exception_type') || ': ' || (l.traceback ->> 'exception_message')) AS error
+     FROM (SELECT x.traceback FROM :"schema".:"pgqueuer_log" x
+            WHERE x.job_id >= j.id AND x.job_id <= j.id ORDER BY x.job_id, x.created DESC LIMIT 1) AS l
+ ) AS e
  WHERE j.id = ANY (:job_keys)
 UNION ALL
 SELECT 'schedule:' || s.id, NULL, 'schedule', s.entrypoint || ' - ' || s.expression, s.status::text,

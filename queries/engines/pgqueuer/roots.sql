@@ -3,7 +3,7 @@
 -- needs: queued_by_entrypoint, picked
 -- cursor: e|name or s|number of the last row of the previous page, or NULL
 -- Indexes: pgqueuer_ep_ea_idx, pgqueuer_picked_heartbeat_idx, one on (updated, id) of failed jobs, pgqueuer_schedules_pkey.
-WITH RECURSIVE
+WITH
 \ir parts/entrypoints.sql
 ,
 names AS MATERIALIZED (

@@ -2,9 +2,10 @@
 -- it. The engine's trigger notifies of the deletion.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status.
 
-\ir ../parts/refusals.sql
-                    WHEN j.status NOT IN ('queued', 'picked') THEN 'the job is ' || j.status || ': only a job that waits or runs can be cancelled' END AS why
-\ir ../parts/refused.sql
+-- :refused
+SELECT 'job:' || j.id AS id, 'the job is ' || j.status || ': only a job that waits or runs can be cancelled' AS why
+  FROM :"schema".:"pgqueuer" j
+ WHERE j.id = ANY (:job_keys) AND j.status NOT IN ('queued', 'picked')
 
 -- :change
 WITH changed AS (

@@ -1,9 +1,10 @@
 -- Delete held failures, and log that. The engine's trigger notifies of the deletion.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status.
 
-\ir ../parts/refusals.sql
-                    WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ': only a held failure can be deleted' END AS why
-\ir ../parts/refused.sql
+-- :refused
+SELECT 'job:' || j.id AS id, 'the job is ' || j.status || ': only a held failure can be deleted' AS why
+  FROM :"schema".:"pgqueuer" j
+ WHERE j.id = ANY (:job_keys) AND j.status <> 'failed'
 
 -- :change
 WITH changed AS (

@@ -1,13 +1,19 @@
 -- Hold jobs of silent workers as failed, as the engine does with a failure of an entrypoint that holds them.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_queue_manager_id_idx.
 
-\ir ../parts/refusals.sql
-                    WHEN j.status <> 'picked' THEN 'the job is ' || j.status || ', not picked'
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status <> 'picked' THEN 'the job is ' || j.status || ', not picked'
                     WHEN NOT j.heartbeat < now() - :heartbeat_timeout THEN 'its worker beat ' || date_trunc('second', now() - j.heartbeat) || ' ago: it may still run the job' END AS why
-\ir ../parts/refused.sql
+          FROM :"schema".:"pgqueuer" j
+         WHERE j.id = ANY (:job_keys)) AS r
+ WHERE r.why IS NOT NULL
 
 -- :witnesses
+WITH
 \ir ../parts/silent_worker.sql
+SELECT * FROM silent_worker
 
 -- :change
 WITH changed AS (

@@ -2,13 +2,19 @@
 -- A job that is not picked but names a worker keeps its status and gives its slot back.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_queue_manager_id_idx.
 
-\ir ../parts/refusals.sql
-                    WHEN j.status <> 'picked' AND j.queue_manager_id IS NULL THEN 'the job is ' || j.status || ' and has no worker'
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status <> 'picked' AND j.queue_manager_id IS NULL THEN 'the job is ' || j.status || ' and has no worker'
                     WHEN j.status = 'picked' AND NOT j.heartbeat < now() - :heartbeat_timeout THEN 'its worker beat ' || date_trunc('second', now() - j.heartbeat) || ' ago: it may still run the job' END AS why
-\ir ../parts/refused.sql
+          FROM :"schema".:"pgqueuer" j
+         WHERE j.id = ANY (:job_keys)) AS r
+ WHERE r.why IS NOT NULL
 
 -- :witnesses
+WITH
 \ir ../parts/silent_worker.sql
+SELECT * FROM silent_worker
 
 -- :change
 WITH changed AS (
@@ -24,4 +30,7 @@ logged AS (
   INSERT INTO :"schema".:"pgqueuer_log" (job_id, status, entrypoint, priority)
   SELECT c.id, 'queued', c.entrypoint, c.priority FROM changed c WHERE c.taken
 )
-\ir ../parts/notified.sql
+SELECT 'job:' || c.id AS id
+  FROM changed c -- the engine's trigger does not notify of updates; without a notification a worker sees the job at its next poll
+ CROSS JOIN LATERAL (SELECT pg_notify(:'ch_pgqueuer', json_build_object('channel', :'ch_pgqueuer', 'operation', 'update', 'sent_at', now(),
+                                                                       'table', :'pgqueuer', 'type', 'table_changed_event')::text) WHERE c.id IS NOT NULL) AS n

@@ -1,14 +1,17 @@
 -- Queue held failures again, as the engine's requeue does; their slots, if any, are given back, too.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_unique_dedupe_key.
 
-\ir ../parts/refusals.sql
-                    WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
-                    WHEN q.id IS NOT NULL THEN 'the job ' || q.id || ' has the same dedupe key, and only one may wait or run' END AS why
-          FROM :"schema".:"pgqueuer" j
-          LEFT JOIN LATERAL (
-\ir ../parts/keyed.sql
-               ) AS q ON true
-         WHERE j.id = ANY (:job_keys)) AS r
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
+                    WHEN j.other IS NOT NULL THEN 'the job ' || j.other || ' has the same dedupe key, and only one may wait or run' END AS why
+          FROM (SELECT k.id, k.status, -- and the job that has the dedupe key, or that comes before it in this action
+                       coalesce((SELECT t.id FROM :"schema".:"pgqueuer" t
+                                  WHERE t.status IN ('queued', 'picked') AND t.dedupe_key IS NOT NULL AND t.dedupe_key = k.dedupe_key AND t.id <> k.id LIMIT 1),
+                                CASE WHEN k.dedupe_key IS NOT NULL THEN nullif(min(k.id) OVER (PARTITION BY k.dedupe_key), k.id) END) AS other
+                  FROM :"schema".:"pgqueuer" k
+                 WHERE k.id = ANY (:job_keys)) AS j) AS r
  WHERE r.why IS NOT NULL
 
 -- :change
@@ -22,4 +25,7 @@ logged AS (
   INSERT INTO :"schema".:"pgqueuer_log" (job_id, status, entrypoint, priority)
   SELECT c.id, 'queued', c.entrypoint, c.priority FROM changed c
 )
-\ir ../parts/notified.sql
+SELECT 'job:' || c.id AS id
+  FROM changed c -- the engine's trigger does not notify of updates; without a notification a worker sees the job at its next poll
+ CROSS JOIN LATERAL (SELECT pg_notify(:'ch_pgqueuer', json_build_object('channel', :'ch_pgqueuer', 'operation', 'update', 'sent_at', now(),
+                                                                       'table', :'pgqueuer', 'type', 'table_changed_event')::text) WHERE c.id IS NOT NULL) AS n

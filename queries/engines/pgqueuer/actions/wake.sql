@@ -1,10 +1,14 @@
 -- Make jobs that are scheduled for later due now.
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status.
 
-\ir ../parts/refusals.sql
-                    WHEN j.status <> 'queued' THEN 'the job is ' || j.status || ': it waits for no time'
+-- :refused
+SELECT r.id, r.why
+  FROM (SELECT 'job:' || j.id AS id,
+               CASE WHEN j.status <> 'queued' THEN 'the job is ' || j.status || ': it waits for no time'
                     WHEN j.execute_after <= now() THEN 'the job is due already' END AS why
-\ir ../parts/refused.sql
+          FROM :"schema".:"pgqueuer" j
+         WHERE j.id = ANY (:job_keys)) AS r
+ WHERE r.why IS NOT NULL
 
 -- :change
 WITH changed AS (
@@ -13,4 +17,7 @@ WITH changed AS (
    WHERE j.id = substr(seen.id, 5)::int8 AND j.xmin::text = seen.version AND j.status = 'queued' AND j.execute_after > now()
   RETURNING j.id, j.status, j.entrypoint, j.priority
 )
-\ir ../parts/notified.sql
+SELECT 'job:' || c.id AS id
+  FROM changed c -- the engine's trigger does not notify of updates; without a notification a worker sees the job at its next poll
+ CROSS JOIN LATERAL (SELECT pg_notify(:'ch_pgqueuer', json_build_object('channel', :'ch_pgqueuer', 'operation', 'update', 'sent_at', now(),
+                                                                       'table', :'pgqueuer', 'type', 'table_changed_event')::text) WHERE c.id IS NOT NULL) AS n

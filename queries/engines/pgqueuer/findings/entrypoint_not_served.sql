@@ -2,7 +2,7 @@
 -- log entries says that one was picked since. Entrypoints at their concurrency limit have a running job.
 -- needs: queued_by_entrypoint, picked, log_by_time
 -- Indexes: pgqueuer_ep_ea_idx (a loose index scan over 500 entrypoints), pgqueuer_picked_heartbeat_idx, pgqueuer_log_created.
-WITH RECURSIVE
+WITH
 \ir ../parts/entrypoints.sql
 ,
 asked AS MATERIALIZED (

@@ -1,7 +1,7 @@
 -- Queued jobs that are due for long: the first ones of each entrypoint.
 -- needs: queued_by_entrypoint, picked
 -- Indexes: pgqueuer_ep_ea_idx (a loose index scan over 500 entrypoints), pgqueuer_pkey, pgqueuer_picked_heartbeat_idx.
-WITH RECURSIVE
+WITH
 \ir ../parts/entrypoints.sql
 ,
 late AS (

@@ -16,9 +16,11 @@ WITH newest AS MATERIALIZED (
         jsonb_build_object('entrypoint', j.entrypoint, 'failed_at', date_trunc('second', j.updated)::text,
                            'error', coalesce(left(e.error, 300), 'no exception is logged')) AS evidence
    FROM failed j
-  CROSS JOIN LATERAL (
-\ir ../parts/error.sql
-        ) AS e
+  CROSS JOIN LATERAL ( -- the exception in the newest of its log entries, if that has one
+    SELECT max((l.traceback ->> 'exception_type') || ': ' || (l.traceback ->> 'exception_message')) AS error
+      FROM (SELECT x.traceback FROM :"schema".:"pgqueuer_log" x
+             WHERE x.job_id >= j.id AND x.job_id <= j.id ORDER BY x.job_id, x.created DESC LIMIT 1) AS l
+  ) AS e
   WHERE j.updated > now() - :failed_lately
   ORDER BY j.updated DESC, j.id
   LIMIT :limit)
