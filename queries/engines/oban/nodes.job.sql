@@ -8,7 +8,9 @@ SELECT 'job:' || j.id AS id, 'queue:' || j.queue AS parent_id, 'job' AS kind, j.
        extract(epoch FROM CASE WHEN j.state::text IN ('available', 'scheduled', 'retryable') THEN j.scheduled_at END)::float8 AS due_at,
        CASE WHEN j.state = 'executing' THEN coalesce(j.attempted_by[2], j.attempted_by[1]) END AS owner,
        j.attempt::int8 AS attempts, j.max_attempts::int8 AS max_attempts,
-\ir parts/error.sql
+       -- Python's errors are tracebacks that end with the message, Elixir's begin with it.
+       left((SELECT CASE WHEN e.text LIKE 'Traceback%' THEN regexp_replace(rtrim(e.text, E' \n'), '^.*\n', '') ELSE e.text END
+               FROM (SELECT coalesce(to_jsonb(j.errors) -> -1 ->> 'error', CASE WHEN jsonb_typeof(to_jsonb(j.errors) -> -1) = 'string' THEN to_jsonb(j.errors) ->> -1 END) AS text) AS e), 300)
          AS error,
        j.xmin::text AS version, extract(epoch FROM now())::float8 AS now, j.ctid::text AS place
   FROM :"schema".oban_jobs j

@@ -2,7 +2,7 @@
 -- needs: producers
 -- cursor: rank|key of the last row of the previous page, or NULL
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan of each state.
-WITH RECURSIVE place AS (SELECT CASE WHEN :cursor LIKE '2|%' THEN substr(:cursor, 3) END AS name),
+WITH RECURSIVE
 \ir parts/queues.sql
 (SELECT n.id, n.cursor
   FROM ((SELECT 1 AS rank, 'producer:' || p.uuid AS id, '1|' || p.uuid AS cursor, p.uuid::text AS key

@@ -1,7 +1,7 @@
 -- Queues that have jobs.
 -- cursor: name of the last queue of the previous page, or NULL
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan of each state.
-WITH RECURSIVE place AS (SELECT substr(:cursor, 3) AS name),
+WITH RECURSIVE
 \ir parts/queues.sql
 (SELECT 'queue:' || q.name AS id, '2|' || q.name AS cursor FROM queues q WHERE q.name IS NOT NULL LIMIT :limit)
 UNION ALL

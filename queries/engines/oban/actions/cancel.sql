@@ -6,10 +6,29 @@
 SELECT r.id, r.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.state::text IN ('completed', 'discarded', 'cancelled') THEN 'the job is ' || j.state || ': it has ended'
-\ir ../parts/dead_owner.sql
+                    WHEN j.state = 'executing' AND NOT 'producers' = ANY (:met_needs) AND NOT j.attempted_at < timezone('UTC', now()) - :executing
+                      THEN 'it is executing since ' || date_trunc('second', j.attempted_at) || ' UTC, and no heartbeat of its producer is recorded: wait for '
+                           || :executing || ', or run in the application: Oban.cancel_job(' || j.id || ')'
+               END AS why
+          FROM :"schema".oban_jobs j
+         WHERE j.id = ANY (:job_keys)) AS r
+ WHERE r.why IS NOT NULL
+
+-- :refused
+-- needs: producers
+WITH
+\ir ../parts/owner.sql
+SELECT o.id, o.why FROM owner o WHERE o.verdict <> 'dead'
+
+-- :witnesses
+-- needs: producers
+WITH
+\ir ../parts/owner.sql
+SELECT o.id, 'heartbeat' AS witness, o.verdict, o.detail, o.since FROM owner o
 
 -- :change
 UPDATE :"schema".oban_jobs j SET state = 'cancelled', cancelled_at = timezone('UTC', now())
-\ir ../parts/seen.sql
+  FROM unnest(:ids, :versions) AS seen(id, version)
+ WHERE j.id = substr(seen.id, 5)::int8 AND j.xmin::text = seen.version
    AND j.state::text NOT IN ('completed', 'discarded', 'cancelled')
 RETURNING 'job:' || j.id AS id

@@ -3,11 +3,9 @@
 -- Index: oban_jobs_pkey.
 
 -- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.state::text NOT IN ('discarded', 'cancelled', 'completed') AND NOT (j.state = 'available' AND j.attempt >= j.max_attempts)
-                      THEN 'the job is ' || j.state || ': it has not ended' END AS why
-\ir ../parts/asked.sql
+SELECT 'job:' || j.id AS id, 'the job is ' || j.state || ': it has not ended' AS why
+  FROM :"schema".oban_jobs j
+ WHERE j.id = ANY (:job_keys) AND j.state::text NOT IN ('discarded', 'cancelled', 'completed') AND NOT (j.state = 'available' AND j.attempt >= j.max_attempts)
 
 -- :change
 WITH changed AS (
@@ -15,8 +13,11 @@ WITH changed AS (
      SET state = 'available', max_attempts = greatest(j.max_attempts, j.attempt + 1), scheduled_at = timezone('UTC', now()),
          completed_at = NULL, cancelled_at = NULL, discarded_at = NULL,
          meta = CASE WHEN j.meta ? 'uniq_bmp' THEN jsonb_set(j.meta, '{uniq_bmp}', '[]') ELSE j.meta END
-\ir ../parts/seen.sql
+    FROM unnest(:ids, :versions) AS seen(id, version)
+   WHERE j.id = substr(seen.id, 5)::int8 AND j.xmin::text = seen.version
      AND (j.state::text IN ('discarded', 'cancelled', 'completed') OR (j.state = 'available' AND j.attempt >= j.max_attempts))
   RETURNING j.id, j.queue
 )
-\ir ../parts/notified.sql
+SELECT 'job:' || c.id AS id
+  FROM changed c -- the engine notifies producers of inserted jobs; without a notification they see a job at their next poll
+ CROSS JOIN LATERAL pg_notify(:'schema' || '.oban_insert', json_build_object('queue', c.queue)::text) AS sent

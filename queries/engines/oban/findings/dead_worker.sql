@@ -3,7 +3,10 @@
 -- needs: producers
 -- Indexes: the one on oban_jobs(state, queue, priority, scheduled_at, id), oban_jobs_pkey.
 WITH
-\ir ../parts/executing.sql
+\ir ../parts/executing_jobs.sql
+,
+\ir ../parts/started.sql
+,
 \ir ../parts/producer.sql
 (SELECT 'job:' || j.id AS id, extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since,
         jsonb_build_object('producer', j.attempted_by[2], 'attempted', date_trunc('second', j.attempted_at)::text, 'queue', j.queue,
@@ -11,11 +14,11 @@ WITH
           'seen', CASE WHEN p.id IS NULL THEN 'not registered any more' ELSE 'silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
    FROM executing j LEFT JOIN producer p ON p.id = j.id
   WHERE p.updated_at < timezone('UTC', now()) - :alive
-     OR p.id IS NULL AND NOT EXISTS (SELECT FROM unjudged)
+     OR p.id IS NULL AND NOT EXISTS (SELECT FROM started)
   ORDER BY j.attempted_at, j.id
   LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM executing) > 2000
 UNION ALL
-SELECT NULL, NULL, jsonb_build_object('why', u.why) FROM unjudged u
+SELECT NULL, NULL, jsonb_build_object('why', u.why) FROM started u
  WHERE EXISTS (SELECT FROM executing j LEFT JOIN producer p ON p.id = j.id WHERE p.id IS NULL)

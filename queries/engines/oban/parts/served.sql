@@ -2,6 +2,8 @@
 -- needs: producers
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan.
 \ir heads.sql
+,
+\ir started.sql
 , served AS MATERIALIZED (
   SELECT p.queue, count(*) AS producers, bool_and(coalesce(p.meta ->> 'paused', 'false') = 'true') AS paused, min(p.updated_at) AS since
     FROM :"schema".oban_producers p
@@ -13,7 +15,5 @@ nodes AS (
 ),
 more AS (SELECT (SELECT count(*) FROM names) > 500 AS more),
 unjudged AS (
-  SELECT s.why FROM (
-\ir started.sql
-       ) AS s WHERE EXISTS (SELECT FROM nodes n WHERE n.producers IS NULL AND n.scheduled_at < timezone('UTC', now()) - :waiting)
+  SELECT s.why FROM started s WHERE EXISTS (SELECT FROM nodes n WHERE n.producers IS NULL AND n.scheduled_at < timezone('UTC', now()) - :waiting)
 )
