@@ -2,26 +2,32 @@
 -- task or batch they belong to, go with them.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
-\ir ../parts/lock.sql
+-- :lock
+WITH
+\ir ../parts/locked.sql
+SELECT l.id, l.version FROM locked l
 
 -- :refused
+WITH
+\ir ../parts/jobs.sql
 SELECT n.id, n.why
   FROM (SELECT 'job:' || j.id AS id,
                CASE WHEN j.finished_at IS NOT NULL THEN 'it is finished'
-                    WHEN c.id IS NOT NULL THEN 'a process has claimed it, and the engine cannot stop it'
-                    WHEN r.id IS NOT NULL AND j.concurrency_key IS NOT NULL
+                    WHEN j.claimed IS NOT NULL THEN 'a process has claimed it, and the engine cannot stop it'
+                    WHEN j.ready IS NOT NULL AND j.concurrency_key IS NOT NULL
                       THEN 'it holds a slot of the concurrency key ' || j.concurrency_key || ', whose limit only the application knows. Run there: SolidQueue::Job.find(' || j.id || ').discard'
                END AS why
-\ir ../parts/jobs.sql
-       ) AS n
+          FROM jobs j) AS n
  WHERE n.why IS NOT NULL
 
 -- :change
-WITH seen AS MATERIALIZED (
-  SELECT j.id
+WITH
 \ir ../parts/jobs.sql
-   AND j.finished_at IS NULL AND c.id IS NULL AND NOT (r.id IS NOT NULL AND j.concurrency_key IS NOT NULL)
-\ir ../parts/seen.sql
+,
+seen AS MATERIALIZED (
+  SELECT j.id FROM jobs j
+   WHERE j.finished_at IS NULL AND j.claimed IS NULL AND NOT (j.ready IS NOT NULL AND j.concurrency_key IS NOT NULL)
+     AND ('job:' || j.id, j.version) IN (SELECT * FROM unnest(:ids, :versions))
 )
 DELETE FROM :"schema".solid_queue_jobs j USING seen n WHERE j.id = n.id
 RETURNING 'job:' || j.id AS id

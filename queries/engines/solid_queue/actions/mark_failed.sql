@@ -3,12 +3,37 @@
 -- key, so a slot is given back while none is free: that never exceeds the limit.
 -- Indexes: solid_queue_jobs_pkey, those on job_id, the one on solid_queue_semaphores(key).
 
-\ir ../parts/lock.sql
+-- :lock
+WITH
+\ir ../parts/locked.sql
+SELECT l.id, l.version FROM locked l
 
+-- :refused
+WITH
+\ir ../parts/jobs.sql
+SELECT 'job:' || j.id AS id,
+       CASE WHEN j.claimed IS NULL OR j.finished_at IS NOT NULL THEN 'no process has claimed it'
+            ELSE 'its process ' || j.process || ' lives: the last heartbeat was at ' || date_trunc('second', j.beat) || ' UTC' END AS why
+  FROM jobs j
+ WHERE j.claimed IS NULL OR j.finished_at IS NOT NULL OR NOT j.worker_dead
+
+-- :witnesses
+WITH
 \ir ../parts/dead_worker.sql
+SELECT * FROM dead_worker
 
 -- :change
-\ir ../parts/unclaimed.sql
+WITH
+\ir ../parts/jobs.sql
+,
+seen AS MATERIALIZED ( -- claimed jobs whose worker is gone
+  SELECT j.id, j.queue_name, j.priority, j.concurrency_key FROM jobs j
+   WHERE j.claimed IS NOT NULL AND j.finished_at IS NULL AND j.worker_dead
+     AND ('job:' || j.id, j.version) IN (SELECT * FROM unnest(:ids, :versions))
+),
+released AS (
+  DELETE FROM :"schema".solid_queue_claimed_executions c USING seen n WHERE c.job_id = n.id RETURNING c.job_id
+),
 signalled AS (
   UPDATE :"schema".solid_queue_semaphores m SET value = m.value + 1, updated_at = timezone('UTC', now())
     FROM (SELECT DISTINCT n.concurrency_key FROM seen n JOIN released d ON d.job_id = n.id) AS n

@@ -3,21 +3,27 @@
 -- application only, so the dispatcher gives the job its slot or blocks it.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
-\ir ../parts/lock.sql
+-- :lock
+WITH
+\ir ../parts/locked.sql
+SELECT l.id, l.version FROM locked l
 
 -- :refused
-SELECT 'job:' || j.id AS id,
-\ir ../parts/is.sql
-         || ': only failed and lost jobs can be retried' AS why
+WITH
 \ir ../parts/jobs.sql
-   AND (j.finished_at IS NOT NULL OR coalesce(r.id, c.id, b.id, s.id) IS NOT NULL)
+SELECT 'job:' || j.id AS id,
+       replace(replace(replace('it is ' || j.status, 'is no execution', 'has no execution'), 'is failed', 'has failed'), 'it is claimed', 'a process has claimed it') || ': only failed and lost jobs can be retried' AS why
+  FROM jobs j
+ WHERE j.finished_at IS NOT NULL OR coalesce(j.ready, j.claimed, j.blocked, j.scheduled) IS NOT NULL
 
 -- :change
-WITH seen AS MATERIALIZED (
-  SELECT j.id, j.queue_name, j.priority, j.concurrency_key
+WITH
 \ir ../parts/jobs.sql
-   AND j.finished_at IS NULL AND coalesce(r.id, c.id, b.id, s.id) IS NULL
-\ir ../parts/seen.sql
+,
+seen AS MATERIALIZED (
+  SELECT j.id, j.queue_name, j.priority, j.concurrency_key FROM jobs j
+   WHERE j.finished_at IS NULL AND coalesce(j.ready, j.claimed, j.blocked, j.scheduled) IS NULL
+     AND ('job:' || j.id, j.version) IN (SELECT * FROM unnest(:ids, :versions))
 ),
 revived AS (
   DELETE FROM :"schema".solid_queue_failed_executions f USING seen n WHERE f.job_id = n.id
@@ -30,10 +36,25 @@ due AS (
   INSERT INTO :"schema".solid_queue_scheduled_executions (job_id, queue_name, priority, scheduled_at, created_at)
   SELECT n.id, n.queue_name, n.priority, timezone('UTC', now()), timezone('UTC', now()) FROM seen n WHERE n.concurrency_key IS NOT NULL
 )
+-- The arguments have both counts of executions at 0. The text of all other members stays as it is, also numbers, duplicate keys and
+-- escapes: jsonb would spell it in another way. json_each refuses \u0000 and single surrogates, so each backslash is
+-- replaced by a control character while it reads: JSON has none in a string.
 UPDATE :"schema".solid_queue_jobs j
    SET arguments =
-\ir ../parts/counted_from_0.sql
-       ,
+       CASE WHEN ltrim(j.arguments, E' \t\r\n') LIKE '{%' THEN
+         (SELECT '{' || string_agg('"' || replace(replace(replace(m.key, chr(1), '\'), chr(2), '\"'), chr(3), '\\') || '":'
+                                   || replace(replace(replace(m.value, chr(1), '\'), chr(2), '\"'), chr(3), '\\'), ',' ORDER BY m.n, m.key DESC) || '}'
+            FROM (SELECT replace(replace(replace(replace(replace(replace(j.arguments, '\\', chr(3)), '\"', chr(2)), '\', chr(1)),
+                                                 chr(1), '\u0001'), chr(2), '\u0002'), chr(3), '\u0003')::json AS text) AS a
+           CROSS JOIN LATERAL (
+             SELECT e.n, e.key, CASE e.key WHEN 'executions' THEN '0' WHEN 'exception_executions' THEN '{}'
+                                           ELSE replace(replace(replace(e.value::text, '\u0001', chr(1)), '\u0002', chr(2)), '\u0003', chr(3)) END
+               FROM json_each(a.text) WITH ORDINALITY AS e(key, value, n)
+             UNION ALL
+             SELECT NULL, z.key, z.value
+               FROM (VALUES ('executions', '0'), ('exception_executions', '{}')) AS z(key, value)
+              WHERE a.text -> z.key IS NULL) AS m(n, key, value))
+         ELSE j.arguments END,
        updated_at = timezone('UTC', now())
   FROM seen n
  WHERE j.id = n.id

@@ -4,37 +4,47 @@
 -- Indexes: solid_queue_jobs_pkey, those on job_id, one on solid_queue_jobs(concurrency_key, id) of unfinished jobs, the
 -- one on solid_queue_semaphores(key).
 
-\ir ../parts/lock.sql
-   -- A semaphore that another session holds makes the jobs that wait for it locked.
-   AND NOT EXISTS (SELECT FROM :"schema".solid_queue_semaphores m
-                    WHERE m.key = b.concurrency_key
+-- :lock
+WITH
+\ir ../parts/locked.sql
+SELECT l.id, l.version
+  FROM locked l -- a semaphore that another session holds makes the jobs that wait for it locked
+ WHERE NOT EXISTS (SELECT FROM :"schema".solid_queue_semaphores m
+                    WHERE m.key = l.waits_for
                       AND m.id <> ALL (ARRAY(SELECT k.id FROM :"schema".solid_queue_semaphores k
                                               WHERE k.key = ANY (ARRAY(SELECT w.concurrency_key FROM :"schema".solid_queue_blocked_executions w
                                                                         WHERE w.job_id = ANY (:job_keys)))
                                               ORDER BY k.key FOR UPDATE SKIP LOCKED)))
 
 -- :refused
+WITH
+\ir ../parts/jobs.sql
 SELECT n.id, n.why
   FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.finished_at IS NOT NULL OR coalesce(r.id, c.id, f.id) IS NOT NULL OR coalesce(s.id, b.id) IS NULL THEN
-\ir ../parts/is.sql
-                      || ', so it waits for neither a time nor a key'
-                    WHEN b.id IS NULL THEN NULL
+               CASE WHEN j.finished_at IS NOT NULL OR coalesce(j.ready, j.claimed, j.failed) IS NOT NULL OR coalesce(j.scheduled, j.blocked) IS NULL
+                      THEN replace(replace(replace('it is ' || j.status, 'is no execution', 'has no execution'), 'is failed', 'has failed'), 'it is claimed', 'a process has claimed it') || ', so it waits for neither a time nor a key'
+                    WHEN j.blocked IS NULL THEN NULL
                     WHEN NOT 'by_key' = ANY (:met_needs) THEN 'whether a job holds its concurrency key is not known: no index starts with solid_queue_jobs.concurrency_key'
                     ELSE 'job ' ||
-\ir ../parts/holder.sql
-                      || ' holds its concurrency key ' || b.concurrency_key || '. To run both: SolidQueue::Job.find(' || j.id || ').tap { |job| job.dispatch_bypassing_concurrency_limits; job.blocked_execution.destroy! }'
+                      (SELECT h.id
+                         FROM (SELECT o.id FROM :"schema".solid_queue_jobs o
+                                WHERE o.concurrency_key = j.waits_for AND o.finished_at IS NULL ORDER BY o.id LIMIT 1000) AS h
+                        WHERE coalesce((SELECT t.job_id FROM :"schema".solid_queue_claimed_executions t WHERE t.job_id = h.id),
+                                       (SELECT t.job_id FROM :"schema".solid_queue_ready_executions t WHERE t.job_id = h.id)) IS NOT NULL
+                        LIMIT 1)
+                      || ' holds its concurrency key ' || j.waits_for || '. To run both: SolidQueue::Job.find(' || j.id || ').tap { |job| job.dispatch_bypassing_concurrency_limits; job.blocked_execution.destroy! }'
                END AS why
-\ir ../parts/jobs.sql
-       ) AS n
+          FROM jobs j) AS n
  WHERE n.why IS NOT NULL
 
 -- :change
-WITH seen AS MATERIALIZED (
-  SELECT j.id, j.queue_name, j.priority, b.concurrency_key
+WITH
 \ir ../parts/jobs.sql
-   AND j.finished_at IS NULL AND coalesce(r.id, c.id, f.id) IS NULL AND coalesce(s.id, b.id) IS NOT NULL
-\ir ../parts/seen.sql
+,
+seen AS MATERIALIZED (
+  SELECT j.id, j.queue_name, j.priority, j.waits_for AS concurrency_key FROM jobs j
+   WHERE j.finished_at IS NULL AND coalesce(j.ready, j.claimed, j.failed) IS NULL AND coalesce(j.scheduled, j.blocked) IS NOT NULL
+     AND ('job:' || j.id, j.version) IN (SELECT * FROM unnest(:ids, :versions))
 ),
 freed AS (
   DELETE FROM :"schema".solid_queue_semaphores m USING (SELECT DISTINCT concurrency_key FROM seen) AS n

@@ -18,7 +18,12 @@ keys AS MATERIALIZED (
 ),
 nodes AS MATERIALIZED (
   SELECT 'job:' || b.job_id AS id, b.concurrency_key, b.created_at, b.expires_at, m.value AS semaphore,
-\ir holder.sql
+         (SELECT h.id
+            FROM (SELECT o.id FROM :"schema".solid_queue_jobs o
+                   WHERE o.concurrency_key = b.concurrency_key AND o.finished_at IS NULL ORDER BY o.id LIMIT 1000) AS h
+           WHERE coalesce((SELECT t.job_id FROM :"schema".solid_queue_claimed_executions t WHERE t.job_id = h.id),
+                          (SELECT t.job_id FROM :"schema".solid_queue_ready_executions t WHERE t.job_id = h.id)) IS NOT NULL
+           LIMIT 1)
          AS holder,
          (SELECT CASE count(*) WHEN 1 THEN '1 job waits' WHEN 1000 THEN '1,000 or more jobs wait' ELSE count(*) || ' jobs wait' END
             FROM (SELECT FROM :"schema".solid_queue_blocked_executions o WHERE o.concurrency_key = k.concurrency_key LIMIT 1000) AS w) AS waiting
