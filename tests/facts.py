@@ -33,7 +33,8 @@ SELECT t.name AS "table", array_agg(a.attname || ' ' || format_type(a.atttypid, 
 
 async def read(dsn: str, schema: str, tables: list[str]) -> tuple[list[Any], list[Any]]:
     """Return the objects and the columns of some tables."""
-    part = (FOLDER / "findings" / "parts" / "objects.sql").read_text("utf-8")
+    catalog = (FOLDER / "findings" / "catalog.sql").read_text("utf-8")
+    part = catalog[catalog.index("exclusive AS") : catalog.index(",\nwritten AS")]
     connection = await asyncpg.connect(dsn, server_settings={"search_path": "pg_catalog, pg_temp"})
     try:
         objects = await connection.fetch(f"WITH {TABLES}, {part} {OBJECTS}", schema, tables)

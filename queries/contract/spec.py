@@ -248,9 +248,9 @@ class Own(Record):
 
     They come from the facts in ``catalog.toml``.
 
-    An object is written by its meaning, as ``server/findings/parts/objects.sql`` spells it, a column as
-    ``server/findings/catalog.sql`` does. ``objects`` are those of any version, ``unique`` the unique indexes of every
-    version. ``columns`` are those of any version, by table.
+    Objects and columns are written by their meaning, as ``server/findings/catalog.sql`` spells it. ``objects``
+    are those of any version, ``unique`` the unique indexes of every version. ``columns`` are those of any version, by
+    table.
     """
 
     objects: tuple[str, ...] = ()

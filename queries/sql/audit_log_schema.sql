@@ -38,8 +38,11 @@ BEGIN
   )
   SELECT coalesce(array_agg(n.head ORDER BY n.id), '{}'), pg_current_snapshot() INTO NEW.previous, NEW.seen
     FROM newest n WHERE n.head IS NOT NULL AND n.head NOT IN (SELECT h FROM newest p CROSS JOIN unnest(p.previous) AS h);
-  SELECT
-\ir parts/audit_log_digest.sql
+  -- parts/entries.sql has the same hash of each entry.
+  SELECT encode(sha256(convert_to((jsonb_build_array(
+      l.id, extract(epoch FROM l.at), l.role, l.xid::text, l.os_user, l.host, l.application, l.engine, l.schema, l.action, l.reason,
+      l.arguments, l.results, encode(sha256(convert_to(l.changes::text, 'UTF8')), 'hex'), l.previous, l.seen::text)
+      || CASE WHEN l.images_digest IS NULL THEN '[]' ELSE jsonb_build_array(l.images_digest) END)::text, 'UTF8')), 'hex')
     INTO NEW.digest FROM (SELECT NEW.*) AS l;
   RETURN NEW;
 END $$;

@@ -6,14 +6,15 @@
 -- cursor: the last id of the previous page, or NULL
 -- {images}: audit_images_digest.sql; NULL if they cannot be read
 -- Index: audit_log_pkey.
-WITH page AS MATERIALIZED (
-  SELECT * FROM unstick.audit_log WHERE :cursor IS NULL OR id > :cursor::text::bigint ORDER BY id LIMIT :limit
+WITH
+\ir parts/entries.sql
+,
+page AS MATERIALIZED (
+  SELECT * FROM entries WHERE :cursor IS NULL OR id > :cursor::text::bigint ORDER BY id LIMIT :limit
 )
 SELECT l.id::text AS id, l.digest AS recorded, l.arguments::text AS arguments, l.results::text AS results,
        CASE WHEN octet_length(l.changes::text) <= 65536 THEN l.changes::text ELSE '[]' END AS changes,
-       l.digest =
-\ir parts/audit_log_digest.sql
-         AND coalesce({images}, l.images_digest) IS NOT DISTINCT FROM l.images_digest AS intact,
+       l.digest = l.hash AND coalesce({images}, l.images_digest) IS NOT DISTINCT FROM l.images_digest AS intact,
        ARRAY(SELECT split_part(h, ':', 1) || ' ' || CASE WHEN p.id IS NULL THEN 'removed' WHEN p.digest = split_part(h, ':', 2) THEN 'backdated' ELSE 'changed' END
                FROM unnest(l.previous) AS h
                LEFT JOIN unstick.audit_log p ON p.id = CASE WHEN h ~ '^[0-9]{1,18}:' THEN split_part(h, ':', 1)::bigint END

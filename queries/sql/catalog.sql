@@ -7,6 +7,7 @@
 -- Indexes: pg_class_relname_nsp_index, pg_attribute_relid_attnum_index, pg_index_indrelid_index.
 WITH RECURSIVE
 \ir parts/names.sql
+,
 exclusive AS MATERIALIZED (
   -- Includes locks that are waited for, because later requests queue behind them.
   SELECT l.relation FROM pg_locks l

@@ -11,6 +11,7 @@
 -- Indexes: pg_class_relname_nsp_index, pg_depend_depender_index, pg_trigger_tgrelid_tgname_index, pg_proc_proname_args_nsp_index.
 WITH RECURSIVE
 \ir parts/names.sql
+,
 trusted AS MATERIALIZED (
   SELECT r.oid FROM pg_roles r
    WHERE r.rolsuper OR r.rolname = current_user OR r.rolname = 'pg_database_owner'

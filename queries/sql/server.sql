@@ -7,6 +7,10 @@
 -- pg_control_system() and similar functions are called through ts_stat(), which runs a statement given as text. With
 -- EXECUTE revoked the server refuses a direct call before it evaluates the CASE around it. In that case
 -- `system_identifier` is made from the address, and `timeline` is NULL.
+WITH
+\ir parts/standby_lag.sql
+,
+\ir parts/server_standbys.sql
 SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_prepared_statements WHERE name = :id) AS named, current_setting('server_version_num')::int / 10000 AS version,
        current_setting('server_version') AS version_text,
        current_database() AS database, session_user::text AS role,
@@ -25,12 +29,9 @@ SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_prepared_statements WHERE
          current_setting('default_transaction_read_only')::bool
          AND (SELECT reset_val::bool AND source NOT IN ('database', 'user', 'database user')
                 FROM pg_settings WHERE name = 'default_transaction_read_only')) AS read_only,
-       CASE WHEN pg_is_in_recovery() THEN
-\ir parts/standby_lag.sql
-       END AS lag,
+       g.lag,
        extract(epoch FROM now())::float8 AS now, extract(epoch FROM pg_postmaster_start_time())::float8 AS started,
-\ir parts/server_standbys.sql
-     , pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
+       b.standbys, b.slots, pg_postmaster_start_time() || ' ' || coalesce(pg_stat_get_bgwriter_stat_reset_time()::text, '') AS life,
        coalesce(split_part(h.history, '/', 1), 'at ' || coalesce(host(inet_server_addr()) || ':' || inet_server_port(), 'socket'))
          AS system_identifier,
        nullif(split_part(h.history, '/', 2), '')::int AS timeline
@@ -40,3 +41,4 @@ SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_prepared_statements WHERE
              THEN (SELECT word FROM ts_stat($$
                     SELECT array_to_tsvector(ARRAY[s.system_identifier || '/' || greatest(c.timeline_id, r.min_recovery_end_timeline)])
                       FROM pg_control_system() AS s, pg_control_checkpoint() AS c, pg_control_recovery() AS r$$)) END AS history OFFSET 0) AS h
+ CROSS JOIN standby_lag g CROSS JOIN server_standbys b

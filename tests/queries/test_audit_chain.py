@@ -76,7 +76,7 @@ COPY = (
     "INSERT INTO unstick.audit_log OVERRIDING SYSTEM VALUE SELECT * FROM jsonb_populate_record("
     "NULL::unstick.audit_log, (SELECT to_jsonb(l) {} FROM unstick.audit_log l WHERE id = 5))"
 )
-REHASH = "UPDATE unstick.audit_log l SET digest = ({}) WHERE id = {}"
+REHASH = "WITH {} UPDATE unstick.audit_log l SET digest = e.hash FROM entries e WHERE e.id = l.id AND l.id = {}"
 SWAP = (
     "UPDATE unstick.audit_log SET id = -id WHERE id IN (5, 6);"
     " UPDATE unstick.audit_log SET id = CASE id WHEN -5 THEN 6 ELSE 5 END WHERE id < 0"
@@ -127,8 +127,8 @@ TAMPERED: dict[str, tuple[str, set[tuple[str, str]]]] = {
 
 
 def digest() -> str:
-    """Return the expression of an entry's hash, as the sources have it."""
-    return (Path(audit_log.FOLDER) / "parts" / "audit_log_digest.sql").read_text("utf-8")
+    """Return the table expression with each entry's hash, as the sources have it."""
+    return (Path(audit_log.FOLDER) / "parts" / "entries.sql").read_text("utf-8")
 
 
 @pytest.mark.parametrize("tampered", TAMPERED)

@@ -10,4 +10,4 @@ names AS MATERIALIZED (
       AND c.relname LIKE ANY (ARRAY(SELECT jsonb_array_elements_text(:args::text::jsonb -> 'like')))
     ORDER BY 1
     LIMIT 200)
-),
+)

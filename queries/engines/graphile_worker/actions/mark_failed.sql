@@ -5,11 +5,11 @@
 -- :refused
 WITH
 \ir ../parts/jobs.sql
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.locked_at IS NULL AND j.attempts >= j.max_attempts THEN 'it has failed as often as it may'
-                    WHEN NOT j.lost THEN 'it was locked ' || date_trunc('second', now() - j.locked_at) || ' ago, and its worker may still run it. ' || j.workers END AS why
-          FROM jobs j) AS r
+SELECT 'job:' || j.id AS id, r.why
+  FROM jobs j
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.locked_at IS NULL AND j.attempts >= j.max_attempts THEN 'it has failed as often as it may'
+               WHEN NOT j.lost THEN 'it was locked ' || date_trunc('second', now() - j.locked_at) || ' ago, and its worker may still run it. ' || j.workers END AS why) AS r
  WHERE r.why IS NOT NULL
 
 -- :witnesses

@@ -6,13 +6,13 @@
 -- :refused
 WITH
 \ir ../parts/jobs.sql
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.locked_at IS NULL THEN 'no worker has locked it'
-                    WHEN j.attempts >= j.max_attempts AND (:args ->> 'again')::bool IS NOT TRUE AND j.lost
-                      THEN 'this was the last of its ' || j.max_attempts || ' attempts: mark it as failed, or set again to run it once more'
-                    WHEN NOT j.lost THEN 'it was locked ' || date_trunc('second', now() - j.locked_at) || ' ago, and its worker may still run it. ' || j.workers END AS why
-          FROM jobs j) AS r
+SELECT 'job:' || j.id AS id, r.why
+  FROM jobs j
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.locked_at IS NULL THEN 'no worker has locked it'
+               WHEN j.attempts >= j.max_attempts AND (:args ->> 'again')::bool IS NOT TRUE AND j.lost
+                 THEN 'this was the last of its ' || j.max_attempts || ' attempts: mark it as failed, or set again to run it once more'
+               WHEN NOT j.lost THEN 'it was locked ' || date_trunc('second', now() - j.locked_at) || ' ago, and its worker may still run it. ' || j.workers END AS why) AS r
  WHERE r.why IS NOT NULL
 
 -- :witnesses

@@ -3,18 +3,16 @@
 -- Index: oban_jobs_pkey.
 
 -- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.state <> 'executing' THEN 'the job is ' || j.state || ', not executing'
-                    WHEN j.attempt >= j.max_attempts AND (:args ->> 'again')::bool IS NOT TRUE
-                      THEN 'this was the last of its ' || j.max_attempts || ' attempts: cancel it, or set again to run it once more'
-                    WHEN j.state = 'executing' AND NOT 'producers' = ANY (:met_needs) AND NOT j.attempted_at < timezone('UTC', now()) - :executing
-                      THEN 'it is executing since ' || date_trunc('second', j.attempted_at) || ' UTC, and no heartbeat of its producer is recorded: wait for '
-                           || :executing || ', or run in the application: Oban.cancel_job(' || j.id || ')'
-               END AS why
-          FROM :"schema".oban_jobs j
-         WHERE j.id = ANY (:job_keys)) AS r
- WHERE r.why IS NOT NULL
+SELECT 'job:' || j.id AS id, r.why
+  FROM :"schema".oban_jobs j
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.state <> 'executing' THEN 'the job is ' || j.state || ', not executing'
+               WHEN j.attempt >= j.max_attempts AND (:args ->> 'again')::bool IS NOT TRUE
+                 THEN 'this was the last of its ' || j.max_attempts || ' attempts: cancel it, or set again to run it once more'
+               WHEN j.state = 'executing' AND NOT 'producers' = ANY (:met_needs) AND NOT j.attempted_at < timezone('UTC', now()) - :executing
+                 THEN 'it is executing since ' || date_trunc('second', j.attempted_at) || ' UTC, and no heartbeat of its producer is recorded: wait for '
+                      || :executing || ', or run in the application: Oban.cancel_job(' || j.id || ')' END AS why) AS r
+ WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :refused
 -- needs: producers

@@ -3,13 +3,12 @@
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_queue_manager_id_idx.
 
 -- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'picked' AND j.queue_manager_id IS NULL THEN 'the job is ' || j.status || ' and has no worker'
-                    WHEN j.status = 'picked' AND NOT j.heartbeat < now() - :heartbeat_timeout THEN 'its worker beat ' || date_trunc('second', now() - j.heartbeat) || ' ago: it may still run the job' END AS why
-          FROM :"schema".:"pgqueuer" j
-         WHERE j.id = ANY (:job_keys)) AS r
- WHERE r.why IS NOT NULL
+SELECT 'job:' || j.id AS id, r.why
+  FROM :"schema".:"pgqueuer" j
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.status <> 'picked' AND j.queue_manager_id IS NULL THEN 'the job is ' || j.status || ' and has no worker'
+               WHEN j.status = 'picked' AND NOT j.heartbeat < now() - :heartbeat_timeout THEN 'its worker beat ' || date_trunc('second', now() - j.heartbeat) || ' ago: it may still run the job' END AS why) AS r
+ WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :witnesses
 WITH

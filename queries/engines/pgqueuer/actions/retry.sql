@@ -2,16 +2,16 @@
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status, pgqueuer_unique_dedupe_key.
 
 -- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
-                    WHEN j.other IS NOT NULL THEN 'the job ' || j.other || ' has the same dedupe key, and only one may wait or run' END AS why
-          FROM (SELECT k.id, k.status, -- and the job that has the dedupe key, or that comes before it in this action
-                       coalesce((SELECT t.id FROM :"schema".:"pgqueuer" t
-                                  WHERE t.status IN ('queued', 'picked') AND t.dedupe_key IS NOT NULL AND t.dedupe_key = k.dedupe_key AND t.id <> k.id LIMIT 1),
-                                CASE WHEN k.dedupe_key IS NOT NULL THEN nullif(min(k.id) OVER (PARTITION BY k.dedupe_key), k.id) END) AS other
-                  FROM :"schema".:"pgqueuer" k
-                 WHERE k.id = ANY (:job_keys)) AS j) AS r
+SELECT 'job:' || j.id AS id, r.why
+  FROM (SELECT k.id, k.status, -- and the job that has the dedupe key, or that comes before it in this action
+               coalesce((SELECT t.id FROM :"schema".:"pgqueuer" t
+                          WHERE t.status IN ('queued', 'picked') AND t.dedupe_key IS NOT NULL AND t.dedupe_key = k.dedupe_key AND t.id <> k.id LIMIT 1),
+                        CASE WHEN k.dedupe_key IS NOT NULL THEN nullif(min(k.id) OVER (PARTITION BY k.dedupe_key), k.id) END) AS other
+          FROM :"schema".:"pgqueuer" k
+         WHERE k.id = ANY (:job_keys)) AS j
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
+               WHEN j.other IS NOT NULL THEN 'the job ' || j.other || ' has the same dedupe key, and only one may wait or run' END AS why) AS r
  WHERE r.why IS NOT NULL
 
 -- :change

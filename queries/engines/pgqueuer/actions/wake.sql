@@ -2,13 +2,12 @@
 -- Indexes: pgqueuer_pkey, pgqueuer_log_job_id_status.
 
 -- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'queued' THEN 'the job is ' || j.status || ': it waits for no time'
-                    WHEN j.execute_after <= now() THEN 'the job is due already' END AS why
-          FROM :"schema".:"pgqueuer" j
-         WHERE j.id = ANY (:job_keys)) AS r
- WHERE r.why IS NOT NULL
+SELECT 'job:' || j.id AS id, r.why
+  FROM :"schema".:"pgqueuer" j
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.status <> 'queued' THEN 'the job is ' || j.status || ': it waits for no time'
+               WHEN j.execute_after <= now() THEN 'the job is due already' END AS why) AS r
+ WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :change
 WITH changed AS (

@@ -2,14 +2,13 @@
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_workers_pkey.
 
 -- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ', not doing'
-                    WHEN w.last_heartbeat >= now() - :worker_silent THEN 'its worker ' || w.id || ' beat ' || date_trunc('second', now() - w.last_heartbeat) || ' ago: it may still run the job' END AS why
-          FROM :"schema".procrastinate_jobs j
-          LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
-         WHERE j.id = ANY (:job_keys)) AS r
- WHERE r.why IS NOT NULL
+SELECT 'job:' || j.id AS id, r.why
+  FROM :"schema".procrastinate_jobs j
+  LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ', not doing'
+               WHEN w.last_heartbeat >= now() - :worker_silent THEN 'its worker ' || w.id || ' beat ' || date_trunc('second', now() - w.last_heartbeat) || ' ago: it may still run the job' END AS why) AS r
+ WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :witnesses
 WITH

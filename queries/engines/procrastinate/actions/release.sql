@@ -5,17 +5,16 @@
 -- :refused
 WITH
 \ir ../parts/queued.sql
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ': no worker holds it'
-                    WHEN w.last_heartbeat >= now() - :worker_silent THEN 'its worker ' || w.id || ' beat ' || date_trunc('second', now() - w.last_heartbeat) || ' ago: it may still run the job'
-                    WHEN j.abort_requested THEN 'it is to be aborted: mark it failed, as the engine would'
-                    WHEN q.other IS NOT NULL THEN 'the job ' || q.other || ' has the same queueing lock, and only one may wait' END AS why
-          FROM :"schema".procrastinate_jobs j
-          LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
-          LEFT JOIN queued q ON q.id = j.id
-         WHERE j.id = ANY (:job_keys)) AS r
- WHERE r.why IS NOT NULL
+SELECT 'job:' || j.id AS id, r.why
+  FROM :"schema".procrastinate_jobs j
+  LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
+  LEFT JOIN queued q ON q.id = j.id
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.status <> 'doing' THEN 'the job is ' || j.status || ': no worker holds it'
+               WHEN w.last_heartbeat >= now() - :worker_silent THEN 'its worker ' || w.id || ' beat ' || date_trunc('second', now() - w.last_heartbeat) || ' ago: it may still run the job'
+               WHEN j.abort_requested THEN 'it is to be aborted: mark it failed, as the engine would'
+               WHEN q.other IS NOT NULL THEN 'the job ' || q.other || ' has the same queueing lock, and only one may wait' END AS why) AS r
+ WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :witnesses
 WITH

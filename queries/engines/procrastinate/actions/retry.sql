@@ -4,15 +4,14 @@
 -- :refused
 WITH
 \ir ../parts/queued.sql
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
-                    WHEN j.abort_requested THEN 'it was to be aborted: restart it instead'
-                    WHEN q.other IS NOT NULL THEN 'the job ' || q.other || ' has the same queueing lock, and only one may wait' END AS why
-          FROM :"schema".procrastinate_jobs j
-          LEFT JOIN queued q ON q.id = j.id
-         WHERE j.id = ANY (:job_keys)) AS r
- WHERE r.why IS NOT NULL
+SELECT 'job:' || j.id AS id, r.why
+  FROM :"schema".procrastinate_jobs j
+  LEFT JOIN queued q ON q.id = j.id
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.status <> 'failed' THEN 'the job is ' || j.status || ', not failed'
+               WHEN j.abort_requested THEN 'it was to be aborted: restart it instead'
+               WHEN q.other IS NOT NULL THEN 'the job ' || q.other || ' has the same queueing lock, and only one may wait' END AS why) AS r
+ WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :change
 WITH changed AS (

@@ -2,13 +2,12 @@
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1.
 
 -- :refused
-SELECT r.id, r.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.status <> 'todo' THEN 'the job is ' || j.status || ': it waits for no time'
-                    WHEN j.scheduled_at IS NULL OR j.scheduled_at <= now() THEN 'the job is due already' END AS why
-          FROM :"schema".procrastinate_jobs j
-         WHERE j.id = ANY (:job_keys)) AS r
- WHERE r.why IS NOT NULL
+SELECT 'job:' || j.id AS id, r.why
+  FROM :"schema".procrastinate_jobs j
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.status <> 'todo' THEN 'the job is ' || j.status || ': it waits for no time'
+               WHEN j.scheduled_at IS NULL OR j.scheduled_at <= now() THEN 'the job is due already' END AS why) AS r
+ WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :change
 WITH changed AS (

@@ -10,14 +10,13 @@ SELECT l.id, l.version FROM locked l
 -- :refused
 WITH
 \ir ../parts/jobs.sql
-SELECT n.id, n.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.finished_at IS NOT NULL THEN 'it is finished'
-                    WHEN j.claimed IS NOT NULL THEN 'a process has claimed it, and the engine cannot stop it'
-                    WHEN j.ready IS NOT NULL AND j.concurrency_key IS NOT NULL
-                      THEN 'it holds a slot of the concurrency key ' || j.concurrency_key || ', whose limit only the application knows. Run there: SolidQueue::Job.find(' || j.id || ').discard'
-               END AS why
-          FROM jobs j) AS n
+SELECT 'job:' || j.id AS id, n.why
+  FROM jobs j
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.finished_at IS NOT NULL THEN 'it is finished'
+               WHEN j.claimed IS NOT NULL THEN 'a process has claimed it, and the engine cannot stop it'
+               WHEN j.ready IS NOT NULL AND j.concurrency_key IS NOT NULL
+                 THEN 'it holds a slot of the concurrency key ' || j.concurrency_key || ', whose limit only the application knows. Run there: SolidQueue::Job.find(' || j.id || ').discard' END AS why) AS n
  WHERE n.why IS NOT NULL
 
 -- :change

@@ -19,22 +19,21 @@ SELECT l.id, l.version
 -- :refused
 WITH
 \ir ../parts/jobs.sql
-SELECT n.id, n.why
-  FROM (SELECT 'job:' || j.id AS id,
-               CASE WHEN j.finished_at IS NOT NULL OR coalesce(j.ready, j.claimed, j.failed) IS NOT NULL OR coalesce(j.scheduled, j.blocked) IS NULL
-                      THEN replace(replace(replace('it is ' || j.status, 'is no execution', 'has no execution'), 'is failed', 'has failed'), 'it is claimed', 'a process has claimed it') || ', so it waits for neither a time nor a key'
-                    WHEN j.blocked IS NULL THEN NULL
-                    WHEN NOT 'by_key' = ANY (:met_needs) THEN 'whether a job holds its concurrency key is not known: no index starts with solid_queue_jobs.concurrency_key'
-                    ELSE 'job ' ||
-                      (SELECT h.id
-                         FROM (SELECT o.id FROM :"schema".solid_queue_jobs o
-                                WHERE o.concurrency_key = j.waits_for AND o.finished_at IS NULL ORDER BY o.id LIMIT 1000) AS h
-                        WHERE coalesce((SELECT t.job_id FROM :"schema".solid_queue_claimed_executions t WHERE t.job_id = h.id),
-                                       (SELECT t.job_id FROM :"schema".solid_queue_ready_executions t WHERE t.job_id = h.id)) IS NOT NULL
-                        LIMIT 1)
-                      || ' holds its concurrency key ' || j.waits_for || '. To run both: SolidQueue::Job.find(' || j.id || ').tap { |job| job.dispatch_bypassing_concurrency_limits; job.blocked_execution.destroy! }'
-               END AS why
-          FROM jobs j) AS n
+SELECT 'job:' || j.id AS id, n.why
+  FROM jobs j
+ CROSS JOIN LATERAL (
+   SELECT CASE WHEN j.finished_at IS NOT NULL OR coalesce(j.ready, j.claimed, j.failed) IS NOT NULL OR coalesce(j.scheduled, j.blocked) IS NULL
+                 THEN replace(replace(replace('it is ' || j.status, 'is no execution', 'has no execution'), 'is failed', 'has failed'), 'it is claimed', 'a process has claimed it') || ', so it waits for neither a time nor a key'
+               WHEN j.blocked IS NULL THEN NULL
+               WHEN NOT 'by_key' = ANY (:met_needs) THEN 'whether a job holds its concurrency key is not known: no index starts with solid_queue_jobs.concurrency_key'
+               ELSE 'job ' ||
+                 (SELECT h.id
+                    FROM (SELECT o.id FROM :"schema".solid_queue_jobs o
+                           WHERE o.concurrency_key = j.waits_for AND o.finished_at IS NULL ORDER BY o.id LIMIT 1000) AS h
+                   WHERE coalesce((SELECT t.job_id FROM :"schema".solid_queue_claimed_executions t WHERE t.job_id = h.id),
+                                  (SELECT t.job_id FROM :"schema".solid_queue_ready_executions t WHERE t.job_id = h.id)) IS NOT NULL
+                   LIMIT 1)
+                 || ' holds its concurrency key ' || j.waits_for || '. To run both: SolidQueue::Job.find(' || j.id || ').tap { |job| job.dispatch_bypassing_concurrency_limits; job.blocked_execution.destroy! }' END AS why) AS n
  WHERE n.why IS NOT NULL
 
 -- :change
