@@ -8,28 +8,29 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import asyncpg
-import msgspec
 import pytest
 
 import queries
-from queries.contract import roles
 from queries.contract.builtin import builtin, builtin_folder
-from queries.contract.engine import in_schema
 from queries.contract.folder import is_script
 from queries.contract.references import names_in_sql
-from queries.files.statement import Statement, expand, parse_sections, parse_statement
+from queries.db.query import statement
+from queries.files.statement import NAME, PARAMETERS, expand
 from queries.log import audit_log
-from tests.servers import PostgresServer
+from queries.text.psql_text import bound
+from tests.servers import PostgresServer, both_versions
 
 # Engines with parts that begin or end in other files.
 TO_DO = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
 
 ROOT = Path(queries.__file__).parent
-FOLDERS = [*(builtin_folder(e.name) for e in builtin() if e.name not in TO_DO), ROOT / "sql", ROOT / "server"]
+FOLDERS = [*(builtin_folder(each.name) for each in builtin()), ROOT / "sql", ROOT / "server"]
+DONE = [folder for folder in FOLDERS if folder.name not in TO_DO]
 TEXTS = {path: path.read_text("utf-8") for path in ROOT.rglob("*.sql")}
 INCLUDED = {
     path: [(path.parent / name).resolve() for name in re.findall(r"(?m)^\\ir (\S+)$", text)]
@@ -55,12 +56,16 @@ def reached(paths: Iterable[Path]) -> set[Path]:
     return {each for path in paths for each in (path, *reached(INCLUDED[path]))}
 
 
+def files(folder: Path) -> set[Path]:
+    return {path for path in TEXTS if folder in path.parents and not is_script(path.name)}
+
+
 def judged(folder: Path) -> list[Path]:
     """Return the files to judge."""
-    files = {path for path in TEXTS if folder in path.parents and not is_script(path.name)}
-    findings = {path for path in files if path.parent.name == "findings" and folder.parent.name == "engines"}
-    others = {path for path in files - findings if path.parent.name != "parts"}
-    return sorted(files - (reached({*findings, *files & {*AMONG}}) - reached(others)))
+    every = files(folder)
+    findings = {path for path in every if path.parent.name == "findings" and folder.parent.name == "engines"}
+    others = {path for path in every - findings if path.parent.name != "parts"}
+    return sorted(every - (reached({*findings, *every & {*AMONG}}) - reached(others)))
 
 
 def parts(folder: Path) -> dict[Path, str]:
@@ -109,57 +114,79 @@ def faults(folder: Path) -> Iterator[str]:
 
 
 @pytest.mark.fast
-@pytest.mark.parametrize("folder", FOLDERS, ids=[path.name for path in FOLDERS])
+@pytest.mark.parametrize("folder", DONE, ids=[path.name for path in DONE])
 def test_a_part_is_one_whole_table_expression(folder: Path) -> None:
     assert list(faults(folder)) == []
 
 
-def statements(folder: Path, settings: dict[str, str], arguments: dict[str, str]) -> Iterator[tuple[str, Statement]]:
-    """Yield each statement, and for each part one that reads it.
+def texts(folder: Path) -> Iterator[tuple[Path, str]]:
+    """Yield each statement with its parts, and for each part one that reads it.
 
-    Not templates, which have places such as {table}, and not scripts of several statements.
+    Not templates, which name their places, such as {table}, and not scripts of several statements.
     """
-    names = parts(folder)
+    names = parts(folder) if folder.name not in TO_DO else {}
     reader = str(folder / "reader.sql")
-    for path in judged(folder):
+    for path in sorted(names.keys() | {path for path in files(folder) if path.parent.name != "parts"}):
         if re.search(r"\{[a-z]+\}", re.sub(r"'[^'\n]*'", "", TEXTS[path])) or ";" in code(path).rstrip(";"):
             continue
-        texts = {str(each): text for each, text in TEXTS.items()}
+        text = f"\\ir {path}"
         if path in names:
             chain = needed(path, names)
             recursive = any(re.search(rf"\b(FROM|JOIN) {names[each]}\b", code(each)) for each in chain)
-            included = "\n,\n".join(f"\\ir {each}" for each in chain)
-            texts[reader] = f"WITH{' RECURSIVE' * recursive}\n{included}\nSELECT * FROM {names[path]}"
-            yield str(path), parse_statement(expand(reader, texts.__getitem__), arguments)
-        elif path.parent.name in ("actions", "undo") or path.name == "actions.sql":
-            sections = parse_sections(expand(str(path), texts.__getitem__), arguments)
-            yield from ((str(path), each) for run in sections.values() for each in run)
-        else:
-            yield str(path), parse_statement(expand(str(path), texts.__getitem__), settings)
+            text = f"WITH{' RECURSIVE' * recursive}\n" + "\n,\n".join(f"\\ir {each}" for each in chain)
+            text += f"\nSELECT * FROM {names[path]}"
+        text = expand(reader, {reader: text, **{str(each): of_it for each, of_it in TEXTS.items()}}.__getitem__).text
+        _, *sections = re.split(r"(?m)^-- :\w+$", text)
+        yield from ((path, section) for section in sections or [text])
 
 
+async def prepare(
+    connection: asyncpg.Connection[Any], text: str, names: Mapping[str, str] = {}, roles: Iterable[str] = ()
+) -> None:
+    """Prepare a statement as psql does after ``\\set page NULL::int`` and so on.
+
+    A role is set to the table of the same name.
+    """
+
+    def value(match: re.Match[str]) -> str:
+        name = match["name"]
+        if not name:
+            return match[0]
+        if name in names:
+            return NAME.sub(value, names[name])
+        return "NULL" if match.string.startswith("::", match.end()) else f"NULL::{PARAMETERS[name]}"
+
+    text = bound(text.replace(':"schema"', '"public"').replace(":'schema'", "'public'"), {role: role for role in roles})
+    await connection.execute(f"PREPARE it AS {NAME.sub(value, text)}")
+    await connection.execute("DEALLOCATE it")
+
+
+@both_versions
 @pytest.mark.parametrize("folder", FOLDERS, ids=[path.name for path in FOLDERS])
-async def test_the_server_accepts_each_file_alone(server: PostgresServer, folder: Path) -> None:
-    engine = next((each for each in builtin() if each.name == folder.name), None)
-    connection = await asyncpg.connect(server.fresh(engine.name if engine else None))
-    try:
-        settings, arguments = (names_in_sql(engine.spec), names_in_sql(engine.spec, None)) if engine else ({}, {})
-        files = [*statements(folder, settings, arguments)]
-        if engine:
-            tables = {row["relname"] for row in await connection.fetch("SELECT relname FROM pg_class")}
-            spread = {f"{n} {path}": (each,) for n, (path, each) in enumerate(files)}
-            (bound,) = roles.bound([msgspec.structs.replace(engine, statements=spread, actions={})], tables)
-            files = [(path, each) for path, (each,) in in_schema(bound, "public").statements.items()]
-        else:
-            await connection.execute(audit_log.ddl())
-        await connection.execute("SET search_path = pg_catalog, pg_temp")
-        refused = []
-        for path, each in files:
-            try:
-                await connection.prepare(each.text)
-            except asyncpg.PostgresError as error:
-                refused.append(f"{path}: {error}")
-        assert files
-        assert refused == []
-    finally:
-        await connection.close()
+async def test_psql_can_run_each_file(server: PostgresServer, folder: Path) -> None:
+    """The search path contains only the server's own schemas."""
+    spec = next((each.spec for each in builtin() if each.name == folder.name), None)
+    names, roles = (names_in_sql(spec, None), spec.recognise.roles) if spec else ({}, {})
+    dsn = server.fresh(folder.name if spec else None)
+    connection = await asyncpg.connect(
+        dsn, statement_cache_size=0, server_settings={"search_path": "pg_catalog, pg_temp"}
+    )
+    if not spec:
+        await connection.execute(audit_log.ddl())
+    for path, text in texts(folder):
+        version = re.search(r"@(\d+)\.sql$", path.name)
+        if version and int(version[1]) > server.version:
+            continue
+        for name in re.findall(r"(?m)^-- needs: (\w+)$", text):
+            need = spec.needs[name] if spec else None
+            if need and need.column:  # that not every version of the engine has
+                add = f"ALTER TABLE IF EXISTS public.{need.table} ADD COLUMN IF NOT EXISTS {need.column} text"
+                await connection.execute(add)
+        try:
+            await prepare(connection, text, names, roles)
+            if folder.name == "sql" and path.parent == folder:
+                await connection.prepare(statement(path.stem).text)
+        except asyncpg.PostgresError as error:
+            raise AssertionError(f"{path}: {error}") from error
+    await connection.close()
+    server.drop(dsn)

@@ -2,11 +2,6 @@
 -- task or batch they belong to, go with them.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
--- :lock
-WITH
-\ir ../parts/locked.sql
-SELECT l.id, l.version FROM locked l
-
 -- :refused
 WITH
 \ir ../parts/jobs.sql

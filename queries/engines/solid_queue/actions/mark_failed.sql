@@ -3,11 +3,6 @@
 -- key, so a slot is given back while none is free: that never exceeds the limit.
 -- Indexes: solid_queue_jobs_pkey, those on job_id, the one on solid_queue_semaphores(key).
 
--- :lock
-WITH
-\ir ../parts/locked.sql
-SELECT l.id, l.version FROM locked l
-
 -- :refused
 WITH
 \ir ../parts/jobs.sql

@@ -2,11 +2,6 @@
 -- job with a concurrency key keeps its slot. The claim's row is what a worker locks when it ends a job.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
--- :lock
-WITH
-\ir ../parts/locked.sql
-SELECT l.id, l.version FROM locked l
-
 -- :refused
 WITH
 \ir ../parts/jobs.sql

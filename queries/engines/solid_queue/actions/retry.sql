@@ -3,11 +3,6 @@
 -- application only, so the dispatcher gives the job its slot or blocks it.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
--- :lock
-WITH
-\ir ../parts/locked.sql
-SELECT l.id, l.version FROM locked l
-
 -- :refused
 WITH
 \ir ../parts/jobs.sql
