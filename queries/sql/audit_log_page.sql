@@ -24,8 +24,8 @@ about AS (
           WHERE o.schema = :query AND o.results @> jsonb_build_array(jsonb_build_object('id', i))) AS l
    WHERE :cursor IS NULL OR l.id < :cursor::text::bigint
 )
-(SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.xid::text AS xid, l.os_user, l.host, l.engine, l.schema,
-        l.action, l.reason, l.arguments::text AS arguments, l.results::text AS results, CASE WHEN f.changes THEN l.changes::text ELSE '[]' END AS changes
+(SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.xid::text AS xid, l.os_user, l.host,
+        l.engine, l.schema, l.action, l.reason, l.arguments::text AS arguments, l.results::text AS results, CASE WHEN f.changes THEN l.changes::text ELSE '[]' END AS changes
    FROM f CROSS JOIN (SELECT * FROM part UNION ALL SELECT * FROM about) AS l
   WHERE (f.who IS NULL OR strpos(lower(l.role COLLATE "C"), f.who) > 0 OR strpos(lower((l.os_user || '@' || l.host) COLLATE "C"), f.who) > 0)
     AND (f.since IS NULL OR l.at >= f.since)

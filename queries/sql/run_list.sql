@@ -10,8 +10,8 @@ WITH begun AS MATERIALIZED (
    ORDER BY l.id DESC
    LIMIT CASE WHEN (:args ->> 'open')::boolean THEN 1000 ELSE :limit END
 )
-SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.xid::text AS xid, l.os_user, l.host, l.engine, l.schema,
-       l.action, l.reason, l.arguments::text AS arguments, e.ended::text AS ended, extract(epoch FROM coalesce(e.at, l.at))::float8 AS last_at,
+SELECT l.id::text AS id, extract(epoch FROM l.at)::float8 AS at, l.role, l.xid::text AS xid, l.os_user, l.host,
+       l.engine, l.schema, l.action, l.reason, l.arguments::text AS arguments, e.ended::text AS ended, extract(epoch FROM coalesce(e.at, l.at))::float8 AS last_at,
        CASE WHEN jsonb_typeof(e.ended -> 'changed') = 'number' THEN least(greatest((e.ended ->> 'changed')::numeric, 0), 1e15)::int8
             ELSE (SELECT coalesce(sum(jsonb_array_length(jsonb_path_query_array(o.results, '$[*] ? (@.outcome == "changed")'))), 0)::int8
                     FROM unstick.audit_log o WHERE o.arguments ? 'run' AND o.arguments #>> '{run,id}' = l.id::text) END AS changed

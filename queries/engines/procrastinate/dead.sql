@@ -12,7 +12,7 @@ SELECT 'job:' || j.id AS id, j.id::text AS cursor, 5::int8 AS severity, extract(
           WHERE j.status = 'failed' AND j.id < coalesce(:cursor::text::int8, 9223372036854775807)
             AND j.id = ANY (:job_keys)
           ORDER BY j.id DESC LIMIT :limit)) AS j
-  CROSS JOIN LATERAL ( -- a range in the order of the index: with job_id = j.id the planner may prefer to scan the table until it has 100 rows
+  CROSS JOIN LATERAL ( -- a range in the order of the index: for job_id = j.id it may scan the table for 100 rows
     SELECT min(v.at) FILTER (WHERE v.type = 'deferred') AS created
       FROM (SELECT x.type, x.at FROM :"schema".procrastinate_events x
              WHERE x.job_id >= j.id AND x.job_id <= j.id ORDER BY x.job_id LIMIT 100) AS v

@@ -35,5 +35,5 @@ WITH changed AS (
   RETURNING j.id, j.queue
 )
 SELECT 'job:' || c.id AS id
-  FROM changed c -- the engine notifies producers of inserted jobs; without a notification they see a job at their next poll
+  FROM changed c -- the engine notifies of inserted jobs only; without it, producers see a job at their next poll
  CROSS JOIN LATERAL pg_notify(:'schema' || '.oban_insert', json_build_object('queue', c.queue)::text) AS sent

@@ -1,7 +1,8 @@
 -- Discarded jobs that come after the cursor, or those that are asked for. Python's errors are tracebacks that end with the
 -- message, Elixir's begin with it.
 dead AS NOT MATERIALIZED (
-  SELECT j.id, j.discarded_at, j.worker,
+  SELECT 'job:' || j.id AS id, j.discarded_at || '|' || j.id AS cursor, j.discarded_at, j.id AS number, j.worker AS cause,
+         extract(epoch FROM j.discarded_at)::float8 AS since, NULL::text AS was, NULL::text AS is_now,
          CASE WHEN j.discarded_at > timezone('UTC', now()) - :failed_lately THEN 5 ELSE 3 END::int8 AS severity,
          left((SELECT CASE WHEN e.text LIKE 'Traceback%' THEN regexp_replace(rtrim(e.text, E' \n'), '^.*\n', '') ELSE e.text END
                  FROM (SELECT coalesce(to_jsonb(j.errors) -> -1 ->> 'error', CASE WHEN jsonb_typeof(to_jsonb(j.errors) -> -1) = 'string' THEN to_jsonb(j.errors) ->> -1 END) AS text) AS e), 300) AS error

@@ -26,6 +26,8 @@ logged AS (
   SELECT c.id, 'queued', c.entrypoint, c.priority FROM changed c
 )
 SELECT 'job:' || c.id AS id
-  FROM changed c -- the engine's trigger does not notify of updates; without a notification a worker sees the job at its next poll
- CROSS JOIN LATERAL (SELECT pg_notify(:'ch_pgqueuer', json_build_object('channel', :'ch_pgqueuer', 'operation', 'update', 'sent_at', now(),
-                                                                       'table', :'pgqueuer', 'type', 'table_changed_event')::text) WHERE c.id IS NOT NULL) AS n
+  FROM changed c -- the engine's trigger does not notify of updates; without it, workers see a job at their next poll
+ CROSS JOIN LATERAL (
+   SELECT pg_notify(:'ch_pgqueuer', json_build_object('channel', :'ch_pgqueuer', 'operation', 'update', 'sent_at', now(),
+                                                      'table', :'pgqueuer', 'type', 'table_changed_event')::text)
+    WHERE c.id IS NOT NULL) AS n

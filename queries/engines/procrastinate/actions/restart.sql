@@ -20,6 +20,6 @@ WITH changed AS (
   RETURNING j.id, j.queue_name, json_build_object('type', 'job_inserted', 'job_id', j.id)::text AS payload
 )
 SELECT 'job:' || c.id AS id
-  FROM changed c -- the engine notifies workers of new jobs only; without a notification they see a job at their next poll
+  FROM changed c -- the engine notifies of new jobs only; without it, workers see a job at their next poll
  CROSS JOIN LATERAL (SELECT pg_notify('procrastinate_any_queue_v1', c.payload),
                             CASE WHEN octet_length(c.queue_name) <= 40 THEN pg_notify('procrastinate_queue_v1#' || c.queue_name, c.payload) END) AS n

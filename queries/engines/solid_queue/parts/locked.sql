@@ -8,13 +8,13 @@ locked AS (
    WHERE j.id = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_jobs k
                             WHERE k.id = ANY (:job_keys) ORDER BY k.id FOR UPDATE SKIP LOCKED))
      AND (j.ready IS NULL OR j.ready = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_ready_executions k
-                                                WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                         WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
      AND (j.claimed IS NULL OR j.claimed = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_claimed_executions k
-                                                    WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                         WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
      AND (j.failed IS NULL OR j.failed = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_failed_executions k
-                                                  WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                         WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
      AND (j.blocked IS NULL OR j.blocked = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_blocked_executions k
-                                                    WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                         WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
      AND (j.scheduled IS NULL OR j.scheduled = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_scheduled_executions k
-                                                        WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
+                                         WHERE k.job_id = ANY (:job_keys) ORDER BY k.job_id FOR UPDATE SKIP LOCKED)))
 )
