@@ -14,8 +14,8 @@ from queries.contract.outside import NONE, OutsideEngines
 from queries.db import dsn
 from queries.db.database import Database, Server
 from queries.db.dsn import ConnectionTarget
-from queries.db.known_servers import KnownServer, Rules
 from queries.db.redaction import redact
+from queries.db.servers import KnownServer, Rules
 from queries.records.record import Record
 from queries.text import shell
 from queries.workspace import Workspace
@@ -51,7 +51,7 @@ class Target(Record):
             typed = dsn.parse(self.context.dsn)
         except ValueError:  # a file of libpq has changed since the database was opened
             return f"@{self.name}" if self.name else redact(self.context.dsn)
-        hosts = ((host.name or host.address, f":{host.port}" * (host.port != dsn.DEFAULT_PORT)) for host in typed.hosts)
+        hosts = ((host.name, f":{host.port}" * (host.port != dsn.DEFAULT_PORT)) for host in typed.hosts)
         names = [f"@{self.name}"] * bool(self.name) + [f"service {typed.service}"] * bool(typed.service)
         return "  ".join([*names, f"{typed.database} on {', '.join(map(''.join, hosts))} as {typed.user}"])
 
@@ -131,7 +131,7 @@ class Target(Record):
 
 
 def _places(target: ConnectionTarget) -> Iterator[tuple[str, int]]:
-    yield from ((_place(name), host.port) for host in target.hosts for name in (host.name, host.address) if name)
+    yield from ((_place(host.name), host.port) for host in target.hosts)
 
 
 def _place(host: str) -> str:

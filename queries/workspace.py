@@ -18,9 +18,8 @@ from queries.contract.server_spec import LABEL
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import LockedError, LostError, UnknownIdError
-from queries.db.known_servers import KnownServer, KnownServers, Rules
-from queries.db.other_hosts import OtherHosts
 from queries.db.query import Query, Rows, statement
+from queries.db.servers import KnownServer, KnownServers, OtherHosts, Rules
 from queries.files import user_dirs
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings

@@ -29,7 +29,7 @@ from queries.change.plan import Plan
 from queries.change.state import Do
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
-from queries.db.backoff import OUTAGE_SECONDS
+from queries.db.connecting import OUTAGE_SECONDS
 from queries.db.database import FORBIDDEN
 from queries.db.errors import BALANCED, NO_CONNECTION, STANDBY, UNCHANGED, DatabaseError
 from queries.log.audit_log import InDoubtError

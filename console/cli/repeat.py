@@ -9,7 +9,7 @@ from click import UsageError
 
 from console.cli.output import Output, say
 from console.model.timer import Timer
-from queries.db.backoff import Backoff
+from queries.db.connecting import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.workspace import Workspace
 

@@ -13,7 +13,7 @@ from console.model.timer import EVERYTHING, THE_LIST, Timer
 from console.model.works import Works
 from queries.change.run import messages as run_messages
 from queries.contract.server_spec import LABEL
-from queries.db.backoff import Backoff
+from queries.db.connecting import Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError, attempted
 from queries.read.reader import Reader
 from queries.records.finding import Incident

@@ -25,7 +25,7 @@ from queries.change.plan import Plan, check_storable, current_reader, plan_versi
 from queries.change.run import Beginning, Run, RunPlan
 from queries.change.state import Do, Event, Kind, Reason, State, Step, go_on
 from queries.contract.server_spec import LABEL
-from queries.db.backoff import OUTAGE_SECONDS, Backoff
+from queries.db.connecting import OUTAGE_SECONDS, Backoff
 from queries.db.errors import NO_CONNECTION, DatabaseError, LostError, OvertakenError, attempted
 from queries.log import audit_log
 from queries.log.receipts import COMMIT_LOST

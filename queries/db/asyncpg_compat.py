@@ -1,7 +1,7 @@
 """Private parts of asyncpg that have no public counterpart, in one place.
 
 Checked with asyncpg 0.32. pyproject.toml pins that minor version, and tests/unit/test_asyncpg_compat.py fails with
-any other. After an upgrade, compare `Connection._transport` and the methods of the protocol with the uses here.
+any other. After an upgrade, compare `Connection._transport` and `ENCODINGS_MAP` with the uses here.
 """
 
 from __future__ import annotations
@@ -59,46 +59,10 @@ async def accept_any_bytes(connection: asyncpg.Connection[Any]) -> None:
         await connection.execute("SET client_encoding = SQL_ASCII")
 
 
-class DriverProtocol(protocol.Protocol):  # type: ignore[misc]
-    """The driver's protocol, with a check of the first messages.
-
-    The event loop that makes the connection may have a ``guard``, which reads what the server sends until the session
-    is ready.
-    """
-
-    def __init__(self, address: Any, connected: Any, parameters: Any, record_class: Any, loop: Any) -> None:
-        super().__init__(address, connected, parameters, record_class, loop)
-        self._guard: Any = getattr(loop, "guard", None)
-        if self._guard is not None:  # a method of the class would cost each later read
-            self.data_received = self._read_guarded
-
-    def connection_made(self, transport: Any) -> None:
-        self._made = transport
-        super().connection_made(transport)
-
-    def _read_guarded(self, data: bytes) -> None:
-        admitted = self._guard.admit(data)
-        if self._guard.refusal:
-            self._made.abort()
-            return
-        if admitted:
-            super().data_received(admitted)
-        if self._guard.ready:
-            self.__dict__.pop("data_received", None)
-
-
-asyncpg.protocol.Protocol = DriverProtocol  # the driver makes one for each connection, with TLS and without
-
-
 def transport(connection: asyncpg.Connection[Any]) -> Transport:
     """Return the connection's transport, which knows its socket and TLS session."""
     result: Transport = connection._transport
     return result
-
-
-def set_loop(connection: asyncpg.Connection[Any], loop: asyncio.AbstractEventLoop) -> None:
-    """Replace the event loop with which a connection was made."""
-    connection._loop = loop
 
 
 def is_tls_refused(error: Exception) -> bool:

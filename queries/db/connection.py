@@ -185,7 +185,7 @@ def _answer(error: asyncpg.PostgresError, connecting: str | None, statement: Sta
     if connecting is not None:
         return errors.connection_error(code, reason, redact(connecting))
     if code == "23505" and (error.schema_name, error.table_name) == ("unstick", "audit_log"):
-        return errors.SequenceError(*errors.SEQUENCE, code=code)
+        return DatabaseError(*errors.SEQUENCE, code=code)
     result = errors.statement_error(code, reason, error.constraint_name or "")
     result.position = int(error.position or 0)
     return result

@@ -18,8 +18,8 @@ import asyncpg
 import msgspec
 
 from queries.db import asyncpg_compat, connecting, dsn
-from queries.db.backoff import Backoff
 from queries.db.combined import CombinedReads
+from queries.db.connecting import Backoff
 from queries.db.connection import ServerConnection, driver_errors, retrieve_exception
 from queries.db.errors import BALANCED, STANDBY, UNCHANGED, DatabaseError, RefusedError, capital
 from queries.db.query import Query, Rows, statement

@@ -60,10 +60,6 @@ class ForbiddenError(RefusedError, DeniedError):
     """The role may not connect to the database."""
 
 
-class NoPasswordError(RefusedError):
-    """The server asks for a password, and none was found. No password was wrong."""
-
-
 class LostError(DatabaseError):
     """The connection broke.
 
@@ -151,10 +147,6 @@ class ConflictError(DatabaseError):
     """
 
 
-class SequenceError(DatabaseError):
-    """The sequence of the audit log's ids was set back."""
-
-
 RECOVERY = ("40001", "40P01")  # SQLSTATE of a read that hindered a standby
 RECOVERY_HELP = (
     "This standby cancels reads that hinder its replay: raise its max_standby_streaming_delay, set its"
@@ -188,6 +180,7 @@ CHECK = (
     "Is the server up, and are host, port and TLS options right? psql takes the same string. A pooler may be paused, or"
     " have no server."
 )
+CHECK_FILES = "Are sslcert and sslkey PEM files that belong together, and does sslpassword open the key?"
 _LATER = {
     "53300": "All connections of the server, the database or the role are in use, so workers may be refused, too. Close"
     " sessions that are not needed, or raise the limit. A superuser may still get in.",
@@ -298,7 +291,7 @@ def reason(error: BaseException) -> str:
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"the server's certificate is not accepted: {error.verify_message.rstrip('.')}"
     if isinstance(error, ssl.SSLError):
-        return f"TLS failed: {(error.reason or 'the server ended it').replace('_', ' ').lower()}"
+        return f"TLS failed: {error.reason.replace('_', ' ').lower()}" if error.reason else "TLS could not begin"
     if isinstance(error, UnicodeError):
         return "it is no valid name"
     if isinstance(error, ConnectionError) and error.errno is None:  # the driver's own
@@ -307,6 +300,8 @@ def reason(error: BaseException) -> str:
         if "during SSL exchange" in str(error):
             return "the server answered the request for TLS with an error, which its log contains"
         return "the server closed the connection"
+    if isinstance(error, OSError) and (several := re.search(r"\[Errno ([0-9]+)\]", str(error))) and error.errno is None:
+        return os.strerror(int(several[1])).lower()  # of the first address of a name
     if isinstance(error, OSError):
         text = error.strerror if isinstance(error, socket.gaierror) or not error.errno else os.strerror(error.errno)
         return (text or str(error) or "it failed").rstrip(".").lower()

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from queries.db import asyncpg_compat, blockers, errors
+from queries.db import asyncpg_compat, errors
 from queries.db.combined import CombinedReads
 from queries.db.connection import ServerConnection, driver_errors
 from queries.db.errors import (
@@ -30,11 +30,13 @@ from queries.db.server_load import ServerLoad
 from queries.db.transaction_settings import StatementSettings, TransactionSettings
 from queries.files.statement import Statement
 from queries.records.record import Record
+from queries.text.duration import spelled
 from queries.text.safe_text import has_bytes, shown_bytes
 
 T = TypeVar("T")
 APART, UNDO_APART, END_APART = "SAVEPOINT apart", "ROLLBACK TO SAVEPOINT apart", "RELEASE SAVEPOINT apart"
 REPEATS, REPEAT_AFTER_SECONDS = 40, 0.05  # of reads that a standby cancelled, in one transaction
+RELEASED = "The lock is free again: refresh."
 GRACE_SECONDS = 5.0  # after a statement's own timeout until the connection counts as dead
 
 
@@ -372,7 +374,7 @@ class Transaction(Reads):
         if isinstance(rows, DatabaseError):
             return error
         if isinstance(error, LockedError):
-            locked = LockedError(error.line, blockers.describe(rows, self._role()), code=error.code)
+            locked = LockedError(error.line, blocked_by(rows, self._role()), code=error.code)
             self._locked.update(((row["schema"], row["asked"]), locked) for row in rows)
             return locked
         denied = "; ".join(f"{row['columns']} of {row['relation']}" for row in rows)
@@ -418,3 +420,20 @@ def _shown(value: Any) -> Any:
     if isinstance(value, list):
         return [_shown(each) for each in value]
     return shown_bytes(value) if isinstance(value, str) else value
+
+
+def blocked_by(rows: Sequence[Mapping[str, Any]], role: str) -> str:
+    """Return a line about the rows of ``blockers.sql``. ``role`` is the current role."""
+    if not rows:
+        return RELEASED
+    line = "; ".join(map(_blocker, rows)) + "."
+    return line + (f" To see its activity: GRANT pg_monitor TO {role}." if any(r["hidden"] for r in rows) else "")
+
+
+def _blocker(row: Mapping[str, Any]) -> str:
+    if not row["granted"]:
+        behind = f", behind {row['behind']}" if row["behind"] else ""
+        return f"{row['who']} waits to lock {row['relation']} exclusively{behind}"
+    since = "" if row["seconds"] is None else f" for {spelled(row['seconds'])}"
+    state = f" and is {row['state']}" if row["state"] else ""
+    return f"{row['who']} locks {row['relation']} exclusively{since}{state}"

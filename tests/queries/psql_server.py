@@ -193,6 +193,3 @@ def make_certificates(folder: Path) -> None:
     openssl(*ca, "-gencrl", "-out", "nothing.crl")
     openssl(*ca, "-revoke", "server.crt")
     openssl(*ca, "-gencrl", "-out", "revoked.crl")
-    (folder / "crls").mkdir()
-    shutil.copy(folder / "revoked.crl", folder / "crls" / "revoked.crl")
-    openssl("rehash", "crls")

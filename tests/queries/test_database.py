@@ -11,7 +11,7 @@ import pytest
 
 from queries.change import loop
 from queries.db import connecting, database, dsn
-from queries.db.backoff import Backoff
+from queries.db.connecting import Backoff
 from queries.db.database import Database
 from queries.db.errors import (
     ConflictError,

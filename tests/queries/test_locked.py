@@ -12,10 +12,10 @@ import asyncpg
 import pytest
 
 from queries import snapshot
-from queries.db import blockers
-from queries.db.blockers import describe
+from queries.db import transaction
 from queries.db.database import READ_SECONDS
 from queries.db.errors import LockedError
+from queries.db.transaction import blocked_by
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
 from tests.db.eternaltwin import EternaltwinDb
@@ -85,7 +85,7 @@ async def test_one_read_waits_once_for_a_locked_table(
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-600)
     asked: list[object] = []
-    monkeypatch.setattr(blockers, "describe", lambda rows, role: asked.append(rows) or describe(rows, role))
+    monkeypatch.setattr(transaction, "blocked_by", lambda rows, role: asked.append(rows) or blocked_by(rows, role))
     holder = await lock(eternaltwin, f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
     part = await reader(workspace).findings.read()
     assert len(asked) == 1, "the rest is refused without a wait"
