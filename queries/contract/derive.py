@@ -18,7 +18,7 @@ from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED
 from queries.contract.rows import COMPARED, NodeRow, columns
-from queries.contract.spec import Action, DeadLetterSpec, EngineSpec, FindingSpec, Kind, Need
+from queries.contract.spec import Action, Claim, DeadLetterSpec, EngineSpec, FindingSpec, Kind, Need
 from queries.contract.sql_templates import Filled, Lines, TemplatePart, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
 from queries.files.statement import EngineFileError, SqlText
@@ -98,6 +98,8 @@ class _Writer:
         for n, action in enumerate(self.spec.actions):
             if action.writes:
                 self._action(n, action)
+        for n, claim in enumerate(self.spec.claim):
+            self._claim(n, claim)
 
     def _of_kind(self, n: int, kind: Kind) -> None:
         """Derive the files of one kind that are not there."""
@@ -449,6 +451,43 @@ class _Writer:
         files = {section: section for section in SECTIONS} | ({"change": "delete"} if action.delete else {})
         parts = [filled("action", at, {"about": about}), *(filled(files[s], at, values) for s in missing)]
         self._add(file, at, parts)
+
+    def _claim(self, n: int, claim: Claim) -> None:
+        """Derive what is asked of a claim: conditions of nodes, the next ones, and counts by queue."""
+        at: Setting = ("claim", n)
+        k, kind = self.kinds[claim.kind]
+        conditions = [(f"({each.holds})", (*at, "conditions", m)) for m, each in enumerate(claim.conditions)]
+        shows = [(f"({each.shows})::text,", (*at, "conditions", m)) for m, each in enumerate(claim.conditions)]
+        all_hold = [(f"AND {holds}", path) for holds, path in conditions]
+        values: Filled = {
+            **self._of(k, kind),
+            "kind": kind.name,
+            "header": self._header(claim.needs) if claim.needs else [],
+            "queue": (claim.queue, (*at, "queue")),
+            **{name: self._time(kind, getattr(claim, name)) for name in ("since", "taken", "held")},
+            "owner": (claim.owner, (*at, "owner")),
+            "holds": [(f"{holds},", path) for holds, path in conditions[:-1]] + conditions[-1:],
+            "shows": shows[:-1] + [(text.removesuffix(","), path) for text, path in shows[-1:]],
+            "beside": [
+                (f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true", (*at, "beside", name))
+                for name, query in claim.beside.items()
+            ],
+            "first": conditions[0][0],
+            "all": all_hold[1:],
+            "columns": [(f"{holds} AS c{m},", path) for m, (holds, path) in enumerate(conditions, 1)],
+            "passed": ", ".join(
+                f"count(*) FILTER (WHERE {' AND '.join(f'f.c{i}' for i in range(1, m + 1))})"
+                for m in range(1, len(conditions) + 1)
+            ),
+            "possible": " AND ".join(f"f.c{m}" for m in range(1, len(conditions) + 1)),
+            "order": (claim.order, (*at, "order")),
+        }
+        parts: list[TemplatePart] = [
+            (at, {**values, "unfinished": (each, (*at, "unfinished", m))}) for m, each in enumerate(claim.unfinished)
+        ]
+        self._add(f"claim.{kind.name}.sql", at, [filled("claim", at, values)])
+        self._add(f"next.{kind.name}.sql", at, [filled("next", at, values)])
+        self._add(f"funnel.{kind.name}.sql", at, [repeated("funnel", at, values, parts)])
 
     # Pieces
 

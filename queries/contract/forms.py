@@ -106,6 +106,11 @@ def status(written: TomlValue) -> TomlValue:
     return _with(TomlValue({}, written.at), {"phase": phase.strip(), "means": means.strip()})
 
 
+def condition(written: TomlValue) -> TomlValue:
+    """Return a condition that is one text: the SQL that ``holds``."""
+    return _with(TomlValue({}, written.at), {"holds": written.value}) if isinstance(written.value, str) else written
+
+
 def sentences(written: TomlValue) -> TomlValue:
     """Return a finding with the sentences for one node and for several nodes."""
     finding = written.table()

@@ -20,10 +20,10 @@ def recorded(kind: Kind, statements: Iterable[Statement]) -> Kind:
 
 
 def kind_of_file(file: str, kinds: Collection[str]) -> str:
-    """Return the KIND of ``nodes.KIND.sql`` and ``children.KIND.sql``, or ""."""
+    """Return the KIND of a file such as ``nodes.KIND.sql``, or ""."""
     name, _, rest = file.partition(".")
     variant = re.split("[.@]", rest)[0]
-    return variant if name in ("nodes", "children") and variant in kinds else ""
+    return variant if name in ("nodes", "children", "claim", "next", "funnel") and variant in kinds else ""
 
 
 def with_kinds(file: str, statement: Statement, kinds: Collection[str]) -> Statement:

@@ -159,6 +159,58 @@ class UnreadPart(Record):
     why: str = ""
 
 
+class ClaimRow(Record):
+    """A row of ``claim.sql``: the conditions of a node, in their order.
+
+    ``holds``: true, false or null for each; ``shows``: its value.
+    """
+
+    id: str
+    queue: str | None
+    since: Time | None
+    holds: Json
+    shows: Json
+    owner: str | None
+    taken: Time | None
+    held: Time | None
+
+
+class NextRow(Record):
+    """A row of ``next.sql``: a node for which all conditions hold."""
+
+    id: str
+    queue: str | None
+    since: Time | None
+
+
+class FunnelRow(Record):
+    """A row of ``funnel.sql``: a queue's unfinished nodes.
+
+    ``passed``: how many of them meet the first condition, the first two, and so on. ``more``: there are others that
+    were not read.
+    """
+
+    queue: str | None
+    n: int
+    passed: Json
+    since: Time | None
+    more: bool
+
+
+class AliveRow(Record):
+    """A row of ``alive.sql``: a worker with its newest sign of life.
+
+    ``alive``: NULL where the sign does not tell. ``serves``: queues that it takes; ``*`` at the end of one stands for
+    any text, NULL for all queues. ``only``: it is recorded that it takes no others.
+    """
+
+    worker: str
+    seen: Time | None
+    alive: bool | None
+    serves: Json
+    only: bool
+
+
 class SampleRow(Record):
     """A row of ``samples/<name>.sql``."""
 
@@ -255,6 +307,10 @@ SHAPES: dict[str, type[Record]] = {
     "counts": CountRow,
     "options": OptionRow,
     "findings": FindingRow,
+    "claim": ClaimRow,
+    "next": NextRow,
+    "funnel": FunnelRow,
+    "alive": AliveRow,
     "samples": SampleRow,
     "progress": IdRow,
     "related": RelatedRow,

@@ -373,6 +373,13 @@ STATEMENT_RULES = (  # without which no statement can be derived
     Rules("actions.*.set.*", "action {0.name}: ", (
         ("", _no_column_to_set, "recognise.relations: {value}"),
     )),
+    Rules("claim.*", "claim.{0.kind}: ", (
+        ("kind", lambda c, claim: claim.kind not in {kind.name for kind in c.spec.kinds if kind.table},
+         "there is no kind with a table of this name"),
+        ("conditions", lambda c, claim: not claim.conditions, "it has no condition"),
+        ("unfinished", lambda c, claim: not claim.unfinished, "it names no rows that are counted"),
+        ("needs", lambda c, claim: unknown(claim.needs, c.spec.needs), "there is no need {value}"),
+    )),
 )
 
 RULES = (

@@ -258,6 +258,39 @@ class Own(Record):
     columns: dict[str, tuple[str, ...]] = {}
 
 
+class Condition(Record, forbid_unknown_fields=True):
+    """A condition under which workers take a node, as SQL of its row ``t``; NULL where it is not known.
+
+    ``shows``: SQL of the value that decides.
+    """
+
+    name: str
+    holds: str
+    shows: str = "NULL"
+
+
+class Claim(Record, forbid_unknown_fields=True):
+    """What a worker would take of a kind: the engine's dequeue, as conditions in the engine's order.
+
+    ``beside``: queries over the row ``t``, whose first row the conditions may name. ``order``: in which a worker takes
+    them. ``queue``: SQL of what a worker must serve. ``since``: SQL of the time since which the row could be taken, as
+    far as it says. ``unfinished``: conditions of the rows that are counted, each the start of an index. A running row
+    says by whom and since when it was ``taken``, and until when it is ``held``.
+    """
+
+    kind: str
+    conditions: Annotated[tuple[Condition, ...], forms.named("name", text=forms.condition)]
+    order: str
+    unfinished: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    beside: dict[str, str] = {}
+    queue: str = "NULL"
+    since: str = "NULL::timestamptz"
+    owner: str = "NULL"
+    taken: str = "NULL::timestamptz"
+    held: str = "NULL::timestamptz"
+
+
 class FlowSpec(Record, forbid_unknown_fields=True):
     """Table whose rows show how work enters and leaves the engine.
 
@@ -533,6 +566,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     undo: UndoSpec = UndoSpec()
     varies: VariesSpec = VariesSpec()
     redrive: RedriveSpec = RedriveSpec()
+    claim: Annotated[tuple[Claim, ...], forms.named("kind")] = ()
     flow: FlowSpec | None = None  # else work per minute is not recorded
 
     def __post_init__(self) -> None:

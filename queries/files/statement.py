@@ -15,7 +15,7 @@ from queries.text.psql_text import bound
 from queries.text.suggest import did_you_mean
 
 PARAMETERS = {
-    **dict.fromkeys(("ids", "places", "versions", "met_needs"), "text[]"),
+    **dict.fromkeys(("ids", "places", "versions", "met_needs", "queues"), "text[]"),
     **dict.fromkeys(("args", "changes", "images", "settings"), "jsonb"),
     **dict.fromkeys(("limit", "bytes"), "int"),
     **dict.fromkeys(("operator", "reason", "id", "parent", "cursor", "query", "dry_run", "schema", "action"), "text"),
@@ -25,7 +25,7 @@ PARAMETERS = {
 
 ``ids``: local ids; NULL for all in findings and dead letters. ``versions``: of each id, as the operator saw it.
 ``places``: the last known ctid of each id. ``met_needs``: names of needs. ``settings``: thresholds and options.
-``limit``: the maximum number of rows. ``bytes``: the maximum number of bytes to return. ``since``: seconds since 1970.
+``queues``: what a worker serves; NULL for any. ``limit``: the maximum number of rows. ``bytes``: the maximum number of bytes to return. ``since``: seconds since 1970.
 ``args``: values of an action's arguments. ``action``: its name. ``dry_run``: time of the dry run; NULL in it.
 ``changes``: rows that the action changed.
 """

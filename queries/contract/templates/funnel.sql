@@ -1,0 +1,21 @@
+-- By queue: how many unfinished nodes of the kind :kind there are, and how many meet the first conditions of a worker.
+-- Of each sort of unfinished nodes, 10,000 are looked at.
+-- kinds: :kind
+-- :header
+WITH f AS MATERIALIZED (
+-- :each
+(SELECT (:queue)::text AS queue,
+        :columns
+        :since AS since
+   FROM :"schema".:table AS t
+   :beside
+  WHERE :unfinished
+  LIMIT 10001)
+-- :end
+)
+SELECT f.queue, count(*) AS n, jsonb_build_array(:passed) AS passed, min(f.since) FILTER (WHERE :possible) AS since,
+       (SELECT count(*) FROM f) > 10000 AS more
+  FROM f
+ GROUP BY f.queue
+ ORDER BY count(*) DESC, f.queue
+ LIMIT :limit

@@ -1,0 +1,95 @@
+"""The conditions of a claim, over random states, are those of the engine's own statement."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import asyncpg
+import msgspec
+import pytest
+
+from queries.contract.engine import Engine
+from queries.db.query import Query
+from queries.read.reader import Reader
+from queries.workspace import Workspace
+from tests.proof import repeated
+from tests.servers import PostgresServer
+from tests.simulators.engine import Statements
+
+QUEUES = ("mail", "billing", "files")
+SERVED = {"eternaltwin": ("Sleep", "SendEmail", "Archive"), "estuary": ("2", "3", "4"), "agent_jobs": ()}
+OWN = {path.stem: Statements(path) for path in sorted(Path(__file__).with_name("claims").glob("*.sql"))}
+
+
+@pytest.mark.parametrize("name", OWN)
+@repeated(40, 1000)
+async def test_what_meets_all_conditions_is_what_the_engine_takes(
+    server: PostgresServer, tmp_path: Path, name: str, times: int
+) -> None:
+    """For two workers, of which each serves other queues."""
+    dsn = server.fresh(name)
+    workspace = await Workspace(dsn, file=tmp_path / "audit_log").open()
+    connection = await asyncpg.connect(dsn)
+    alone: Counter[str] = Counter()
+    try:
+        reader = next(iter(workspace.engines.values()))
+        conditions = [each.name for claim in reader.engine.spec.claim for each in claim.conditions]
+        for state in range(times):
+            queues = list(SERVED.get(name, QUEUES))
+            random.Random(state).shuffle(queues)
+            async with connection.transaction():
+                await connection.execute(f"SELECT setseed({state / 1000 % 1})")
+                await connection.execute(OWN[name]["fill"])
+            for served in (queues[:2], queues[2:]) if queues else ([],):
+                async with connection.transaction():
+                    arguments = [served] if "$1" in OWN[name]["own"] else []
+                    own = [f"{kind(reader.engine)}:{row[0]}" for row in await connection.fetch(OWN[name]["own"], *arguments)]
+                taken = await next_of(reader, served or None)
+                assert sorted(taken) == sorted(own), (state, served)
+                ranks = await order_of(connection, reader, taken)
+                assert [ranks[id_] for id_ in own] == sorted(ranks.values()), (state, served)
+            alone.update({failing[0] for failing in await failing_of(connection, reader) if len(failing) == 1})
+    finally:
+        await connection.close()
+        await workspace.close()
+        server.drop(dsn)
+    least = {condition: alone[condition] for condition in conditions}
+    assert all(number >= times / 50 for number in least.values()), least
+
+
+def kind(engine: Engine) -> str:
+    return engine.spec.claim[0].kind
+
+
+async def next_of(reader: Reader, queues: Sequence[str] | None) -> list[str]:
+    (statement,) = reader.engine.statements["next"]
+    values = reader.variant.parameters(queues=queues, limit=1000)
+    (rows,) = await reader.database.batch([Query(statement, values)])
+    return [row["id"] for row in rows]
+
+
+async def order_of(connection: asyncpg.Connection[Any], reader: Reader, ids: Sequence[str]) -> dict[str, int]:
+    """Return the place of each node in the claim's order; nodes that are alike have the same."""
+    (statement,) = reader.engine.statements["next"]
+    (claim,) = reader.engine.spec.claim
+    text = statement.text.replace("SELECT ", f"SELECT dense_rank() OVER (ORDER BY {claim.order}) AS place, ", 1)
+    ranked = msgspec.structs.replace(statement, text=text)
+    (rows,) = await reader.database.batch([Query(ranked, reader.variant.parameters(queues=None, limit=1000))])
+    return {row["id"]: row["place"] for row in rows if row["id"] in ids}
+
+
+async def failing_of(connection: asyncpg.Connection[Any], reader: Reader) -> list[list[str]]:
+    """Return the conditions that each node fails."""
+    (statement,) = reader.engine.statements["claim"]
+    (claim,) = reader.engine.spec.claim
+    of = reader.engine.kind(claim.kind)
+    assert of is not None
+    ids = [f"{of.name}:{row[0]}" for row in await connection.fetch(f"SELECT {of.key} FROM {of.table}")]
+    (rows,) = await reader.database.batch([Query(statement, reader.variant.parameters(ids=ids))])
+    assert len(rows) == len(ids)
+    holds = [msgspec.json.decode(row["holds"]) for row in rows]
+    return [[c.name for c, held in zip(claim.conditions, each, strict=True) if held is not True] for each in holds]
