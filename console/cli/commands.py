@@ -381,6 +381,15 @@ def show() -> None:
 
 
 @_command("id", take=functools.partial(CliOptions.at_most_one, name="ID"), type=node_id)
+@_engine
+def why() -> None:
+    """Show which conditions of a worker a node meets, and which not.
+
+    Without ID, show how many unfinished nodes of each queue meet the first condition, the first two, and so on.
+    """
+
+
+@_command("id", take=functools.partial(CliOptions.at_most_one, name="ID"), type=node_id)
 def blockers() -> None:
     """Show which sessions lock the rows of a node, and the chain of waits.
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from console.cli import audit, dead, engine_new, engine_show, engines, grants, info, sql, tree, watch
+from console.cli import audit, dead, engine_new, engine_show, engines, grants, info, sql, tree, watch, why
 from console.cli.output import FORMAT
 from queries.check.report import Report
 from queries.log.chain import Verification
@@ -27,6 +27,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "dead": (dead.DeadLettersByEngine,),
     "show": (Detail,),
     "find": (Search,),
+    "why": (why.Whys,),
     "blockers": (Blockers,),
     "do": (Change, RedriveReport),
     "undo": (Change,),

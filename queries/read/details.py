@@ -14,10 +14,14 @@ from queries.db.reads import IN_STEP, Reads, lockstep
 from queries.read.reader import Reader
 from queries.records.detail import DRAWN, Detail, Payload, Section
 from queries.records.finding import codes_by_node
-from queries.records.node import Node, Page, ScanRequired, marked, split_id
+from queries.read.sentence import in_text
+from queries.records.node import Node, Page, Phase, ScanRequired, marked, split_id
 
 PAYLOAD_HEAD_BYTES = 65536  # bytes of a payload that are read by default
 CHILDREN_READ = 20  # children in a node's detail
+WHY = "What a worker asks before it takes it"
+MARKS = {True: "✓", False: "✗", None: "?"}
+WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD, Phase.UNKNOWN)
 
 
 async def read(reader: Reader, node_id: str, size: int = PAYLOAD_HEAD_BYTES) -> Detail | None:
@@ -43,6 +47,7 @@ async def _detail(reader: Reader, node_id: str, size: int) -> Detail | None:
         local = reader.ids.local(node_id)
         sections = await _sections(reader, transaction, keys, local, size)
     sections += reader.samples.sections(node_id)
+    sections.insert(0, await _why(reader, page.nodes[0]))
     children = await _few_children(reader, page.nodes[0])
     ids = [node_id, *(child.id for child in children.nodes)] if children else [node_id]
     read = reader.findings.with_samples(await reader.findings.read(ids))
@@ -111,6 +116,17 @@ def _payload_sections(reader: Reader, kind: str) -> list[str]:
         for key, (statement, *_) in reader.engine.statements.items()
         if key.startswith("detail/") and kind in statement.kinds and "bytes" in statement.parameters
     ]
+
+
+async def _why(reader: Reader, node: Node) -> Section | None:
+    """Read which conditions of a worker a node meets that waits. One that cannot be read says why."""
+    if node.phase not in WAITING or node.kind not in reader.claims.kinds:
+        return None
+    read = await attempted(reader.claims.why([node.id]))
+    if isinstance(read, DatabaseError):
+        return _unread("why", WHY, read.line)
+    rows = tuple((MARKS[each.holds], each.name, in_text(each.shows)) for why in read for each in why.conditions)
+    return Section(name="why", title=WHY, columns=("", "condition", "value"), rows=rows) if rows else None
 
 
 async def _few_children(reader: Reader, node: Node) -> Page | None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from queries.claim.reader import ClaimReader
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import Engine
 from queries.contract.spec import Action
@@ -41,6 +42,7 @@ class Reader:
         self.nodes = NodeReader(self.variant, self.ids)
         self.pages = PageReader(self.variant, self.ids, self.nodes)
         self.samples = SampleReader(self.variant, self.ids)
+        self.claims = ClaimReader(self.variant, self.ids.full, self.ids.local)
         self.findings = FindingReader(self.variant, self.ids, self.samples)
 
     @property

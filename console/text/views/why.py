@@ -1,0 +1,65 @@
+"""Lines about what workers would take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from console.text import formatting
+from console.text.spans import Spans
+from console.text.views.lines import Cell, aligned, heading, plain, stacked, wrapped
+from queries.claim.answers import Condition, Funnel, QueueFunnel, Why
+from queries.read.sentence import in_text
+from queries.text.duration import spelled
+
+MARKS = {True: ("✓", "$success"), False: ("✗", "$error"), None: ("?", "$warning")}
+
+
+def lines(nodes: Sequence[Why], engines: Mapping[str, Sequence[Funnel]], cells: int, at: float) -> list[Spans]:
+    """Return the conditions of nodes, and the funnels of engines. ``at``: the server's time."""
+    funnels = [list(_funnel(label, each, at)) for label, some in engines.items() for each in some]
+    return stacked(*(list(_why(each, cells, at)) for each in nodes), *funnels)
+
+
+def _why(why: Why, cells: int, at: float) -> Iterator[Spans]:
+    yield heading(why.node_id)
+    yield from aligned([["", *_condition(each)] for each in why.conditions])
+    yield from wrapped(_verdict(why, at), cells)
+
+
+def _condition(condition: Condition) -> list[Cell]:
+    mark, style = MARKS[condition.holds]
+    return [[(mark, style)], [(condition.name.replace("_", " "), "")], [(in_text(condition.shows), "$faint")]]
+
+
+def _verdict(why: Why, at: float) -> str:
+    if why.failing and (why.owner is not None or why.taken is not None):
+        since = "" if why.taken is None else f" since {formatting.instant(why.taken)}"
+        until = "" if why.held is None else f", until {formatting.instant(why.held)}"
+        return f"It is taken{f' by {why.owner}' if why.owner else ''}{since}{until}."
+    if why.failing:
+        return f"No worker takes it: {', '.join(each.name.replace('_', ' ') for each in why.failing)}."
+    if why.before is None:
+        return "Whether a worker takes it is not known: see the conditions with a question mark."
+    least = "at least " if why.at_least else ""
+    since = "" if why.since is None else f" It could be taken for {spelled(max(at - why.since, 0))}."
+    return f"A worker would take it: {least}{why.before} of its queue come first.{since}"
+
+
+def _funnel(label: str, funnel: Funnel, at: float) -> Iterator[Spans]:
+    yield heading(f"{label}: {funnel.kind}")
+    if funnel.unread:
+        yield plain(f"not read: {funnel.unread}", "$warning")
+        return
+    names = [name.replace("_", " ") for name in funnel.conditions]
+    rows: list[Sequence[Cell]] = [["", *([(each, "$faint")] for each in ("queue", "unfinished", *names, "first", "worker"))]]
+    yield from aligned([*rows, *_queues(funnel.queues, at)])
+    if funnel.more:
+        yield plain("There are more nodes or queues: each number is the least.", "$warning")
+
+
+def _queues(queues: Iterable[QueueFunnel], at: float) -> Iterator[Sequence[Cell]]:
+    for each in queues:
+        mark, style = MARKS[each.worker.holds]
+        age = "" if each.since is None else spelled(max(at - each.since, 0))
+        counts = ([(f"{number:,}", "" if number else "$error")] for number in (each.n, *each.passed))
+        yield ["", [(each.queue or "", "bold")], *counts, [(age, "")], [(f"{mark} ", style), (each.worker.shows, "$faint")]]

@@ -1,0 +1,115 @@
+"""Answers about what workers would take."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from queries.records.record import Record
+
+NAMED = 2  # workers in a sentence
+
+
+class Worker(Record):
+    """A worker with its newest sign of life, in seconds since 1970.
+
+    ``alive``: None where the sign does not tell. ``serves``: the queues that it takes, of which one may end in ``*``;
+    None for all. ``only``: it takes no others.
+    """
+
+    name: str
+    seen: float | None
+    alive: bool | None
+    serves: tuple[str, ...] | None
+    only: bool
+
+    def takes(self, queue: str | None) -> bool | None:
+        """Return whether it takes work of a queue, None if that is not known."""
+        if queue is None or self.serves is None:
+            return True
+        if any(queue.startswith(each[:-1]) if each.endswith("*") else queue == each for each in self.serves):
+            return True
+        return False if self.only else None
+
+
+class Condition(Record):
+    """A condition under which a worker takes a node. ``holds``: None if it is not known; ``shows``: what decides."""
+
+    name: str
+    holds: bool | None
+    shows: str
+
+
+class Why(Record):
+    """Why a worker takes a node, or does not.
+
+    ``since``: since when it could be taken, as far as its row says. ``taken`` and ``held``: since and until when it
+    belongs to ``owner``. ``before``: how many nodes of its queue come first; ``at_least``: no more were counted. It is
+    None for a node that no worker would take. Times are seconds since 1970.
+    """
+
+    node_id: str
+    queue: str | None
+    conditions: tuple[Condition, ...]
+    since: float | None = None
+    owner: str | None = None
+    taken: float | None = None
+    held: float | None = None
+    before: int | None = None
+    at_least: bool = False
+
+    @property
+    def failing(self) -> tuple[Condition, ...]:
+        """The conditions that do not hold."""
+        return tuple(each for each in self.conditions if each.holds is False)
+
+
+class QueueFunnel(Record):
+    """Unfinished nodes of one queue.
+
+    ``passed``: how many meet the first condition, the first two, and so on. ``since``: since when the first of those
+    that meet all could be taken. ``worker``: whether a worker takes the queue.
+    """
+
+    queue: str | None
+    n: int
+    passed: tuple[int, ...]
+    since: float | None
+    worker: Condition
+
+
+class Funnel(Record):
+    """Unfinished nodes of one kind, by queue. ``more``: there are others that were not read.
+
+    ``unread``: why none was read, or "".
+    """
+
+    kind: str
+    conditions: tuple[str, ...]
+    queues: tuple[QueueFunnel, ...] = ()
+    workers: tuple[Worker, ...] = ()
+    more: bool = False
+    unread: str = ""
+
+
+def workers_for(workers: Sequence[Worker], queue: str | None) -> Condition:
+    """Return the condition that a living worker takes a queue."""
+    alive = [each for each in workers if each.alive]
+    serving = [each.name for each in alive if each.takes(queue)]
+    if serving:
+        return Condition(name="worker", holds=True, shows=_names(serving))
+    unsure = [each.name for each in workers if each.alive is not False and each.takes(queue) is not False]
+    if unsure:
+        takes = f"whether a worker takes {queue}" if queue else "whether a worker lives"
+        return Condition(name="worker", holds=None, shows=f"{takes} is not recorded{_those([n for n in unsure if n])}")
+    if alive:
+        return Condition(name="worker", holds=False, shows=f"none takes {queue}{_those([each.name for each in alive])}")
+    return Condition(name="worker", holds=False, shows=f"none lives{_those([each.name for each in workers])}")
+
+
+def _those(names: Sequence[str]) -> str:
+    return f": {_names(names)}" if names else ""
+
+
+def _names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return ", ".join(names[:NAMED]) + more

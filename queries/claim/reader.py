@@ -1,0 +1,140 @@
+"""What workers would take: why a node is not taken, which are next, and how many of each queue get how far."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from queries.claim.answers import Condition, Funnel, QueueFunnel, Why, Worker, workers_for
+from queries.contract.rows import SHAPES, json_kinds, verify
+from queries.contract.spec import Claim
+from queries.contract.variant import EngineVariant
+from queries.db.errors import DatabaseError, readable
+from queries.db.query import Query, Rows
+from queries.db.transaction import Reads
+from queries.files.statement import Statement
+from queries.text.json_text import decoded
+
+QUEUES_SHOWN = 100  # of a funnel: those with the most unfinished nodes
+NEXT_READ = 1_000  # nodes among which the place of one is looked for
+NOT_RECORDED = Worker(name="", seen=None, alive=None, serves=(), only=False)
+
+
+class ClaimReader:
+    """Reader of one engine's claims. ``full`` and ``local`` convert ids of nodes."""
+
+    def __init__(self, variant: EngineVariant, full: Callable[[str], str], local: Callable[[str], str]) -> None:
+        self._variant, self._full, self._local = variant, full, local
+        self.kinds = {claim.kind: claim for claim in variant.engine.spec.claim}
+
+    async def why(self, ids: Iterable[str]) -> tuple[Why, ...]:
+        """Read which conditions of a worker these nodes meet; nodes of kinds that no worker takes are omitted.
+
+        Raises DatabaseError.
+        """
+        by_kind: dict[str, list[str]] = {}
+        for id_ in map(self._local, ids):
+            by_kind.setdefault(id_.partition(":")[0], []).append(id_)
+        found = []
+        async with self._variant.database.reading(in_order=False) as reads:
+            await self._variant.recognise(reads)
+            for claim in (self.kinds[kind] for kind in by_kind if kind in self.kinds):
+                rows = await self._rows(reads, "claim", claim, ids=by_kind[claim.kind])
+                workers = await self._workers(reads) if rows else ()
+                found += [await self._with_place(reads, claim, self._why(claim, row, workers)) for row in rows]
+        return tuple(found)
+
+    async def funnels(self) -> tuple[Funnel, ...]:
+        """Read how many unfinished nodes of each queue get how far. Raises DatabaseError."""
+        funnels = []
+        async with self._variant.database.reading(in_order=False) as reads:
+            await self._variant.recognise(reads)
+            for claim in self.kinds.values():
+                names = tuple(each.name for each in claim.conditions)
+                if unread := self._unread("funnel", claim):
+                    funnels.append(Funnel(kind=claim.kind, conditions=names, unread=unread))
+                    continue
+                workers = await self._workers(reads)
+                rows = await self._rows(reads, "funnel", claim, limit=QUEUES_SHOWN + 1)
+                with readable("funnel.sql"):
+                    queues = tuple(_queue(row, workers) for row in rows[:QUEUES_SHOWN])
+                known = tuple(each for each in workers if each is not NOT_RECORDED)
+                more = len(rows) > QUEUES_SHOWN or any(row["more"] for row in rows)
+                funnels.append(Funnel(kind=claim.kind, conditions=names, queues=queues, workers=known, more=more))
+        return tuple(funnels)
+
+    def _why(self, claim: Claim, row: Any, workers: Sequence[Worker]) -> Why:
+        with readable("claim.sql"):
+            answers = zip(claim.conditions, _list(row["holds"]), _list(row["shows"]), strict=True)
+            conditions = [Condition(name=each.name, holds=holds, shows=shows or "") for each, holds, shows in answers]
+            return Why(
+                node_id=self._full(row["id"]),
+                queue=row["queue"],
+                conditions=(*conditions, workers_for(workers, row["queue"])),
+                owner=row["owner"],
+                **{name: row[name] and float(row[name]) for name in ("since", "taken", "held")},
+            )
+
+    async def _with_place(self, reads: Reads, claim: Claim, why: Why) -> Why:
+        """Return the answer with the number of nodes that come first, if all conditions of the row itself hold."""
+        if not all(each.holds for each in why.conditions[:-1]) or self._unread("next", claim):
+            return why
+        queues = None if why.queue is None else [why.queue]
+        rows = await self._rows(reads, "next", claim, queues=queues, limit=NEXT_READ)
+        ids = [self._full(row["id"]) for row in rows]
+        place = ids.index(why.node_id) if why.node_id in ids else len(ids)
+        return msgspec.structs.replace(why, before=place, at_least=place == NEXT_READ)
+
+    async def _workers(self, reads: Reads) -> tuple[Worker, ...]:
+        """Return workers with their newest signs of life; one that stands for all if none is recorded."""
+        chosen = self._variant.select("alive")
+        if chosen is None:
+            return (NOT_RECORDED,)
+        rows = await self._asked(reads, "alive", chosen)
+        with readable("alive.sql"):
+            return tuple(
+                Worker(
+                    name=row["worker"],
+                    seen=None if row["seen"] is None else float(row["seen"]),
+                    alive=row["alive"],
+                    serves=None if row["serves"] is None else tuple(map(str, _list(row["serves"]))),
+                    only=row["only"],
+                )
+                for row in rows
+            )
+
+    def _unread(self, name: str, claim: Claim) -> str:
+        """Return why a statement cannot be read without a scan, or ""."""
+        if self._variant.select(name, kind=claim.kind) is not None:
+            return ""
+        unmet = sorted(set(claim.needs) - self._variant.detected.met_needs)
+        return next((self._variant.engine.spec.needs[need].why for need in unmet), "it cannot be read here")
+
+    async def _rows(self, reads: Reads, name: str, claim: Claim, **values: Any) -> Rows:
+        chosen = self._variant.select(name, kind=claim.kind)
+        if chosen is None:
+            raise DatabaseError(f"{self._variant.label}: {name} cannot be read here.", self._unread(name, claim))
+        return await self._asked(reads, name, chosen, **values)
+
+    async def _asked(self, reads: Reads, name: str, chosen: Statement, **values: Any) -> Rows:
+        query = Query(chosen, self._variant.parameters(**values), json=json_kinds(SHAPES[name]))
+        (rows,) = await reads.batch([query])
+        verify(rows, SHAPES[name], chosen.source)
+        return rows
+
+
+def _queue(row: Any, workers: Sequence[Worker]) -> QueueFunnel:
+    return QueueFunnel(
+        queue=row["queue"],
+        n=row["n"],
+        passed=tuple(_list(row["passed"])),
+        since=None if row["since"] is None else float(row["since"]),
+        worker=workers_for(workers, row["queue"]),
+    )
+
+
+def _list(value: Any) -> list[Any]:
+    items: list[Any] = msgspec.convert(decoded(value) if isinstance(value, str) else value, list[Any])
+    return items
