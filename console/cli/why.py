@@ -13,14 +13,20 @@ from queries.records.record import Record
 
 
 class Whys(Record):
-    """Conditions of workers: those that nodes meet, and without ids, how many nodes of each queue meet them."""
+    """Conditions under which workers take nodes.
+
+    Without ids: how many nodes of each queue meet them.
+    """
 
     nodes: tuple[Why, ...] = ()
     engines: dict[str, tuple[Funnel, ...]] = {}
 
 
 async def why(target: Target, text: str | None, *, engine: str | None) -> int:
-    """Show why a node is not taken, or the funnel of each engine. Return the exit code: 3 if there is no answer."""
+    """Show why a node is not taken, or the funnel of each engine.
+
+    Return the exit code: 3 if there is no answer.
+    """
     async with opened(target) as workspace:
         if text is None:
             readers = [each for each in select_readers(workspace, engine) if each.claims.kinds]

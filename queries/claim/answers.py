@@ -32,7 +32,10 @@ class Worker(Record):
 
 
 class Condition(Record):
-    """A condition under which a worker takes a node. ``holds``: None if it is not known; ``shows``: what decides."""
+    """Condition under which a worker takes a node.
+
+    ``holds``: None if it is not known. ``shows``: the value that decides.
+    """
 
     name: str
     holds: bool | None
@@ -40,7 +43,7 @@ class Condition(Record):
 
 
 class Why(Record):
-    """Why a worker takes a node, or does not.
+    """Reasons for which a worker takes a node, or does not.
 
     ``since``: since when it could be taken, as far as its row says. ``taken`` and ``held``: since and until when it
     belongs to ``owner``. ``before``: how many nodes of its queue come first; ``at_least``: no more were counted. It is
@@ -78,9 +81,9 @@ class QueueFunnel(Record):
 
 
 class Funnel(Record):
-    """Unfinished nodes of one kind, by queue. ``more``: there are others that were not read.
+    """Unfinished nodes of one kind, by queue.
 
-    ``unread``: why none was read, or "".
+    ``more``: there are others that were not read. ``unread``: why none was read, or "".
     """
 
     kind: str

@@ -1,4 +1,4 @@
-"""What workers would take: why a node is not taken, which are next, and how many of each queue get how far."""
+"""Reader of what workers would take: why a node is not taken, and how far a queue's nodes get."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class ClaimReader:
         self.kinds = {claim.kind: claim for claim in variant.engine.spec.claim}
 
     async def why(self, ids: Iterable[str]) -> tuple[Why, ...]:
-        """Read which conditions of a worker these nodes meet; nodes of kinds that no worker takes are omitted.
+        """Read which conditions of a worker these nodes meet.
 
-        Raises DatabaseError.
+        Nodes of kinds that no worker takes are omitted. Raises DatabaseError.
         """
         by_kind: dict[str, list[str]] = {}
         for id_ in map(self._local, ids):
@@ -74,11 +74,13 @@ class ClaimReader:
                 queue=row["queue"],
                 conditions=(*conditions, workers_for(workers, row["queue"])),
                 owner=row["owner"],
-                **{name: row[name] and float(row[name]) for name in ("since", "taken", "held")},
+                since=_time(row["since"]),
+                taken=_time(row["taken"]),
+                held=_time(row["held"]),
             )
 
     async def _with_place(self, reads: Reads, claim: Claim, why: Why) -> Why:
-        """Return the answer with the number of nodes that come first, if all conditions of the row itself hold."""
+        """Add how many nodes come first, if all conditions of the row itself hold."""
         if not all(each.holds for each in why.conditions[:-1]) or self._unread("next", claim):
             return why
         queues = None if why.queue is None else [why.queue]
@@ -88,7 +90,7 @@ class ClaimReader:
         return msgspec.structs.replace(why, before=place, at_least=place == NEXT_READ)
 
     async def _workers(self, reads: Reads) -> tuple[Worker, ...]:
-        """Return workers with their newest signs of life; one that stands for all if none is recorded."""
+        """Return workers with their newest signs of life, or `NOT_RECORDED`."""
         chosen = self._variant.select("alive")
         if chosen is None:
             return (NOT_RECORDED,)
@@ -97,7 +99,7 @@ class ClaimReader:
             return tuple(
                 Worker(
                     name=row["worker"],
-                    seen=None if row["seen"] is None else float(row["seen"]),
+                    seen=_time(row["seen"]),
                     alive=row["alive"],
                     serves=None if row["serves"] is None else tuple(map(str, _list(row["serves"]))),
                     only=row["only"],
@@ -130,9 +132,13 @@ def _queue(row: Any, workers: Sequence[Worker]) -> QueueFunnel:
         queue=row["queue"],
         n=row["n"],
         passed=tuple(_list(row["passed"])),
-        since=None if row["since"] is None else float(row["since"]),
+        since=_time(row["since"]),
         worker=workers_for(workers, row["queue"]),
     )
+
+
+def _time(value: Any) -> float | None:
+    return None if value is None else float(value)
 
 
 def _list(value: Any) -> list[Any]:

@@ -453,7 +453,7 @@ class _Writer:
         self._add(file, at, parts)
 
     def _claim(self, n: int, claim: Claim) -> None:
-        """Derive what is asked of a claim: conditions of nodes, the next ones, and counts by queue."""
+        """Derive what is asked of a claim: conditions, the next nodes, counts by queue."""
         at: Setting = ("claim", n)
         k, kind = self.kinds[claim.kind]
         conditions = [(f"({each.holds})", (*at, "conditions", m)) for m, each in enumerate(claim.conditions)]

@@ -200,8 +200,8 @@ class FunnelRow(Record):
 class AliveRow(Record):
     """A row of ``alive.sql``: a worker with its newest sign of life.
 
-    ``alive``: NULL where the sign does not tell. ``serves``: queues that it takes; ``*`` at the end of one stands for
-    any text, NULL for all queues. ``only``: it is recorded that it takes no others.
+    ``alive``: NULL where the sign does not tell. ``serves``: queues that it takes; ``*`` at the end of one is
+    any text, NULL all queues. ``only``: it is recorded that it takes no others.
     """
 
     worker: str

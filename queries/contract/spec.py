@@ -259,9 +259,9 @@ class Own(Record):
 
 
 class Condition(Record, forbid_unknown_fields=True):
-    """A condition under which workers take a node, as SQL of its row ``t``; NULL where it is not known.
+    """Condition under which workers take a node, as SQL of its row ``t``.
 
-    ``shows``: SQL of the value that decides.
+    NULL where it is not known. ``shows``: SQL of the value that decides.
     """
 
     name: str
@@ -270,12 +270,12 @@ class Condition(Record, forbid_unknown_fields=True):
 
 
 class Claim(Record, forbid_unknown_fields=True):
-    """What a worker would take of a kind: the engine's dequeue, as conditions in the engine's order.
+    """Claim of workers on nodes of a kind: the conditions of the engine's dequeue.
 
-    ``beside``: queries over the row ``t``, whose first row the conditions may name. ``order``: in which a worker takes
-    them. ``queue``: SQL of what a worker must serve. ``since``: SQL of the time since which the row could be taken, as
-    far as it says. ``unfinished``: conditions of the rows that are counted, each the start of an index. A running row
-    says by whom and since when it was ``taken``, and until when it is ``held``.
+    They are in the engine's order. ``beside``: queries over the row ``t``, whose first row the conditions may name.
+    ``order``: in which a worker takes the nodes. ``queue``: SQL of what a worker must serve. ``since``: SQL of the time
+    since which the row could be taken, as far as it says. ``unfinished``: conditions of the rows that are counted, each
+    the start of an index. A running row says by whom (``owner``), since when (``taken``) and until when (``held``).
     """
 
     kind: str

@@ -25,7 +25,8 @@ PARAMETERS = {
 
 ``ids``: local ids; NULL for all in findings and dead letters. ``versions``: of each id, as the operator saw it.
 ``places``: the last known ctid of each id. ``met_needs``: names of needs. ``settings``: thresholds and options.
-``queues``: what a worker serves; NULL for any. ``limit``: the maximum number of rows. ``bytes``: the maximum number of bytes to return. ``since``: seconds since 1970.
+``queues``: what a worker serves; NULL for any.
+``limit``: the maximum number of rows. ``bytes``: the maximum number of bytes to return. ``since``: seconds since 1970.
 ``args``: values of an action's arguments. ``action``: its name. ``dry_run``: time of the dry run; NULL in it.
 ``changes``: rows that the action changed.
 """

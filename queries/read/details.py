@@ -12,9 +12,9 @@ from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query
 from queries.db.reads import IN_STEP, Reads, lockstep
 from queries.read.reader import Reader
+from queries.read.sentence import in_text
 from queries.records.detail import DRAWN, Detail, Payload, Section
 from queries.records.finding import codes_by_node
-from queries.read.sentence import in_text
 from queries.records.node import Node, Page, Phase, ScanRequired, marked, split_id
 
 PAYLOAD_HEAD_BYTES = 65536  # bytes of a payload that are read by default
@@ -119,7 +119,7 @@ def _payload_sections(reader: Reader, kind: str) -> list[str]:
 
 
 async def _why(reader: Reader, node: Node) -> Section | None:
-    """Read which conditions of a worker a node meets that waits. One that cannot be read says why."""
+    """Read which conditions of a worker a node meets that waits."""
     if node.phase not in WAITING or node.kind not in reader.claims.kinds:
         return None
     read = await attempted(reader.claims.why([node.id]))

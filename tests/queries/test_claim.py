@@ -47,7 +47,8 @@ async def test_what_meets_all_conditions_is_what_the_engine_takes(
             for served in (queues[:2], queues[2:]) if queues else ([],):
                 async with connection.transaction():
                     arguments = [served] if "$1" in OWN[name]["own"] else []
-                    own = [f"{kind(reader.engine)}:{row[0]}" for row in await connection.fetch(OWN[name]["own"], *arguments)]
+                    rows = await connection.fetch(OWN[name]["own"], *arguments)
+                own = [f"{kind(reader.engine)}:{row[0]}" for row in rows]
                 taken = await next_of(reader, served or None)
                 assert sorted(taken) == sorted(own), (state, served)
                 ranks = await order_of(connection, reader, taken)

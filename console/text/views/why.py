@@ -15,7 +15,10 @@ MARKS = {True: ("✓", "$success"), False: ("✗", "$error"), None: ("?", "$warn
 
 
 def lines(nodes: Sequence[Why], engines: Mapping[str, Sequence[Funnel]], cells: int, at: float) -> list[Spans]:
-    """Return the conditions of nodes, and the funnels of engines. ``at``: the server's time."""
+    """Return the conditions of nodes, and the funnels of engines.
+
+    ``at``: the server's time.
+    """
     funnels = [list(_funnel(label, each, at)) for label, some in engines.items() for each in some]
     return stacked(*(list(_why(each, cells, at)) for each in nodes), *funnels)
 
@@ -51,7 +54,9 @@ def _funnel(label: str, funnel: Funnel, at: float) -> Iterator[Spans]:
         yield plain(f"not read: {funnel.unread}", "$warning")
         return
     names = [name.replace("_", " ") for name in funnel.conditions]
-    rows: list[Sequence[Cell]] = [["", *([(each, "$faint")] for each in ("queue", "unfinished", *names, "first", "worker"))]]
+    rows: list[Sequence[Cell]] = [
+        ["", *([(each, "$faint")] for each in ("queue", "unfinished", *names, "first", "worker"))]
+    ]
     yield from aligned([*rows, *_queues(funnel.queues, at)])
     if funnel.more:
         yield plain("There are more nodes or queues: each number is the least.", "$warning")
@@ -62,4 +67,10 @@ def _queues(queues: Iterable[QueueFunnel], at: float) -> Iterator[Sequence[Cell]
         mark, style = MARKS[each.worker.holds]
         age = "" if each.since is None else spelled(max(at - each.since, 0))
         counts = ([(f"{number:,}", "" if number else "$error")] for number in (each.n, *each.passed))
-        yield ["", [(each.queue or "", "bold")], *counts, [(age, "")], [(f"{mark} ", style), (each.worker.shows, "$faint")]]
+        yield [
+            "",
+            [(each.queue or "", "bold")],
+            *counts,
+            [(age, "")],
+            [(f"{mark} ", style), (each.worker.shows, "$faint")],
+        ]

@@ -7,4 +7,4 @@ SELECT n, '00000000-0000-0000-0000-000000000001', '00000000-0000-0000-0000-00000
   FROM generate_series(1, 12) AS n;
 
 -- :own
-SELECT id::text FROM jobs WHERE status = 'pending' ORDER BY created_at, id FOR UPDATE SKIP LOCKED;
+SELECT j.id::text FROM jobs j WHERE j.status = 'pending' ORDER BY j.created_at, j.id FOR UPDATE SKIP LOCKED;

@@ -19,4 +19,4 @@ next_stale AS (
    WHERE q.entrypoint = ANY ($1) AND q.status = 'picked' AND q.heartbeat < now() - interval '30 seconds' AND q.execute_after < now()
    ORDER BY q.priority DESC, q.id ASC FOR UPDATE SKIP LOCKED
 )
-SELECT id::text FROM (SELECT * FROM next_queued UNION ALL SELECT * FROM next_stale) AS combined ORDER BY priority DESC, id ASC;
+SELECT c.id::text FROM (SELECT * FROM next_queued UNION ALL SELECT * FROM next_stale) AS c ORDER BY c.priority DESC, c.id ASC;

@@ -8,6 +8,6 @@ SELECT CASE WHEN random() < 0.15 THEN (ARRAY['{"job": 4}', '[1]', '{"tag": "mail
 
 -- :own
 -- All rows are offered, and each that is not locked is taken if the code can read its content.
-SELECT id::text FROM queued_job
+SELECT j.id::text FROM queued_job j
  WHERE lock_instance IS NULL AND lock_time IS NULL AND jsonb_typeof(content) = 'object' AND jsonb_typeof(content -> 'job') = 'string' AND content ->> 'job' = ANY ($1)
- ORDER BY creation_time, id;
+ ORDER BY j.creation_time, j.id;

@@ -1,0 +1,95 @@
+"""Why no worker takes a node: on the command line and on its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.command import unstick
+from tests.servers import PostgresServer
+
+JOBS = """
+INSERT INTO pgqueuer (id, priority, entrypoint, status, execute_after, queue_manager_id, heartbeat) OVERRIDING SYSTEM VALUE VALUES
+  (1, 0, 'mail', 'queued', now() - interval '5 minutes', NULL, NULL),
+  (2, 0, 'mail', 'queued', now() + interval '1 hour', NULL, NULL),
+  (3, 0, 'mail', 'picked', now() - interval '9 minutes', '00000000-0000-4000-8000-000000000001', now()),
+  (4, 0, 'files', 'queued', now() - interval '5 minutes', NULL, NULL),
+  (5, 0, 'mail', 'failed', now() - interval '5 minutes', NULL, NULL),
+  (6, 0, 'mail', 'queued', now() - interval '2 minutes', NULL, NULL)
+"""
+QUEUES = """
+INSERT INTO solid_queue_jobs (id, queue_name, class_name, created_at, updated_at) SELECT n, q, 'SyncJob', now(), now()
+  FROM (VALUES (1, 'mail_slow'), (2, 'reports')) AS v(n, q);
+INSERT INTO solid_queue_ready_executions (job_id, queue_name, created_at)
+SELECT id, queue_name, now() FROM solid_queue_jobs;
+INSERT INTO solid_queue_processes (kind, name, pid, last_heartbeat_at, created_at, metadata)
+VALUES ('Worker', 'w1', 1, timezone('UTC', now()), now(), '{"queues":"default, mail*"}'),
+       ('Worker', 'w2', 2, timezone('UTC', now()) - interval '1 hour', now(), '{"queues":"*"}');
+"""
+
+
+@pytest.fixture
+def pgqueuer(server: PostgresServer) -> Iterator[str]:
+    dsn = server.fresh("pgqueuer")
+    server.sql(JOBS, dsn)
+    yield dsn
+    server.drop(dsn)
+
+
+def why(dsn: str, *words: str) -> dict[str, dict[str, tuple[bool | None, str]]]:
+    """Return the conditions of nodes, by id and name."""
+    nodes = unstick("why", *words, "--json", dsn=dsn).json["nodes"]
+    return {n["node_id"]: {c["name"]: (c["holds"], c["shows"]) for c in n["conditions"]} for n in nodes}
+
+
+def test_each_condition_is_said_with_its_value(pgqueuer: str) -> None:
+    answer = unstick("why", "pgqueuer/job:2", dsn=pgqueuer)
+    lines = [line.split() for line in answer.out.splitlines()]
+    assert ["✓", "free", "queued"] in lines
+    assert any(line[:2] == ["✗", "due"] for line in lines)
+    assert any(line[:2] == ["✓", "worker"] for line in lines)
+    assert lines[-1] == ["No", "worker", "takes", "it:", "due."]
+    failed = why(pgqueuer, "pgqueuer/job:5")["pgqueuer/job:5"]
+    assert failed["free"] == (False, "failed")
+    taken = unstick("why", "pgqueuer/job:3", dsn=pgqueuer).out
+    assert "It is taken by 00000000-0000-4000-8000-000000000001 since" in taken
+
+
+def test_a_node_that_all_conditions_allow_has_a_place(pgqueuer: str) -> None:
+    (first,) = unstick("why", "pgqueuer/job:1", "--json", dsn=pgqueuer).json["nodes"]
+    (last,) = unstick("why", "pgqueuer/job:6", "--json", dsn=pgqueuer).json["nodes"]
+    assert (first["before"], last["before"]) == (0, 1)
+    (later,) = unstick("why", "pgqueuer/job:2", "--json", dsn=pgqueuer).json["nodes"]
+    assert later["before"] is None
+
+
+def test_what_no_worker_takes_has_no_answer(pgqueuer: str) -> None:
+    assert unstick("why", "pgqueuer/entrypoint:mail", dsn=pgqueuer).code == 3
+    assert unstick("why", "pgqueuer/job:99", dsn=pgqueuer).code == 3
+
+
+def test_the_funnel_counts_each_queue(pgqueuer: str) -> None:
+    answer = unstick("why", "--json", dsn=pgqueuer).json
+    ((funnel,),) = answer["engines"].values()
+    assert funnel["conditions"] == ["free", "due"]
+    counts = {each["queue"]: (each["n"], each["passed"], each["worker"]["holds"]) for each in funnel["queues"]}
+    assert counts == {"mail": (4, [3, 2], True), "files": (1, [1, 1], None)}
+    assert "mail" in unstick("why", dsn=pgqueuer).out
+
+
+def test_a_worker_is_one_that_lives_and_takes_the_queue(server: PostgresServer) -> None:
+    dsn = server.fresh("solid_queue")
+    server.sql(QUEUES, dsn)
+    served = why(dsn, "solid_queue/job:1")["solid_queue/job:1"]
+    other = why(dsn, "solid_queue/job:2")["solid_queue/job:2"]
+    assert served["worker"] == (True, "w1 on ?")
+    assert other["worker"] == (False, "none takes reports: w1 on ?")
+    server.drop(dsn)
+
+
+def test_the_page_of_a_node_that_waits_has_the_conditions(pgqueuer: str) -> None:
+    sections = {s["name"]: s for s in unstick("show", "pgqueuer/job:2", "--json", dsn=pgqueuer).json["sections"]}
+    assert [row[:2] for row in sections["why"]["rows"]] == [["✓", "free"], ["✗", "due"], ["✓", "worker"]]
+    ended = unstick("show", "pgqueuer/job:5", "--json", dsn=pgqueuer).json["sections"]
+    assert "why" not in {section["name"] for section in ended}
