@@ -45,6 +45,7 @@ from queries.records.images import Images
 from queries.workspace import Workspace
 
 HIDDEN = "row-level policies on {tables} may hide rows that it needs. A role that sees all rows can do it"
+FREEING = ("wake", "release", "retry")  # actions after which a worker should take the nodes
 UNREPLICATED = (
     "committed on this server, but not confirmed by a synchronous standby (synchronous_standby_names: {standbys}): a "
     "failover may lose it"
@@ -187,6 +188,8 @@ async def make(
         measured = await measurement.after(transaction)
         request.measured.append(measured)
         held = time.monotonic() - began - measured.seconds
+    free = request.seen is None and request.action.name in FREEING
+    unmet = await request.reader.claims.unmet(transaction, nodes.remaining) if free else {}
     images, why = made.images, request.no_images
     lasting = dict.fromkeys(nodes.remaining, why) if images is None and why else {}
     if images is not None:
@@ -198,6 +201,7 @@ async def make(
         uncounted=not written.counted,
         held=held,
         irreversible=lasting,
+        unmet=unmet,
     )
     return made._replace(change=change)
 

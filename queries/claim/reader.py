@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -11,9 +12,9 @@ from queries.claim.answers import Condition, Funnel, QueueFunnel, Why, Worker, w
 from queries.contract.rows import SHAPES, json_kinds, verify
 from queries.contract.spec import Claim
 from queries.contract.variant import EngineVariant
-from queries.db.errors import DatabaseError, readable
+from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query, Rows
-from queries.db.transaction import Reads
+from queries.db.transaction import Reads, Transaction
 from queries.files.statement import Statement
 from queries.text.json_text import decoded
 
@@ -65,6 +66,28 @@ class ClaimReader:
                 funnels.append(Funnel(kind=claim.kind, conditions=names, queues=queues, workers=known, more=more))
         return tuple(funnels)
 
+    async def unmet(self, transaction: Transaction, ids: Sequence[str]) -> dict[str, str]:
+        """Return which conditions fail now that a transaction has changed nodes.
+
+        Whether a worker lives is not asked. Nodes of which it is not known are omitted. Raises an error of
+        NO_CONNECTION only.
+        """
+        unmet: dict[str, str] = {}
+        local = [*map(self._local, ids)]
+        for claim in self.kinds.values():
+            of_kind = [id_ for id_ in local if id_.partition(":")[0] == claim.kind]
+            chosen = self._variant.select("claim", kind=claim.kind)
+            if not of_kind or chosen is None:
+                continue
+            query = Query(chosen, self._variant.parameters(ids=of_kind), apart=True)
+            for rows in await transaction.each([query]):
+                with contextlib.suppress(DatabaseError), readable("claim.sql"):
+                    for row in () if isinstance(rows, DatabaseError) else rows:
+                        answers = zip(claim.conditions, _list(row["holds"]), _list(row["shows"]), strict=True)
+                        failing = [(each.words, shown) for each, holds, shown in answers if holds is False]
+                        unmet |= {self._full(row["id"]): _words(failing)} if failing else {}
+        return unmet
+
     def _why(self, claim: Claim, row: Any, workers: Sequence[Worker]) -> Why:
         with readable("claim.sql"):
             answers = zip(claim.conditions, _list(row["holds"]), _list(row["shows"]), strict=True)
@@ -84,7 +107,9 @@ class ClaimReader:
         if not all(each.holds for each in why.conditions[:-1]) or self._unread("next", claim):
             return why
         queues = None if why.queue is None else [why.queue]
-        rows = await self._rows(reads, "next", claim, queues=queues, limit=NEXT_READ)
+        rows = await attempted(self._rows(reads, "next", claim, queues=queues, limit=NEXT_READ))
+        if isinstance(rows, DatabaseError):
+            return why
         ids = [self._full(row["id"]) for row in rows]
         place = ids.index(why.node_id) if why.node_id in ids else len(ids)
         return msgspec.structs.replace(why, before=place, at_least=place == NEXT_READ)
@@ -135,6 +160,10 @@ def _queue(row: Any, workers: Sequence[Worker]) -> QueueFunnel:
         since=_time(row["since"]),
         worker=workers_for(workers, row["queue"]),
     )
+
+
+def _words(failing: Iterable[tuple[str, str | None]]) -> str:
+    return ", ".join(f"{name} ({shown})" if shown else name for name, shown in failing)
 
 
 def _time(value: Any) -> float | None:

@@ -456,13 +456,14 @@ class _Writer:
         """Derive what is asked of a claim: conditions, the next nodes, counts by queue."""
         at: Setting = ("claim", n)
         k, kind = self.kinds[claim.kind]
+        by_status = status_need(self.needs, kind, self._relation(kind))
+        needs = claim.needs or (by_status[:1] if by_status else ())
         conditions = [(f"({each.holds})", (*at, "conditions", m)) for m, each in enumerate(claim.conditions)]
         shows = [(f"({each.shows})::text,", (*at, "conditions", m)) for m, each in enumerate(claim.conditions)]
-        all_hold = [(f"AND {holds}", path) for holds, path in conditions]
         values: Filled = {
             **self._of(k, kind),
             "kind": kind.name,
-            "header": self._header(claim.needs) if claim.needs else [],
+            "header": self._header(needs) if needs else [],
             "queue": (claim.queue, (*at, "queue")),
             **{name: self._time(kind, getattr(claim, name)) for name in ("since", "taken", "held")},
             "owner": (claim.owner, (*at, "owner")),
@@ -472,8 +473,7 @@ class _Writer:
                 (f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true", (*at, "beside", name))
                 for name, query in claim.beside.items()
             ],
-            "first": conditions[0][0],
-            "all": all_hold[1:],
+            "all": [(f"AND {holds}", path) for holds, path in conditions],
             "columns": [(f"{holds} AS c{m},", path) for m, (holds, path) in enumerate(conditions, 1)],
             "passed": ", ".join(
                 f"count(*) FILTER (WHERE {' AND '.join(f'f.c{i}' for i in range(1, m + 1))})"
@@ -486,7 +486,7 @@ class _Writer:
             (at, {**values, "unfinished": (each, (*at, "unfinished", m))}) for m, each in enumerate(claim.unfinished)
         ]
         self._add(f"claim.{kind.name}.sql", at, [filled("claim", at, values)])
-        self._add(f"next.{kind.name}.sql", at, [filled("next", at, values)])
+        self._add(f"next.{kind.name}.sql", at, [repeated("next", at, values, parts)])
         self._add(f"funnel.{kind.name}.sql", at, [repeated("funnel", at, values, parts)])
 
     # Pieces

@@ -268,6 +268,11 @@ class Condition(Record, forbid_unknown_fields=True):
     holds: str
     shows: str = "NULL"
 
+    @property
+    def words(self) -> str:
+        """Its name as words."""
+        return forms.words(self.name)
+
 
 class Claim(Record, forbid_unknown_fields=True):
     """Claim of workers on nodes of a kind: the conditions of the engine's dequeue.

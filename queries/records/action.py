@@ -377,6 +377,7 @@ class Change(Record):
     blast_radius: BlastRadius | None = None
     wait: float = 0.0  # seconds that the operator agreed to wait for such nodes
     irreversible: dict[str, str] = {}  # nodes whose change cannot be undone, with the reason
+    unmet: dict[str, str] = {}  # nodes that no worker takes after it, with the conditions that fail
     # The wait is running: nodes are changed in their current version if ``steady`` is unchanged.
     waited: bool = False
     edit: Edit | None = None  # of an action with an edited text
@@ -435,6 +436,7 @@ def merged(changes: Iterable[Change]) -> Change:
         for_now=tuple(i for each in every for i in each.for_now),
         steady={i: text for each in every for i, text in each.steady.items()},
         irreversible={i: why for each in every for i, why in each.irreversible.items()},
+        unmet={i: names for each in every for i, names in each.unmet.items()},
         others=tuple(others[table] for table in sorted(others)),
         uncounted=any(each.uncounted for each in every),
         held=max((each.held for each in every), default=0.0),

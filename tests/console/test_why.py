@@ -10,13 +10,14 @@ from tests.command import unstick
 from tests.servers import PostgresServer
 
 JOBS = """
-INSERT INTO pgqueuer (id, priority, entrypoint, status, execute_after, queue_manager_id, heartbeat) OVERRIDING SYSTEM VALUE VALUES
-  (1, 0, 'mail', 'queued', now() - interval '5 minutes', NULL, NULL),
-  (2, 0, 'mail', 'queued', now() + interval '1 hour', NULL, NULL),
+INSERT INTO pgqueuer (id, priority, entrypoint, status, execute_after, queue_manager_id, heartbeat)
+OVERRIDING SYSTEM VALUE VALUES
+  (1, 0, 'mail', 'queued', now() - interval '5 minutes', NULL, now()),
+  (2, 0, 'mail', 'queued', now() + interval '1 hour', NULL, now()),
   (3, 0, 'mail', 'picked', now() - interval '9 minutes', '00000000-0000-4000-8000-000000000001', now()),
-  (4, 0, 'files', 'queued', now() - interval '5 minutes', NULL, NULL),
-  (5, 0, 'mail', 'failed', now() - interval '5 minutes', NULL, NULL),
-  (6, 0, 'mail', 'queued', now() - interval '2 minutes', NULL, NULL)
+  (4, 0, 'files', 'queued', now() - interval '5 minutes', NULL, now()),
+  (5, 0, 'mail', 'failed', now() - interval '5 minutes', NULL, now()),
+  (6, 0, 'mail', 'queued', now() - interval '2 minutes', NULL, now())
 """
 QUEUES = """
 INSERT INTO solid_queue_jobs (id, queue_name, class_name, created_at, updated_at) SELECT n, q, 'SyncJob', now(), now()
@@ -93,3 +94,22 @@ def test_the_page_of_a_node_that_waits_has_the_conditions(pgqueuer: str) -> None
     assert [row[:2] for row in sections["why"]["rows"]] == [["✓", "free"], ["✗", "due"], ["✓", "worker"]]
     ended = unstick("show", "pgqueuer/job:5", "--json", dsn=pgqueuer).json["sections"]
     assert "why" not in {section["name"] for section in ended}
+
+
+def test_a_dry_run_says_which_condition_still_fails(server: PostgresServer) -> None:
+    """A job that is made due in a paused queue does not run."""
+    dsn = server.fresh("oban")
+    server.sql(
+        """INSERT INTO oban_producers (uuid, node, queue, meta)
+        VALUES (gen_random_uuid(), 'app.1', 'mail', '{"paused": true}');
+        INSERT INTO oban_jobs (queue, worker, state, scheduled_at)
+        SELECT q, 'App.Send', 'scheduled', now() + interval '1 hour' FROM unnest(ARRAY['mail', 'other']) AS q""",
+        dsn,
+    )
+    answer = unstick("do", "wake", "oban/job:1", "--dry-run", "-r", "r", dsn=dsn)
+    assert "Afterwards no worker takes it. What still fails: not paused" in " ".join(answer.out.split())
+    assert unstick("do", "wake", "oban/job:1", "--dry-run", "-r", "r", "--json", dsn=dsn).json["unmet"].keys() == {
+        "oban/job:1"
+    }
+    assert "Afterwards" not in unstick("do", "wake", "oban/job:2", "--dry-run", "-r", "r", dsn=dsn).out
+    server.drop(dsn)

@@ -77,7 +77,8 @@ async def order_of(connection: asyncpg.Connection[Any], reader: Reader, ids: Seq
     """Return the place of each node in the claim's order; nodes that are alike have the same."""
     (statement,) = reader.engine.statements["next"]
     (claim,) = reader.engine.spec.claim
-    text = statement.text.replace("SELECT ", f"SELECT dense_rank() OVER (ORDER BY {claim.order}) AS place, ", 1)
+    first, last = statement.text.rsplit("\nSELECT ", 1)
+    text = f"{first}\nSELECT dense_rank() OVER (ORDER BY {claim.order}) AS place, {last}"
     ranked = msgspec.structs.replace(statement, text=text)
     (rows,) = await reader.database.batch([Query(ranked, reader.variant.parameters(queues=None, limit=1000))])
     return {row["id"]: row["place"] for row in rows if row["id"] in ids}

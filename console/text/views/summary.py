@@ -63,6 +63,9 @@ def summary(
         cause = f" ({other.cause})" if other.cause else ""
         text = f"Also {other.words} of {other.table}{cause}, which an undo does not restore"
         lines += wrapped(text, cells, "bold $error" if other.deleted else "$warning", 0)
+    for names, number in Counter(dry_run.unmet.values()).most_common(SKIPPED_LINES):
+        whom = "it" if number == len(dry_run.nodes) == 1 else f"{number:,} of them"
+        lines += wrapped(f"Afterwards no worker takes {whom}. What still fails: {names}", cells, "$warning", 0)
     if dry_run.uncounted:
         why = "Not known: track_counts is off, so the server does not count what triggers and foreign keys write."
         lines += wrapped(why, cells, "$warning", 0)

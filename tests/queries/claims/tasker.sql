@@ -13,7 +13,7 @@ SELECT t.task_uuid, n.named_step_uuid, floor(random() * 4), random() < 0.9, rand
        CASE WHEN random() < 0.5 THEN 60 END, now(), now() FROM tasks t CROSS JOIN named_steps n WHERE random() < 0.7;
 INSERT INTO workflow_step_transitions (workflow_step_uuid, to_state, sort_key, most_recent, created_at, updated_at)
 SELECT workflow_step_uuid, CASE WHEN random() < 0.5 THEN 'pending' WHEN random() < 0.4 THEN 'waiting_for_retry' WHEN random() < 0.7 THEN 'complete' WHEN random() < 0.5 THEN 'enqueued' ELSE 'error' END, 2, true, now() - random() * interval '1 minute', now()
-  FROM workflow_steps WHERE random() < 0.9;
+  FROM workflow_steps;
 INSERT INTO workflow_step_transitions (workflow_step_uuid, to_state, sort_key, most_recent, created_at, updated_at)
 SELECT workflow_step_uuid, 'error', 1, false, now() - random() * interval '1 minute', now() FROM workflow_steps WHERE random() < 0.2;
 INSERT INTO workflow_step_edges (from_step_uuid, to_step_uuid, name, created_at, updated_at)
