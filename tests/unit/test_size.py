@@ -31,6 +31,7 @@ ROOMS = {
     "queries/change": 5_442,
     "queries/check": 2_079,
     "queries/check, SQL": 248,
+    "queries/claim": 300,
     "queries/contract": 5_183,
     "queries/contract, SQL": 340,
     "queries/db": 3_702,
