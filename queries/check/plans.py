@@ -129,7 +129,9 @@ async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
                 continue
             of_kind = [local for local in roots if local.startswith(kind)]
             given = {"ids": of_kind if name == "nodes" else None, "places": []}
-            values = reader.variant.parameters(cursor=None, limit=PAGE_NODES, parent=next(iter(of_kind), ""), queues=None, **given)
+            values = reader.variant.parameters(
+                cursor=None, limit=PAGE_NODES, parent=next(iter(of_kind), ""), queues=None, **given
+            )
             notes.number += 1
             with notes.errors(chosen):
                 read = await _read(reader, chosen, values)

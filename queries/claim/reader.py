@@ -111,8 +111,8 @@ class ClaimReader:
         if isinstance(rows, DatabaseError):
             return why
         ids = [self._full(row["id"]) for row in rows]
-        place = ids.index(why.node_id) if why.node_id in ids else len(ids)
-        return msgspec.structs.replace(why, before=place, at_least=place == NEXT_READ)
+        known = why.node_id in ids
+        return msgspec.structs.replace(why, before=ids.index(why.node_id) if known else len(ids), at_least=not known)
 
     async def _workers(self, reads: Reads) -> tuple[Worker, ...]:
         """Return workers with their newest signs of life, or `NOT_RECORDED`."""

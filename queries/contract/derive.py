@@ -467,13 +467,13 @@ class _Writer:
             "queue": (claim.queue, (*at, "queue")),
             **{name: self._time(kind, getattr(claim, name)) for name in ("since", "taken", "held")},
             "owner": (claim.owner, (*at, "owner")),
-            "holds": [(f"{holds},", path) for holds, path in conditions[:-1]] + conditions[-1:],
+            "each": [(f"{holds},", path) for holds, path in conditions[:-1]] + conditions[-1:],
             "shows": shows[:-1] + [(text.removesuffix(","), path) for text, path in shows[-1:]],
             "beside": [
                 (f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true", (*at, "beside", name))
                 for name, query in claim.beside.items()
             ],
-            "all": [(f"AND {holds}", path) for holds, path in conditions],
+            "holds": [(f"{'AND ' if m else ''}{holds}", path) for m, (holds, path) in enumerate(conditions)],
             "columns": [(f"{holds} AS c{m},", path) for m, (holds, path) in enumerate(conditions, 1)],
             "passed": ", ".join(
                 f"count(*) FILTER (WHERE {' AND '.join(f'f.c{i}' for i in range(1, m + 1))})"
@@ -482,8 +482,20 @@ class _Writer:
             "possible": " AND ".join(f"f.c{m}" for m in range(1, len(conditions) + 1)),
             "order": (claim.order, (*at, "order")),
         }
+        of_row = {text: not any(f"{name}." in text for name in claim.beside) for text in (claim.queue, claim.order)}
+        served = f"(:queues IS NULL OR ({claim.queue})::text = ANY (:queues))"
         parts: list[TemplatePart] = [
-            (at, {**values, "unfinished": (each, (*at, "unfinished", m))}) for m, each in enumerate(claim.unfinished)
+            (
+                at,
+                {
+                    **values,
+                    "unfinished": (each, (*at, "unfinished", m)),
+                    "sorted": f"ORDER BY {claim.order}" if m == 0 and of_row[claim.order] else "",
+                    "inner": served if of_row[claim.queue] else "true",
+                    "outer": "true" if of_row[claim.queue] else served,
+                },
+            )
+            for m, each in enumerate(claim.unfinished)
         ]
         self._add(f"claim.{kind.name}.sql", at, [filled("claim", at, values)])
         self._add(f"next.{kind.name}.sql", at, [repeated("next", at, values, parts)])

@@ -2,7 +2,7 @@
 -- kinds: :kind
 SELECT :id AS id, (:queue)::text AS queue, :since AS since,
        jsonb_build_array(
-         :holds
+         :each
        ) AS holds,
        jsonb_build_array(
          :shows

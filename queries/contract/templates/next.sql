@@ -1,17 +1,19 @@
--- Nodes of the kind :kind that a worker would take next, in its order.
+-- Nodes of the kind :kind that a worker would take next, in its order. Of each sort of unfinished nodes, 10,000 are looked at.
 -- kinds: :kind
 -- :header
+-- plan: custom
 -- queues: those that the worker serves, or NULL for any
 WITH first AS MATERIALIZED (
 -- :each
 (SELECT t.:key AS key
-   FROM :"schema".:table AS t
+   FROM (SELECT t.* FROM :"schema".:table AS t
+          WHERE :unfinished
+            AND :inner
+          :sorted
+          LIMIT 10001) AS t
    :beside
-  WHERE :unfinished
-    :all
-    AND (:queues IS NULL OR (:queue)::text = ANY (:queues))
-  ORDER BY :order
-  LIMIT :limit)
+  WHERE :holds
+    AND :outer)
 -- :end
 )
 SELECT :id AS id, (:queue)::text AS queue, :since AS since

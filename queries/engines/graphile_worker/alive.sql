@@ -2,10 +2,9 @@
 -- needs: locked
 -- Index: one on locked_at; of the newest locks, 1,000 are read.
 SELECT o.locked_by AS worker, extract(epoch FROM max(o.locked_at))::float8 AS seen, CASE WHEN max(o.locked_at) >= now() - :worker_lost THEN true END AS alive,
-       jsonb_agg(DISTINCT k.identifier) AS serves, false AS only
-  FROM (SELECT j.locked_by, j.locked_at, j.task_id FROM :"schema"._private_jobs j
+       jsonb_agg(DISTINCT o.identifier) AS serves, false AS only
+  FROM (SELECT j.locked_by, j.locked_at, (SELECT k.identifier FROM :"schema"._private_tasks k WHERE k.id = j.task_id) AS identifier FROM :"schema"._private_jobs j
          WHERE j.locked_at IS NOT NULL AND j.locked_by IS NOT NULL ORDER BY j.locked_at DESC LIMIT 1000) AS o
-  JOIN :"schema"._private_tasks k ON k.id = o.task_id
  GROUP BY o.locked_by
 UNION ALL
 SELECT 'a pool without a job', NULL, NULL, '[]', false

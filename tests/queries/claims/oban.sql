@@ -10,8 +10,8 @@ SELECT (ARRAY['mail', 'billing', 'files'])[1 + floor(random() * 3)::int], 'App.I
   FROM generate_series(1, 12);
 
 -- :own
--- A producer of each queue fetches nothing if it is paused or runs as many jobs as it may.
+-- Each queue has a producer, which fetches nothing if it is paused or runs as many jobs as it may.
 SELECT j.id::text FROM oban_jobs j JOIN oban_producers p ON p.queue = j.queue
  WHERE j.state = 'available' AND j.queue = ANY ($1) AND j.attempt < j.max_attempts
    AND NOT (p.meta ->> 'paused')::bool AND jsonb_array_length(p.meta -> 'running') < (p.meta ->> 'local_limit')::int
- ORDER BY j.priority, j.scheduled_at, j.id FOR UPDATE OF j SKIP LOCKED;
+ ORDER BY j.queue, j.priority, j.scheduled_at, j.id FOR UPDATE OF j SKIP LOCKED;
