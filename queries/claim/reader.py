@@ -14,8 +14,8 @@ from queries.contract.spec import Claim
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query, Rows
-from queries.db.transaction import Reads, Transaction
-from queries.files.statement import Statement
+from queries.db.reads import Reads
+from queries.db.transaction import Transaction
 from queries.text.json_text import decoded
 
 QUEUES_SHOWN = 100  # of a funnel: those with the most unfinished nodes
@@ -30,21 +30,22 @@ class ClaimReader:
         self._variant, self._full, self._local = variant, full, local
         self.kinds = {claim.kind: claim for claim in variant.engine.spec.claim}
 
-    async def why(self, ids: Iterable[str]) -> tuple[Why, ...]:
+    async def why(self, ids: Iterable[str], *, place: bool = True) -> tuple[Why, ...]:
         """Read which conditions of a worker these nodes meet.
 
-        Nodes of kinds that no worker takes are omitted. Raises DatabaseError.
+        Nodes of kinds that no worker takes are omitted. ``place``: read also how many nodes come first. Raises
+        DatabaseError.
         """
         by_kind: dict[str, list[str]] = {}
         for id_ in map(self._local, ids):
             by_kind.setdefault(id_.partition(":")[0], []).append(id_)
         found = []
-        async with self._variant.database.reading(in_order=False) as reads:
+        async with self._variant.database.reading() as reads:
             await self._variant.recognise(reads)
             for claim in (self.kinds[kind] for kind in by_kind if kind in self.kinds):
-                rows = await self._rows(reads, "claim", claim, ids=by_kind[claim.kind])
-                workers = await self._workers(reads) if rows else ()
-                found += [await self._with_place(reads, claim, self._why(claim, row, workers)) for row in rows]
+                rows, signs = await self._rows(reads, "claim", claim, ids=by_kind[claim.kind])
+                whys = [self._why(claim, row, _workers(signs)) for row in rows]
+                found += [await self._with_place(reads, claim, why) for why in whys] if place else whys
         return tuple(found)
 
     async def funnels(self) -> tuple[Funnel, ...]:
@@ -57,8 +58,8 @@ class ClaimReader:
                 if unread := self._unread("funnel", claim):
                     funnels.append(Funnel(kind=claim.kind, conditions=names, unread=unread))
                     continue
-                workers = await self._workers(reads)
-                rows = await self._rows(reads, "funnel", claim, limit=QUEUES_SHOWN + 1)
+                rows, signs = await self._rows(reads, "funnel", claim, limit=QUEUES_SHOWN + 1)
+                workers = _workers(signs)
                 with readable("funnel.sql"):
                     queues = tuple(_queue(row, workers) for row in rows[:QUEUES_SHOWN])
                 known = tuple(each for each in workers if each is not NOT_RECORDED)
@@ -110,27 +111,9 @@ class ClaimReader:
         rows = await attempted(self._rows(reads, "next", claim, queues=queues, limit=NEXT_READ))
         if isinstance(rows, DatabaseError):
             return why
-        ids = [self._full(row["id"]) for row in rows]
+        ids = [self._full(row["id"]) for row in rows[0]]
         known = why.node_id in ids
         return msgspec.structs.replace(why, before=ids.index(why.node_id) if known else len(ids), at_least=not known)
-
-    async def _workers(self, reads: Reads) -> tuple[Worker, ...]:
-        """Return workers with their newest signs of life, or `NOT_RECORDED`."""
-        chosen = self._variant.select("alive")
-        if chosen is None:
-            return (NOT_RECORDED,)
-        rows = await self._asked(reads, "alive", chosen)
-        with readable("alive.sql"):
-            return tuple(
-                Worker(
-                    name=row["worker"],
-                    seen=_time(row["seen"]),
-                    alive=row["alive"],
-                    serves=None if row["serves"] is None else tuple(map(str, _list(row["serves"]))),
-                    only=row["only"],
-                )
-                for row in rows
-            )
 
     def _unread(self, name: str, claim: Claim) -> str:
         """Return why a statement cannot be read without a scan, or ""."""
@@ -139,17 +122,35 @@ class ClaimReader:
         unmet = sorted(set(claim.needs) - self._variant.detected.met_needs)
         return next((self._variant.engine.spec.needs[need].why for need in unmet), "it cannot be read here")
 
-    async def _rows(self, reads: Reads, name: str, claim: Claim, **values: Any) -> Rows:
-        chosen = self._variant.select(name, kind=claim.kind)
+    async def _rows(self, reads: Reads, name: str, claim: Claim, **values: Any) -> tuple[Rows, Rows | None]:
+        """Read the rows of a statement, and with them the signs of life of workers; None if none are recorded."""
+        chosen, alive = self._variant.select(name, kind=claim.kind), self._variant.select("alive")
         if chosen is None:
             raise DatabaseError(f"{self._variant.label}: {name} cannot be read here.", self._unread(name, claim))
-        return await self._asked(reads, name, chosen, **values)
+        asked = {name: chosen} if alive is None or name == "next" else {name: chosen, "alive": alive}
+        values = self._variant.parameters(**values)
+        queries = [Query(each, values, json=json_kinds(SHAPES[which])) for which, each in asked.items()]
+        answers = await reads.batch(queries)
+        for (which, each), rows in zip(asked.items(), answers, strict=True):
+            verify(rows, SHAPES[which], each.source)
+        return answers[0], answers[1] if len(answers) > 1 else None
 
-    async def _asked(self, reads: Reads, name: str, chosen: Statement, **values: Any) -> Rows:
-        query = Query(chosen, self._variant.parameters(**values), json=json_kinds(SHAPES[name]))
-        (rows,) = await reads.batch([query])
-        verify(rows, SHAPES[name], chosen.source)
-        return rows
+
+def _workers(rows: Rows | None) -> tuple[Worker, ...]:
+    """Return workers with their newest signs of life, or `NOT_RECORDED`."""
+    if rows is None:
+        return (NOT_RECORDED,)
+    with readable("alive.sql"):
+        return tuple(
+            Worker(
+                name=row["worker"],
+                seen=_time(row["seen"]),
+                alive=row["alive"],
+                serves=None if row["serves"] is None else tuple(map(str, _list(row["serves"]))),
+                only=row["only"],
+            )
+            for row in rows
+        )
 
 
 def _queue(row: Any, workers: Sequence[Worker]) -> QueueFunnel:

@@ -280,7 +280,8 @@ class Claim(Record, forbid_unknown_fields=True):
     They are in the engine's order. ``beside``: queries over the row ``t``, whose first row the conditions may name.
     ``order``: in which a worker takes the nodes. ``queue``: SQL of what a worker must serve. ``since``: SQL of the time
     since which the row could be taken, as far as it says. ``unfinished``: conditions of the rows that are counted, each
-    the start of an index, the first one with the ``order``. A running row says by whom (``owner``), since when (``taken``) and until when (``held``).
+    the start of an index, the first one with the ``order``. A running row says by whom (``owner``), since when
+    (``taken``) and until when (``held``).
     """
 
     kind: str

@@ -47,16 +47,16 @@ async def _detail(reader: Reader, node_id: str, size: int) -> Detail | None:
         local = reader.ids.local(node_id)
         sections = await _sections(reader, transaction, keys, local, size)
     sections += reader.samples.sections(node_id)
-    sections.insert(0, await _why(reader, page.nodes[0]))
     children = await _few_children(reader, page.nodes[0])
     ids = [node_id, *(child.id for child in children.nodes)] if children else [node_id]
-    read = reader.findings.with_samples(await reader.findings.read(ids))
+    found, why = await reader.database.together(reader.findings.read(ids), _why(reader, page.nodes[0]))
+    read = reader.findings.with_samples(found)
     codes = codes_by_node(read.findings)
     (node,) = marked(page.nodes, codes)
     return Detail(
         node=node,
         at=page.at,
-        sections=tuple(s for s in sections if s),
+        sections=tuple(s for s in (why, *sections) if s),
         findings=tuple(f for f in read.findings if f.node_id == node_id),
         children=children and msgspec.structs.replace(children, nodes=marked(children.nodes, codes)),
         skipped_findings=read.skipped_findings,
@@ -122,7 +122,7 @@ async def _why(reader: Reader, node: Node) -> Section | None:
     """Read which conditions of a worker a node meets that waits."""
     if node.phase not in WAITING or node.kind not in reader.claims.kinds:
         return None
-    read = await attempted(reader.claims.why([node.id]))
+    read = await attempted(reader.claims.why([node.id], place=False))
     if isinstance(read, DatabaseError):
         return _unread("why", WHY, read.line)
     rows = tuple((MARKS[each.holds], each.name, in_text(each.shows)) for why in read for each in why.conditions)
