@@ -29,6 +29,7 @@ from queries.text.psql_text import literal, sql_name
 
 SECTIONS = ("lock", "refused", "change")
 SEARCHED_ROWS = 10_001  # of a table, among which nodes that no root reaches are searched for
+UNKNOWN = "NULL::bool"  # a condition of which it is not known whether it holds
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 
 # Column of a node -> SQL that converts an expression
@@ -453,53 +454,69 @@ class _Writer:
         self._add(file, at, parts)
 
     def _claim(self, n: int, claim: Claim) -> None:
-        """Derive what is asked of a claim: conditions, the next nodes, counts by queue."""
+        """Derive what is asked of a claim: conditions, the next nodes, counts by queue.
+
+        Where a condition has needs, there is a variant without it.
+        """
+        self._claim_files(n, claim, "")
+        if any(each.needs for each in claim.conditions):
+            known = tuple(
+                msgspec.structs.replace(each, holds=UNKNOWN, shows="NULL", needs=()) if each.needs else each
+                for each in claim.conditions
+            )
+            texts = [
+                claim.queue,
+                claim.order,
+                claim.since,
+                *(text for each in known for text in (each.holds, each.shows)),
+            ]
+            beside = {name: text for name, text in claim.beside.items() if any(f"{name}." in each for each in texts)}
+            self._claim_files(n, msgspec.structs.replace(claim, conditions=known, beside=beside), ".few")
+
+    def _claim_files(self, n: int, claim: Claim, suffix: str) -> None:
         at: Setting = ("claim", n)
         k, kind = self.kinds[claim.kind]
         by_status = status_need(self.needs, kind, self._relation(kind))
         needs = claim.needs or (by_status[:1] if by_status else ())
-        conditions = [(f"({each.holds})", (*at, "conditions", m)) for m, each in enumerate(claim.conditions)]
-        shows = [(f"({each.shows})::text,", (*at, "conditions", m)) for m, each in enumerate(claim.conditions)]
+        own = tuple(need for each in claim.conditions for need in each.needs)
+        paths: list[Setting] = [(*at, "conditions", m) for m, _ in enumerate(claim.conditions)]
+        holds = [f"({each.holds})" for each in claim.conditions]
+        counted = [
+            "true" if each.holds == UNKNOWN else text for each, text in zip(claim.conditions, holds, strict=True)
+        ]
+        upto = [" AND ".join(f"f.c{i}" for i in range(1, m + 1)) for m in range(1, len(holds) + 1)]
+        of_row = not any(f"{name}." in claim.queue for name in claim.beside)
+        served = f"(:queues IS NULL OR ({claim.queue})::text = ANY (:queues))"
         values: Filled = {
             **self._of(k, kind),
             "kind": kind.name,
-            "header": self._header(needs) if needs else [],
+            "header": self._header((*needs, *own)) if needs or own else [],
             "queue": (claim.queue, (*at, "queue")),
             **{name: self._time(kind, getattr(claim, name)) for name in ("since", "taken", "held")},
             "owner": (claim.owner, (*at, "owner")),
-            "each": [(f"{holds},", path) for holds, path in conditions[:-1]] + conditions[-1:],
-            "shows": shows[:-1] + [(text.removesuffix(","), path) for text, path in shows[-1:]],
+            "each": list(zip(_with_commas(holds), paths, strict=True)),
+            "shows": list(zip(_with_commas(f"({each.shows})::text" for each in claim.conditions), paths, strict=True)),
+            "holds": [(f"{'AND ' * bool(m)}{text}", paths[m]) for m, text in enumerate(counted)],
+            "columns": [(f"{text} AS c{m + 1},", paths[m]) for m, text in enumerate(counted)],
             "beside": [
                 (f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true", (*at, "beside", name))
                 for name, query in claim.beside.items()
             ],
-            "holds": [(f"{'AND ' if m else ''}{holds}", path) for m, (holds, path) in enumerate(conditions)],
-            "columns": [(f"{holds} AS c{m},", path) for m, (holds, path) in enumerate(conditions, 1)],
-            "passed": ", ".join(
-                f"count(*) FILTER (WHERE {' AND '.join(f'f.c{i}' for i in range(1, m + 1))})"
-                for m in range(1, len(conditions) + 1)
-            ),
-            "possible": " AND ".join(f"f.c{m}" for m in range(1, len(conditions) + 1)),
+            "passed": ", ".join(f"count(*) FILTER (WHERE {each})" for each in upto),
+            "possible": upto[-1],
             "order": (claim.order, (*at, "order")),
+            "inner": served if of_row else "true",
+            "outer": "true" if of_row else served,
         }
-        of_row = {text: not any(f"{name}." in text for name in claim.beside) for text in (claim.queue, claim.order)}
-        served = f"(:queues IS NULL OR ({claim.queue})::text = ANY (:queues))"
-        parts: list[TemplatePart] = [
-            (
-                at,
-                {
-                    **values,
-                    "unfinished": (each, (*at, "unfinished", m)),
-                    "sorted": f"ORDER BY {claim.order}" if m == 0 and of_row[claim.order] else "",
-                    "inner": served if of_row[claim.queue] else "true",
-                    "outer": "true" if of_row[claim.queue] else served,
-                },
-            )
-            for m, each in enumerate(claim.unfinished)
-        ]
-        self._add(f"claim.{kind.name}.sql", at, [filled("claim", at, values)])
-        self._add(f"next.{kind.name}.sql", at, [repeated("next", at, values, parts)])
-        self._add(f"funnel.{kind.name}.sql", at, [repeated("funnel", at, values, parts)])
+        parts: list[TemplatePart] = []
+        for each, order in claim.unfinished.items():
+            path: Setting = (*at, "unfinished", each)
+            sort: Lines = [(f"ORDER BY {order}", path)] if order else []
+            parts.append((at, {**values, "unfinished": (each, path), "sorted": sort}))
+        asked = {**values, "header": self._header(own) if own else []}
+        self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", at, asked)])
+        self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", at, values, parts)])
+        self._add(f"funnel.{kind.name}{suffix}.sql", at, [repeated("funnel", at, values, parts)])
 
     # Pieces
 
@@ -676,6 +693,12 @@ def _compared(finding: FindingSpec, at: Setting) -> Lines:
         if least:
             lines += filled(rule, (*at, rule), {"least": (_in_line(least), (*at, rule))})
     return lines
+
+
+def _with_commas(texts: Iterable[str]) -> list[str]:
+    """Return texts with a comma after each but the last."""
+    *first, last = texts
+    return [*(f"{text}," for text in first), last]
 
 
 def _in_line(sql: str) -> str:

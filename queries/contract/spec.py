@@ -267,6 +267,7 @@ class Condition(Record, forbid_unknown_fields=True):
     name: str
     holds: str
     shows: str = "NULL"
+    needs: tuple[str, ...] = ()  # without which it is not known
 
     @property
     def words(self) -> str:
@@ -280,14 +281,14 @@ class Claim(Record, forbid_unknown_fields=True):
     They are in the engine's order. ``beside``: queries over the row ``t``, whose first row the conditions may name.
     ``order``: in which a worker takes the nodes. ``queue``: SQL of what a worker must serve. ``since``: SQL of the time
     since which the row could be taken, as far as it says. ``unfinished``: conditions of the rows that are counted, each
-    the start of an index, the first one with the ``order``. A running row says by whom (``owner``), since when
+    with the order of the index that leads to them, or "". A running row says by whom (``owner``), since when
     (``taken``) and until when (``held``).
     """
 
     kind: str
     conditions: Annotated[tuple[Condition, ...], forms.named("name", text=forms.condition)]
     order: str
-    unfinished: tuple[str, ...]
+    unfinished: dict[str, str]
     needs: tuple[str, ...] = ()
     beside: dict[str, str] = {}
     queue: str = "NULL"

@@ -113,3 +113,16 @@ def test_a_dry_run_says_which_condition_still_fails(server: PostgresServer) -> N
     }
     assert "Afterwards" not in unstick("do", "wake", "oban/job:2", "--dry-run", "-r", "r", dsn=dsn).out
     server.drop(dsn)
+
+
+def test_a_condition_without_its_table_is_not_known(server: PostgresServer) -> None:
+    """The engine for Elixir has no producers."""
+    dsn = server.fresh("oban")
+    server.sql("DROP TABLE oban_producers; INSERT INTO oban_jobs (queue, worker) VALUES ('mail', 'App.Send')", dsn)
+    (conditions,) = why(dsn, "oban/job:1").values()
+    assert {name: holds for name, (holds, _) in conditions.items()} == {
+        **dict.fromkeys(("state", "due", "staged", "attempts_left"), True),
+        **dict.fromkeys(("not_paused", "slot_free", "worker")),
+    }
+    assert unstick("why", dsn=dsn).code == 0
+    server.drop(dsn)

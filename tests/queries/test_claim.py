@@ -67,7 +67,7 @@ def kind(engine: Engine) -> str:
 
 
 async def next_of(reader: Reader, queues: Sequence[str] | None) -> list[str]:
-    (statement,) = reader.engine.statements["next"]
+    statement = reader.engine.statements["next"][0]
     values = reader.variant.parameters(queues=queues, limit=1000)
     (rows,) = await reader.database.batch([Query(statement, values)])
     return [row["id"] for row in rows]
@@ -75,7 +75,7 @@ async def next_of(reader: Reader, queues: Sequence[str] | None) -> list[str]:
 
 async def order_of(connection: asyncpg.Connection[Any], reader: Reader, ids: Sequence[str]) -> dict[str, int]:
     """Return the place of each node in the claim's order; nodes that are alike have the same."""
-    (statement,) = reader.engine.statements["next"]
+    statement = reader.engine.statements["next"][0]
     (claim,) = reader.engine.spec.claim
     first, last = statement.text.rsplit("\nSELECT ", 1)
     text = f"{first}\nSELECT dense_rank() OVER (ORDER BY {claim.order}) AS place, {last}"
@@ -86,7 +86,7 @@ async def order_of(connection: asyncpg.Connection[Any], reader: Reader, ids: Seq
 
 async def failing_of(connection: asyncpg.Connection[Any], reader: Reader) -> list[list[str]]:
     """Return the conditions that each node fails."""
-    (statement,) = reader.engine.statements["claim"]
+    statement = reader.engine.statements["claim"][0]
     (claim,) = reader.engine.spec.claim
     of = reader.engine.kind(claim.kind)
     assert of is not None

@@ -7,10 +7,12 @@ WITH f AS MATERIALIZED (
 (SELECT (:queue)::text AS queue,
         :columns
         :since AS since
-   FROM :"schema".:table AS t
+   FROM (SELECT t.* FROM :"schema".:table AS t
+          WHERE :unfinished
+          :sorted
+          LIMIT 10001) AS t
    :beside
-  WHERE :unfinished
-  LIMIT 10001)
+)
 -- :end
 )
 SELECT f.queue, count(*) AS n, jsonb_build_array(:passed) AS passed, min(f.since) FILTER (WHERE :possible) AS since,
