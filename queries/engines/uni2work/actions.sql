@@ -3,12 +3,24 @@
 
 -- :lock
 -- kinds: job
+WITH held AS MATERIALIZED (
+  SELECT q.*, q.xmin AS row_version
+    FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys)
+     AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
+),
 \ir parts/versions.sql
-   AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
+SELECT v.id, v.version, v.unchanged, v.steady FROM versions v
 
 -- :lock
 -- kinds: job
+WITH held AS MATERIALIZED (
+  SELECT q.*, q.xmin AS row_version
+    FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys)
+     AND q.lock_instance IS NULL AND q.lock_time IS NULL
+   ORDER BY q.id
+     FOR UPDATE SKIP LOCKED
+),
 \ir parts/versions.sql
-   AND q.lock_instance IS NULL AND q.lock_time IS NULL
- ORDER BY q.id
-   FOR UPDATE OF q SKIP LOCKED
+SELECT v.id, v.version, v.unchanged, v.steady FROM versions v

@@ -1,14 +1,11 @@
 -- List the kinds of a holder's jobs, within the searched rows.
 -- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists.
+WITH
 \ir parts/jobs_of_holder.sql
-, kinds AS (
-  SELECT DISTINCT
-\ir parts/kind.sql
-         AS sort
-    FROM jobs q
-)
-SELECT 'group:' || substr(:parent, 8) || '|' || k.sort AS id, k.sort AS cursor
-  FROM kinds k
- WHERE :cursor IS NULL OR k.sort COLLATE "C" > :cursor COLLATE "C"
- ORDER BY k.sort COLLATE "C"
+,
+\ir parts/kinds.sql
+SELECT 'group:' || substr(:parent, 8) || '|' || k.kind AS id, k.kind AS cursor
+  FROM (SELECT DISTINCT kind FROM kinds) AS k
+ WHERE :cursor IS NULL OR k.kind COLLATE "C" > :cursor COLLATE "C"
+ ORDER BY k.kind COLLATE "C"
  LIMIT :limit

@@ -1,12 +1,18 @@
 -- List jobs that no instance takes by itself: orphaned lock, inconsistent lock, or unrecognised content. The engine
 -- records no dead letters and no errors. A row without an id marks a truncated search.
 -- cursor: severity|time|id of the last row of the previous page, or NULL
--- Indexes: those of parts/locks.sql; both ends of queued_job_pkey.
+-- Indexes: those of parts/locked.sql and parts/signs.sql; both ends of queued_job_pkey.
 WITH
-\ir parts/locks.sql
+\ir parts/locked.sql
+,
+\ir parts/all_cron.sql
+,
+\ir parts/signs.sql
+,
+\ir parts/old_locks.sql
 ,
 dead AS (
-  SELECT f.job AS id, 7 AS severity, f.lock_time AS at, 'orphaned lock' AS cause, NULL AS error FROM nodes f WHERE f.silent
+  SELECT f.job AS id, 7 AS severity, f.lock_time AS at, 'orphaned lock' AS cause, NULL AS error FROM old_locks f WHERE f.silent
   UNION ALL
   SELECT l.id, 6, l.lock_time, 'inconsistent lock', CASE WHEN l.lock_time IS NULL THEN 'lock_time is missing' ELSE 'lock_instance is missing' END
     FROM locked l

@@ -1,5 +1,7 @@
 -- needs: token_bucket
-\ir parts/image_rows.sql
+WITH
+\ir parts/images.sql
+SELECT i.id, i.relation, i.place FROM images i
 UNION ALL
 SELECT 'bucket:' || b.ident, b.tableoid, b.ctid::text
   FROM :"schema".token_bucket b

@@ -1,1 +1,4 @@
-\ir parts/image_rows.sql
+-- The rows that an action may change.
+WITH
+\ir parts/images.sql
+SELECT i.id, i.relation, i.place FROM images i

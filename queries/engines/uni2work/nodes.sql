@@ -11,6 +11,7 @@ head AS MATERIALIZED (
     FROM :"schema".queued_job q ORDER BY q.id LIMIT :head::int
 ),
 \ir parts/locked.sql
+,
 contents AS MATERIALIZED (
   -- All at once, because ids of one time are near each other in the index.
   SELECT q.id, q.content FROM :"schema".queued_job q
@@ -41,13 +42,12 @@ holders AS (
          md5(string_agg(s.id || '@' || coalesce(s.lock_time::text, '-'), ' ' ORDER BY s.id)) AS version
     FROM seen s GROUP BY s.holder
 ),
+jobs AS (SELECT s.* FROM seen s WHERE EXISTS (SELECT FROM wanted WHERE kind = 'group')),
+\ir parts/kinds.sql
+,
 groups AS (
-  SELECT s.holder, s.sort, count(*) AS n, min(s.creation_time) AS created, max(s.lock_time) AS changed
-    FROM (SELECT q.holder, q.creation_time, q.lock_time,
-\ir parts/kind.sql
-                 AS sort
-            FROM seen q WHERE EXISTS (SELECT FROM wanted WHERE kind = 'group')) AS s
-   GROUP BY s.holder, s.sort
+  SELECT k.holder, k.kind, count(*) AS n, min(k.creation_time) AS created, max(k.lock_time) AS changed
+    FROM kinds k GROUP BY k.holder, k.kind
 ),
 size AS (
   SELECT count(*) AS head, count(*) >= :head::int AS partial, min(creation_time) AS oldest,
@@ -77,9 +77,9 @@ SELECT w.id, 'queue:all', w.kind,
  WHERE w.kind = 'holder'
 UNION ALL
 SELECT w.id, 'holder:' || g.holder, w.kind,
-       g.sort || ' - ' || g.n || CASE WHEN g.holder <> 'none' THEN z.more WHEN z.partial THEN ' in the oldest ' || z.head ELSE '' END,
+       g.kind || ' - ' || g.n || CASE WHEN g.holder <> 'none' THEN z.more WHEN z.partial THEN ' in the oldest ' || z.head ELSE '' END,
        CASE g.holder WHEN 'none' THEN 'ready' WHEN 'inconsistent' THEN 'unknown' ELSE 'running' END,
        extract(epoch FROM g.created)::float8, extract(epoch FROM g.changed)::float8,
        CASE WHEN g.holder NOT IN ('none', 'inconsistent') THEN g.holder END, '-', extract(epoch FROM now())::float8
-  FROM wanted w JOIN groups g ON g.holder || '|' || g.sort = w.key CROSS JOIN size z
+  FROM wanted w JOIN groups g ON g.holder || '|' || g.kind = w.key CROSS JOIN size z
  WHERE w.kind = 'group'

@@ -9,6 +9,7 @@ head AS MATERIALIZED (
     FROM :"schema".queued_job q ORDER BY q.id LIMIT :window::int
 ),
 \ir parts/locked.sql
+,
 holders AS MATERIALIZED (
   SELECT q.lock_instance FROM :"schema".queued_job q
    WHERE q.id = ANY (ARRAY(SELECT g.key::int8 FROM given g WHERE g.kind = 'job')) AND q.lock_instance IS NOT NULL

@@ -3,22 +3,48 @@
 -- repeated.
 
 -- :lock
+WITH held AS MATERIALIZED (
+  SELECT q.*, q.xmin AS row_version
+    FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys)
+     AND q.lock_time >= now() - :stale
+),
 \ir ../parts/versions.sql
-   AND q.lock_time >= now() - :stale
+SELECT v.id, v.version, v.unchanged, v.steady FROM versions v
 
 -- :lock
+WITH held AS MATERIALIZED (
+  SELECT q.*, q.xmin AS row_version
+    FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys)
+     AND (q.lock_time < now() - :stale) IS NOT FALSE
+   ORDER BY q.id
+     FOR UPDATE SKIP LOCKED
+),
 \ir ../parts/versions.sql
-   AND (q.lock_time < now() - :stale) IS NOT FALSE
- ORDER BY q.id
-   FOR UPDATE OF q SKIP LOCKED
+SELECT v.id, v.version, v.unchanged, v.steady FROM versions v
 
 -- :refused
-WITH whole AS (SELECT :cron_whole AS bytes),
+WITH
+\ir ../parts/all_cron.sql
+,
 \ir ../parts/signs.sql
-SELECT r.id, r.why, r.for_now
-  FROM (SELECT 'job:' || q.id AS id, q.lock_time >= now() - :stale AS for_now,
-               CASE
-\ir ../parts/lost_instance.sql
+,
+\ir ../parts/living.sql
+SELECT 'job:' || l.id AS id, l.why, l.lock_time >= now() - :stale AS for_now FROM living l WHERE l.why IS NOT NULL
+
+-- :witnesses
+WITH asked AS MATERIALIZED (
+  SELECT 'job:' || q.id AS id, q.lock_instance::text AS instance, extract(epoch FROM q.lock_time)::float8 AS since
+    FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys) AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
+),
+\ir ../parts/all_cron.sql
+,
+\ir ../parts/signs.sql
+,
+\ir ../parts/verdicts.sql
+SELECT v.id, v.witness, v.verdict, v.detail, v.since FROM verdicts v
 
 -- :change
 DELETE FROM :"schema".queued_job q

@@ -8,32 +8,50 @@
 -- :lock
 -- steady: the instance's last activity; old locks are none, as those to release. If it is active after the dry run, the row is
 -- stale and stays unchanged.
-WITH whole AS (SELECT 167772160 AS bytes),
+WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
        (SELECT max(s.at)::text FROM signs s
          WHERE isfinite(s.at) AND (s.job IS NULL OR s.at >= now() - :stale) AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
-\ir ../parts/asked_jobs.sql
+  FROM :"schema".queued_job q
+ WHERE q.id = ANY (:job_keys)
    AND NOT coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
 
 -- :lock
-WITH whole AS (SELECT 167772160 AS bytes),
+WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
        (SELECT max(s.at)::text FROM signs s
          WHERE isfinite(s.at) AND (s.job IS NULL OR s.at >= now() - :stale) AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
-\ir ../parts/asked_jobs.sql
+  FROM :"schema".queued_job q
+ WHERE q.id = ANY (:job_keys)
    AND coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
  ORDER BY q.id
    FOR UPDATE SKIP LOCKED
 
 -- :refused
-WITH whole AS (SELECT 167772160 AS bytes),
+WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
+,
+\ir ../parts/living.sql
 SELECT r.id, r.why
-  FROM (SELECT 'job:' || q.id AS id,
-               CASE WHEN q.lock_instance IS NULL AND q.lock_time IS NULL THEN 'it is not locked, so any worker can take it'
-\ir ../parts/lost_instance.sql
+  FROM (SELECT 'job:' || l.id AS id,
+               CASE WHEN l.lock_instance IS NULL AND l.lock_time IS NULL THEN 'it is not locked, so any worker can take it' ELSE l.why END AS why
+          FROM living l) AS r
+ WHERE r.why IS NOT NULL
+
+-- :witnesses
+WITH asked AS MATERIALIZED (
+  SELECT 'job:' || q.id AS id, q.lock_instance::text AS instance, extract(epoch FROM q.lock_time)::float8 AS since
+    FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys) AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
+),
+\ir ../parts/all_cron.sql
+,
+\ir ../parts/signs.sql
+,
+\ir ../parts/verdicts.sql
+SELECT v.id, v.witness, v.verdict, v.detail, v.since FROM verdicts v
 
 -- :change
 UPDATE :"schema".queued_job q SET lock_instance = NULL, lock_time = NULL

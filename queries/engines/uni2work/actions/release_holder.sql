@@ -8,8 +8,10 @@
 -- :lock
 -- steady: the instance's last activity elsewhere. If it is active after the dry run, the rows are stale and stay unchanged.
 -- Return a holder only if every row to release was locked here. One row locked by another transaction makes it locked.
-WITH whole AS (SELECT 167772160 AS bytes),
+WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
+,
+\ir ../parts/locked.sql
 ,
 \ir ../parts/holder_versions.sql
 , held AS MATERIALIZED (
@@ -31,7 +33,7 @@ WITH whole AS (SELECT 167772160 AS bytes),
 SELECT v.id, v.version,
        (SELECT max(s.at)::text FROM signs s
          WHERE isfinite(s.at) AND (s.job IN (SELECT h.id FROM held h)) IS NOT TRUE AND 'holder:' || s.instance = v.id) AS steady
-  FROM versions v CROSS JOIN kept
+  FROM holder_versions v CROSS JOIN kept
  WHERE v.old = (SELECT count(*) FROM held h WHERE 'holder:' || h.lock_instance = v.id)
 
 -- :lock
@@ -39,10 +41,10 @@ SELECT v.id, v.version,
 SELECT i AS id, v AS version FROM unnest(:ids, :versions) AS s(i, v) WHERE i IN ('holder:none', 'holder:inconsistent')
 
 -- :refused
-WITH whole AS (SELECT 167772160 AS bytes),
-\ir ../parts/locked.sql
+WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
-
+,
+\ir ../parts/locked.sql
 SELECT r.id, r.why
   FROM (SELECT i AS id,
                CASE WHEN i IN ('holder:none', 'holder:inconsistent') THEN 'it is not an instance. Release its jobs one by one'
@@ -63,17 +65,24 @@ WITH asked AS MATERIALIZED (
   SELECT i AS id, substr(i, 8) AS instance, NULL::float8 AS since FROM unnest(:ids) AS i
    WHERE i NOT IN ('holder:none', 'holder:inconsistent')
 ),
-\ir ../parts/instance_witnesses.sql
+\ir ../parts/all_cron.sql
+,
+\ir ../parts/signs.sql
+,
+\ir ../parts/verdicts.sql
+SELECT v.id, v.witness, v.verdict, v.detail, v.since FROM verdicts v
 
 -- :change
 WITH
+\ir ../parts/locked.sql
+,
 \ir ../parts/holder_versions.sql
 , released AS (
   UPDATE :"schema".queued_job q SET lock_instance = NULL, lock_time = NULL
     FROM jsonb_each_text(nullif(current_setting('unstick.held', true), '')::jsonb) AS h(id, instance)
    WHERE q.id = h.id::int8
      AND q.lock_instance::text = h.instance
-     AND 'holder:' || h.instance IN (SELECT v.id FROM versions v WHERE (v.id, v.version) IN (SELECT * FROM unnest(:ids, :versions)))
+     AND 'holder:' || h.instance IN (SELECT v.id FROM holder_versions v WHERE (v.id, v.version) IN (SELECT * FROM unnest(:ids, :versions)))
      AND q.lock_time < now() - :stale
   RETURNING h.instance
 )

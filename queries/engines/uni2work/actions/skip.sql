@@ -7,7 +7,8 @@
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-\ir ../parts/asked_jobs.sql
+  FROM :"schema".queued_job q
+ WHERE q.id = ANY (:job_keys)
    AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 
 -- :lock
@@ -15,12 +16,22 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
 -- If another transaction holds one of them, the job is locked.
 WITH wanted AS MATERIALIZED (
   SELECT q.id, q.content
-\ir ../parts/asked_jobs.sql
+    FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys)
      AND q.lock_instance IS NULL AND q.lock_time IS NULL
 ), equal AS MATERIALIZED (
   SELECT w.id, w.id AS wanted FROM wanted w
   UNION
-\ir ../parts/equal_held.sql
+  SELECT o.id, w.id AS wanted
+    FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT :window::int) AS o JOIN wanted w ON w.content = o.content
+   WHERE o.lock_instance IS NULL AND o.lock_time IS NULL
+), held AS MATERIALIZED (
+  SELECT q.id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
+    FROM :"schema".queued_job q
+   WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
+   ORDER BY q.id
+     FOR UPDATE SKIP LOCKED
+)
 SELECT 'job:' || h.id AS id, h.version
   FROM held h
  WHERE NOT EXISTS (SELECT FROM equal e WHERE e.wanted = h.id AND e.id NOT IN (SELECT o.id FROM held o))

@@ -5,7 +5,9 @@ WITH holder AS (
   SELECT CASE WHEN :id LIKE 'holder:%' THEN substr(:id, 8)
               ELSE (SELECT q.lock_instance::text FROM :"schema".queued_job q
                      WHERE q.id = CASE WHEN :id LIKE 'job:%' THEN substr(:id, 5)::int8 END) END AS instance
-), whole AS (SELECT :cron_whole AS bytes),
+),
+\ir ../parts/all_cron.sql
+,
 \ir ../parts/signs.sql
 SELECT k.activity, coalesce(max(s.at)::text, 'not found') AS at,
        CASE WHEN isfinite(max(s.at)) THEN date_trunc('second', now() - max(s.at)) || ' ago' END AS seen

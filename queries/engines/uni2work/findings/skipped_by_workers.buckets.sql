@@ -1,17 +1,19 @@
 -- Find jobs that wait while workers take others: they fail at once and return, or the application cannot read them.
 -- A throttled job runs after its token bucket has refilled, so do not suggest cancelling it.
 -- needs: token_bucket
-\ir ../parts/skipped.sql
-, named AS MATERIALIZED (
-  SELECT p.*, q.content ->> 'job' AS job,
-\ir ../parts/kind.sql
-         AS kind
-    FROM skipped p JOIN :"schema".queued_job q ON q.id = p.id
-),
+WITH
+\ir ../parts/placed.sql
+,
+\ir ../parts/late.sql
+,
+skipped AS MATERIALIZED (SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :limit),
+jobs AS MATERIALIZED (SELECT s.*, q.content FROM skipped s JOIN :"schema".queued_job q ON q.id = s.id),
+\ir ../parts/kinds.sql
+,
 throttled AS MATERIALIZED (
-  SELECT p.id, b.ident::text AS bucket
-    FROM named p
-    JOIN :"schema".token_bucket b ON b.ident::text = :settings -> 'throttled_by' ->> p.job
+  SELECT j.id, b.ident::text AS bucket
+    FROM jobs j
+    JOIN :"schema".token_bucket b ON b.ident::text = :settings -> 'throttled_by' ->> (j.content ->> 'job')
    WHERE b.last_value <= 0
 )
 (SELECT 'job:' || p.id AS id, extract(epoch FROM p.creation_time)::float8 AS since,
@@ -20,7 +22,7 @@ throttled AS MATERIALIZED (
                                        ELSE 'Its job kind is throttled: the token bucket ' || t.bucket || ' is empty' END,
                            'kind', p.kind, 'bucket', t.bucket)) AS evidence,
         t.id IS NULL AND p.proven AS suggest
-   FROM named p LEFT JOIN throttled t ON t.id = p.id
+   FROM kinds p LEFT JOIN throttled t ON t.id = p.id
   ORDER BY p.creation_time, p.id)
 UNION ALL
 SELECT NULL, NULL, NULL, NULL WHERE :ids IS NULL AND EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :head::int)

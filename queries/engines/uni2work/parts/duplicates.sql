@@ -11,10 +11,11 @@ equal AS MATERIALIZED (
    GROUP BY w.content
   HAVING count(*) > 1
 ),
-nodes AS (
-  SELECT 'job:' || w.id AS id, w.id AS job, w.creation_time, w.locked, q.n, q.kept, q.ids,
-\ir kind.sql
-         AS kind
+jobs AS (
+  SELECT w.id AS job, w.creation_time, w.locked, q.*
     FROM equal q CROSS JOIN LATERAL unnest(q.ids) AS e(id) JOIN head w ON w.id = e.id AND w.id <> q.kept
 ),
+\ir kinds.sql
+,
+nodes AS (SELECT 'job:' || k.job AS id, k.* FROM kinds k),
 more AS (SELECT EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :head::int) AS more)

@@ -1,5 +1,5 @@
 -- Jobs of the holder in :parent, or of the holder of the group in :parent, within the searched rows.
-WITH jobs AS (
+jobs AS (
   SELECT q.id, q.content
     FROM (SELECT * FROM :"schema".queued_job ORDER BY id
            LIMIT (:settings ->> CASE WHEN :parent ~ ':none($|[|])' THEN 'head' ELSE 'window' END)::float8::int) AS q

@@ -9,4 +9,4 @@ locked AS MATERIALIZED (
   (SELECT q.id, q.creation_time, q.lock_instance, q.lock_time FROM :"schema".queued_job q
     WHERE q.lock_time IS NOT NULL AND 'queue_by_lock_time' = ANY (:met_needs)
     ORDER BY q.lock_time DESC LIMIT :head::int)
-),
+)

@@ -1,7 +1,6 @@
--- Signs of life of the instances: locks among the oldest and the newest rows, jobs that they created, and cron jobs that they executed. `whole`:
--- the maximum size in bytes of cron_last_exec for a full read. The size is compared once, or a table that grows could be read not at all.
+-- Signs of life of the instances: locks among the oldest and the newest rows, jobs that they created, and cron jobs that they executed.
+-- `all_cron` (all_cron.sql, or a larger size) is compared once, or a table that grows could be read not at all.
 -- Indexes: both ends of queued_job_pkey; all of cron_last_exec, or its newest entries.
-all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= w.bytes AS few FROM whole w),
 signs AS (
   SELECT 'locks' AS what, w.lock_instance::text AS instance, w.lock_time AS at, w.id AS job
     FROM (SELECT o.id, o.lock_instance, o.lock_time FROM :"schema".queued_job o ORDER BY o.id LIMIT :window::int) AS w

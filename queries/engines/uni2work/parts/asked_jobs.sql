@@ -1,3 +1,0 @@
--- The jobs of the given ids.
-  FROM :"schema".queued_job q
- WHERE q.id = ANY (:job_keys)
