@@ -4,22 +4,17 @@
 
 -- :lock
 WITH held AS MATERIALIZED (
-  SELECT q.*, q.xmin AS row_version
-    FROM :"schema".queued_job q
-   WHERE q.id = ANY (:job_keys)
-     AND q.lock_time >= now() - :stale
+  SELECT q.*, q.xmin AS row_version FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys) AND q.lock_time >= now() - :stale
 ),
 \ir ../parts/versions.sql
 SELECT v.id, v.version, v.unchanged, v.steady FROM versions v
 
 -- :lock
 WITH held AS MATERIALIZED (
-  SELECT q.*, q.xmin AS row_version
-    FROM :"schema".queued_job q
-   WHERE q.id = ANY (:job_keys)
-     AND (q.lock_time < now() - :stale) IS NOT FALSE
-   ORDER BY q.id
-     FOR UPDATE SKIP LOCKED
+  SELECT q.*, q.xmin AS row_version FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys) AND (q.lock_time < now() - :stale) IS NOT FALSE
+   ORDER BY q.id FOR UPDATE SKIP LOCKED
 ),
 \ir ../parts/versions.sql
 SELECT v.id, v.version, v.unchanged, v.steady FROM versions v

@@ -7,8 +7,7 @@
 -- If another transaction holds one of them, the entry is locked.
 WITH wanted AS MATERIALIZED (
   SELECT c.id, c.job AS content, c."time" || ':' || c.xmin AS version
-    FROM :"schema".cron_last_exec c
-   WHERE c.id = ANY (:cron_keys)
+    FROM :"schema".cron_last_exec c WHERE c.id = ANY (:cron_keys)
    ORDER BY c.id
      FOR UPDATE SKIP LOCKED
 ), equal AS MATERIALIZED (
@@ -16,9 +15,7 @@ WITH wanted AS MATERIALIZED (
     FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT :window::int) AS o JOIN wanted w ON w.content = o.content
    WHERE o.lock_instance IS NULL AND o.lock_time IS NULL
 ), held AS MATERIALIZED (
-  SELECT q.id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
-    FROM :"schema".queued_job q
-   WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
+  SELECT q.id FROM :"schema".queued_job q WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
    ORDER BY q.id
      FOR UPDATE SKIP LOCKED
 )

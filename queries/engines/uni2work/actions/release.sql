@@ -14,8 +14,7 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
        (SELECT max(s.at)::text FROM signs s
          WHERE isfinite(s.at) AND (s.job IS NULL OR s.at >= now() - :stale) AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
   FROM :"schema".queued_job q
- WHERE q.id = ANY (:job_keys)
-   AND NOT coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
+ WHERE q.id = ANY (:job_keys) AND NOT coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
 
 -- :lock
 WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
@@ -24,8 +23,7 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
        (SELECT max(s.at)::text FROM signs s
          WHERE isfinite(s.at) AND (s.job IS NULL OR s.at >= now() - :stale) AND q.lock_time IS NOT NULL AND s.instance = q.lock_instance::text) AS steady
   FROM :"schema".queued_job q
- WHERE q.id = ANY (:job_keys)
-   AND coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
+ WHERE q.id = ANY (:job_keys) AND coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
  ORDER BY q.id
    FOR UPDATE SKIP LOCKED
 

@@ -7,8 +7,7 @@
 -- :lock
 WITH entry AS MATERIALIZED (
   SELECT c.id, c.job, c."time" || ':' || c.xmin AS version
-    FROM :"schema".cron_last_exec c
-   WHERE c.id = ANY (:cron_keys)
+    FROM :"schema".cron_last_exec c WHERE c.id = ANY (:cron_keys)
    ORDER BY c.id
 )
 SELECT 'cron:' || e.id AS id, e.version

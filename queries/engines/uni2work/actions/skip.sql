@@ -8,17 +8,14 @@
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
   FROM :"schema".queued_job q
- WHERE q.id = ANY (:job_keys)
-   AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
+ WHERE q.id = ANY (:job_keys) AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 
 -- :lock
 -- Also lock all other rows of equal content: a worker that takes one of them now would later write the same record.
 -- If another transaction holds one of them, the job is locked.
 WITH wanted AS MATERIALIZED (
-  SELECT q.id, q.content
-    FROM :"schema".queued_job q
-   WHERE q.id = ANY (:job_keys)
-     AND q.lock_instance IS NULL AND q.lock_time IS NULL
+  SELECT q.id, q.content FROM :"schema".queued_job q
+   WHERE q.id = ANY (:job_keys) AND q.lock_instance IS NULL AND q.lock_time IS NULL
 ), equal AS MATERIALIZED (
   SELECT w.id, w.id AS wanted FROM wanted w
   UNION
