@@ -5,11 +5,7 @@ WITH seen AS (
          :heartbeat_timeout_of_kind AS timeout
     FROM :"schema".tasks t
 ),
-statuses AS (
-  SELECT
-\ir parts/status.sql
-    FROM seen s
-)
+\ir parts/statuses.sql
 SELECT w.status, count(s.status) AS n, 'exact' AS precision
   FROM unnest(ARRAY['orphaned', 'suspended', 'lapsed', 'reclaimable', 'polling', 'ready', 'sleeping']) AS w(status)
   LEFT JOIN statuses s ON s.status = w.status

@@ -2,10 +2,12 @@
 -- worker and not due, idle tasks with an unread inbox and no wake_at. The engine keeps no dead letters and retries
 -- without end. Of each kind the newest are read. A row without an id means that there may be more.
 -- cursor: severity|time|id of the last row of the previous page, or NULL
--- Indexes: those of the included part; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each
+-- Indexes: those of the included parts; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each
 -- kind.
 WITH
-\ir parts/messages.sql
+\ir parts/ends.sql
+,
+\ir parts/verdicts.sql
 ,
 asked AS MATERIALIZED (
   SELECT t.* FROM :"schema".tasks t WHERE t.task_id = ANY (:task_keys)

@@ -15,13 +15,8 @@ parents AS MATERIALIZED (
    WHERE p.task_id = ANY (ARRAY(SELECT s.parent_id::macaddr8 FROM seen s
                                  WHERE s.parent_id <> s.task_id AND s.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8))
 ),
-statuses AS (
-  SELECT s.*, p.task_id AS parent,
-\ir parts/status.sql
-    FROM seen s
-    LEFT JOIN parents p ON p.task_id = s.parent_id AND p.task_id <> s.task_id
-)
-SELECT 'task:' || t.task_id AS id, 'task:' || t.parent AS parent_id, 'task' AS kind,
+\ir parts/statuses.sql
+SELECT 'task:' || t.task_id AS id, 'task:' || p.task_id AS parent_id, 'task' AS kind,
        coalesce(:settings -> 'names' ->> t.task_type::text, 'type ' || t.task_type)
          || CASE t.messages WHEN 0 THEN '' WHEN 1 THEN ' - 1 message' ELSE ' - ' || t.messages || ' messages' END AS title,
        t.status,
@@ -30,3 +25,4 @@ SELECT 'task:' || t.task_id AS id, 'task:' || t.parent AS parent_id, 'task' AS k
        CASE WHEN NOT t.idle THEN extract(epoch FROM t.heartbeat)::float8 END AS heartbeat_at,
        t.version, extract(epoch FROM now())::float8 AS now, t.place
   FROM statuses t
+  LEFT JOIN parents p ON p.task_id = t.parent_id AND p.task_id <> t.task_id

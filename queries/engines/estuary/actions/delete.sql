@@ -27,7 +27,8 @@ SELECT 'task:' || h.task_id AS id, h.version, h.steady
 -- :refused
 SELECT 'task:' || t.task_id AS id, 'the heartbeat is younger than the timeout: a running poll would lose its work. Fence the task first, or wait' AS why,
        isfinite(t.heartbeat) AS for_now
-\ir ../parts/asked.sql
+  FROM :"schema".tasks t
+ WHERE t.task_id = ANY (:task_keys)
    AND t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
    AND t.heartbeat >= now() - :heartbeat_timeout_of_kind
 
@@ -35,7 +36,8 @@ SELECT 'task:' || t.task_id AS id, 'the heartbeat is younger than the timeout: a
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN 'task_by_parent' = ANY (:met_needs) THEN 'the task has children, and their messages would be lost. Set childless to delete it'
             ELSE 'the task may have children: no index on parent_id. Set childless to delete it' END AS why
-\ir ../parts/asked.sql
+  FROM :"schema".tasks t
+ WHERE t.task_id = ANY (:task_keys)
    AND NOT coalesce((:args ->> 'childless')::bool, false)
    AND CASE WHEN 'task_by_parent' = ANY (:met_needs)
             THEN t.task_id = ANY (ARRAY(SELECT c.parent_id::macaddr8 FROM :"schema".tasks c
@@ -47,6 +49,7 @@ SELECT 'task:' || t.task_id AS id,
 -- :refused
 -- ts_stat runs a query that is given as text. Every foreign key is refused, including one that cannot be checked: a
 -- cascade would delete rows that the dry run does not show.
+WITH
 \ir ../parts/pointing.sql
 SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
        CASE WHEN p.closed IS NOT NULL
@@ -62,7 +65,9 @@ SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
  ORDER BY 1, p.conname IS NULL, p.closed IS NOT NULL
 
 -- :witnesses
-\ir ../parts/executor_witnesses.sql
+WITH
+\ir ../parts/witnesses.sql
+SELECT w.id, w.witness, w.verdict, w.detail, w.since FROM witnesses w
 
 -- :change
 SELECT count(*) AS notified

@@ -10,13 +10,27 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
                                     'digest', left(encode(sha256(convert_to(coalesce(t.inbox[array_lower(t.inbox, 1) - 1 + (:args ->> 'position')::int]::text, 'NULL'), 'UTF8')), 'hex'), 16))
                  @> substr(seen.version, 6)::jsonb
             ELSE false END AS unchanged
-\ir ../parts/locked.sql
+  FROM :"schema".tasks t
+  LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'task:' || t.task_id
+ WHERE t.task_id = ANY (:task_keys)
+ ORDER BY t.task_id
+   FOR NO KEY UPDATE OF t SKIP LOCKED
 
 -- :refused
-\ir ../parts/poll_running.sql
+WITH
+\ir ../parts/running.sql
+SELECT r.id, r.why, r.for_now FROM running r
 
 -- :refused
-\ir ../parts/named.sql
+-- A message above 100 kB is not checked.
+WITH elements AS MATERIALIZED (
+  SELECT t.task_id, t.task_type, e.position, e.element
+    FROM :"schema".tasks t
+   CROSS JOIN LATERAL unnest(t.inbox) WITH ORDINALITY AS e(element, position)
+   WHERE t.task_id = ANY (:task_keys)
+     AND e.position = (:args ->> 'position')::int8
+),
+\ir ../parts/judged.sql
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN j.task_id IS NULL THEN 'message ' || coalesce(:args ->> 'position', '?') || ' does not exist: the inbox has ' || coalesce(cardinality(t.inbox), 0) || ' messages'
             WHEN j.digest IS DISTINCT FROM :args ->> 'digest' THEN 'message ' || j.position || ' of the inbox has another digest now: ' || j.digest
@@ -28,7 +42,15 @@ SELECT 'task:' || t.task_id AS id,
                     AND (j.verdict IN ('malformed', 'unlisted') OR coalesce((:args ->> 'decodable')::bool, false)), false)
 
 -- :change
-\ir ../parts/named.sql
+-- A message above 100 kB is not checked.
+WITH elements AS MATERIALIZED (
+  SELECT t.task_id, t.task_type, e.position, e.element
+    FROM :"schema".tasks t
+   CROSS JOIN LATERAL unnest(t.inbox) WITH ORDINALITY AS e(element, position)
+   WHERE t.task_id = ANY (:task_keys)
+     AND e.position = (:args ->> 'position')::int8
+),
+\ir ../parts/judged.sql
 UPDATE :"schema".tasks t
    SET inbox = (SELECT array_agg(e.element ORDER BY e.position) FROM unnest(t.inbox) WITH ORDINALITY AS e(element, position)
                  WHERE e.position <> j.position)

@@ -9,20 +9,31 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
             THEN jsonb_build_object('document', encode(sha256(convert_to(t.inbox::text, 'UTF8')), 'hex')) @> substr(seen.version, 6)::jsonb
             ELSE false END AS unchanged,
        encode(sha256(convert_to(t.inbox::text, 'UTF8')), 'hex') AS steady
-\ir ../parts/locked.sql
+  FROM :"schema".tasks t
+  LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'task:' || t.task_id
+ WHERE t.task_id = ANY (:task_keys)
+ ORDER BY t.task_id
+   FOR NO KEY UPDATE OF t SKIP LOCKED
 
 -- :refused
-\ir ../parts/poll_running.sql
+WITH
+\ir ../parts/running.sql
+SELECT r.id, r.why, r.for_now FROM running r
 
 -- :refused
+WITH
 \ir ../parts/edited.sql
+,
+\ir ../parts/elements.sql
+,
+\ir ../parts/judged.sql
 , refusals AS (
   SELECT t.task_id,
          CASE WHEN a.text IS NULL THEN 'there is no edited text'
               WHEN encode(sha256(convert_to(t.inbox::text, 'UTF8')), 'hex') IS DISTINCT FROM a.seen THEN 'the inbox was changed since it was read'
               WHEN json_typeof(a.text::json) <> 'array' THEN 'the inbox is a list of messages, and the edited text is not'
-              WHEN cardinality(t.inbox) <> (SELECT count(*) FROM new)
-              THEN 'the inbox has ' || cardinality(t.inbox) || ' messages, the edited text ' || (SELECT count(*) FROM new) || '. Drop message and Send message change their number'
+              WHEN cardinality(t.inbox) <> a.n
+              THEN 'the inbox has ' || cardinality(t.inbox) || ' messages, the edited text ' || a.n || '. Drop message and Send message change their number'
               ELSE (SELECT CASE WHEN j.verdict = 'malformed' THEN 'message ' || j.position || ' is not [sender, message] as the engine stores it'
                                 WHEN j.verdict = 'unlisted'
                                 THEN 'message ' || j.position || ' is not a known message of ' || coalesce(:settings -> 'names' ->> t.task_type::text, 'type ' || t.task_type)
@@ -35,22 +46,27 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
                        AND (j.verdict = 'malformed' OR s.before <> s.after
                             OR (j.verdict IN ('unlisted', 'unknown') AND NOT coalesce((:args ->> 'unchecked')::bool, false)))
                      ORDER BY j.position LIMIT 1) END AS why
-    FROM :"schema".tasks t CROSS JOIN asked a
+    FROM :"schema".tasks t CROSS JOIN edited a
    WHERE t.task_id = ANY (:task_keys)
 )
 SELECT 'task:' || r.task_id AS id, r.why FROM refusals r WHERE r.why IS NOT NULL
 
 -- :change
+WITH
 \ir ../parts/edited.sql
+,
+\ir ../parts/elements.sql
+,
+\ir ../parts/judged.sql
 UPDATE :"schema".tasks t
    SET inbox = (SELECT array_agg(CASE WHEN j.was IS NULL AND j.element::text = 'null' THEN NULL ELSE j.element END ORDER BY j.position)
                   FROM judged j WHERE j.task_id = t.task_id),
        wake_at = LEAST(t.wake_at, now())
-  FROM unnest(:ids, :versions) AS seen(id, version), asked a
+  FROM unnest(:ids, :versions) AS seen(id, version), edited a
  WHERE t.task_id = substr(seen.id, 6)::macaddr8
    AND t.xmin::text = seen.version
    AND encode(sha256(convert_to(t.inbox::text, 'UTF8')), 'hex') = a.seen
-   AND cardinality(t.inbox) = (SELECT count(*) FROM new)
+   AND cardinality(t.inbox) = a.n
    AND NOT EXISTS (SELECT FROM judged j WHERE j.task_id = t.task_id AND j.changed
                       AND (j.verdict = 'malformed' OR (j.verdict IN ('unlisted', 'unknown') AND NOT coalesce((:args ->> 'unchecked')::bool, false))))
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz

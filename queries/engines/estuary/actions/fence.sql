@@ -1,2 +1,4 @@
 -- :witnesses
-\ir ../parts/executor_witnesses.sql
+WITH
+\ir ../parts/witnesses.sql
+SELECT w.id, w.witness, w.verdict, w.detail, w.since FROM witnesses w

@@ -6,7 +6,8 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version, t.heartbeat::text AS steady
-\ir ../parts/asked.sql
+  FROM :"schema".tasks t
+ WHERE t.task_id = ANY (:task_keys)
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
 
@@ -17,12 +18,15 @@ SELECT 'task:' || t.task_id AS id,
             THEN 'the heartbeat is younger than the timeout. By the engine''s rule, the executor has aborted its poll: set early to act now, or wait'
             ELSE 'the heartbeat is younger than the timeout: a poll may be running. Fence the task instead, or wait' END AS why,
        t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
-\ir ../parts/asked.sql
+  FROM :"schema".tasks t
+ WHERE t.task_id = ANY (:task_keys)
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
         OR t.heartbeat >= now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * :heartbeat_timeout_of_kind)
 
 -- :witnesses
-\ir ../parts/executor_witnesses.sql
+WITH
+\ir ../parts/witnesses.sql
+SELECT w.id, w.witness, w.verdict, w.detail, w.since FROM witnesses w
 
 -- :change
 UPDATE :"schema".tasks t

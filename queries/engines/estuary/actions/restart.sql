@@ -5,7 +5,8 @@
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
        encode(sha256(convert_to(concat_ws('|', coalesce(t.inner_state::text, 'NULL'), coalesce(t.inbox::text, 'NULL')), 'UTF8')), 'hex') AS steady
-\ir ../parts/asked.sql
+  FROM :"schema".tasks t
+ WHERE t.task_id = ANY (:task_keys)
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
 
@@ -49,7 +50,9 @@ SELECT 'task:' || s.task_id AS id, s.why, m.heartbeat <> '0001-01-01T00:00:00Z':
   FROM refusals s JOIN made m ON m.task_id = s.task_id WHERE s.why IS NOT NULL
 
 -- :witnesses
-\ir ../parts/executor_witnesses.sql
+WITH
+\ir ../parts/witnesses.sql
+SELECT w.id, w.witness, w.verdict, w.detail, w.since FROM witnesses w
 
 -- :change
 UPDATE :"schema".tasks t

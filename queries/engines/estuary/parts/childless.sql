@@ -2,12 +2,14 @@
 -- needs: task_scan, task_by_parent
 -- needs of ids: task_by_parent
 -- A small table may lack the index: its parents are read once and hashed.
+\ir suspended.sql
+,
 nodes AS MATERIALIZED (
   SELECT 'task:' || t.task_id AS id, t.task_type, left(t.inner_state::text, 200) AS shown,
          regexp_replace(regexp_replace(t.inner_state::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
                         '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g') AS state
-\ir suspended.sql
-     AND coalesce(cardinality(t.inbox), 0) = 0
+    FROM suspended t
+   WHERE coalesce(cardinality(t.inbox), 0) = 0
      AND :settings -> 'pending' ? t.task_type::text
      AND CASE WHEN 'task_scan' = ANY (:met_needs)
               THEN t.task_id::macaddr8 NOT IN (SELECT c.parent_id::macaddr8 FROM :"schema".tasks c WHERE c.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8)

@@ -2,10 +2,12 @@
 -- needs: task_scan
 -- needs of ids: none
 -- Index: tasks_pkey, once for each of at most 50 ancestors; of all tasks only for those whose parent is one of them.
+\ir suspended.sql
+,
 starts AS MATERIALIZED (
   SELECT t.task_id::macaddr8 AS task_id, t.parent_id::macaddr8 AS parent_id
-\ir suspended.sql
-     AND t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
+    FROM suspended t
+   WHERE t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8
      AND coalesce(cardinality(t.inbox), 0) = 0
      AND :settings -> 'pending' ? t.task_type::text
 ),

@@ -2,7 +2,7 @@
 -- the task types, NULL for any. closed: the reason why the column cannot be checked, NULL if it can. Without a foreign
 -- key and an index, a table of at most 16 MB is scanned. Planning a query can run functions of a table's indexes, so
 -- only tables of trusted owners are read.
-WITH pointing AS MATERIALIZED (
+pointing AS MATERIALIZED (
   SELECT p.oid, p.attname, p.conname, p.types,
          CASE WHEN NOT has_schema_privilege(r.relnamespace, 'USAGE') THEN 'the role lacks USAGE on its schema'
               WHEN NOT has_column_privilege(p.oid, p.attnum, 'SELECT') THEN 'the role lacks SELECT on it'
