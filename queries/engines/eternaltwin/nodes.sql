@@ -3,8 +3,11 @@
 -- last one is missing, the 5,000 timers with the earliest deadline are read: a task without a timer among them is known
 -- to have none only if the table has fewer timers. A job with more than 1,000 tasks in a large table has no sums.
 WITH
-\ir parts/placed_tasks.sql
-, sizes AS MATERIALIZED (
+\ir parts/wanted.sql
+,
+\ir parts/tasks.sql
+,
+sizes AS MATERIALIZED (
   -- In a large table the tasks are counted first, with an index-only scan: the plan that reads a job's tasks may read the
   -- whole job before it applies a limit.
   SELECT w.key AS job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = w.key LIMIT 1001) AS o) AS tasks
@@ -57,10 +60,7 @@ sums AS (
     FROM of_jobs o LEFT JOIN due d ON d.task_id = o.task_id CROSS JOIN timers t
    GROUP BY o.job_id
 ),
-newest AS (
 \ir parts/newest_poll.sql
-   WHERE EXISTS (SELECT FROM wanted WHERE kind = 'runner')
-)
 SELECT 'task:' || t.task_id AS id, 'job:' || t.job_id AS parent_id, 'job:' || t.job_id AS job_id, 'task' AS kind,
        t.kind || ' v' || t.kind_version AS title, t.status::text AS status,
        CASE WHEN t.status <> 'Blocked' THEN NULL WHEN d.deadline IS NOT NULL THEN 'scheduled' WHEN i.known THEN 'blocked' ELSE 'unknown' END AS phase,
@@ -87,4 +87,5 @@ UNION ALL
 SELECT 'runner:runner', NULL, NULL, 'runner', 'runner (assumed to be the only one)', NULL,
        CASE WHEN n.poll > now() - :runner_silent THEN 'running' ELSE 'unknown' END,
        NULL, NULL, NULL, NULL, NULL, NULL, extract(epoch FROM n.poll)::float8, '-', extract(epoch FROM now())::float8, NULL
-  FROM newest n
+  FROM newest_poll n
+ WHERE EXISTS (SELECT FROM wanted WHERE kind = 'runner')

@@ -1,7 +1,16 @@
 -- The rows of jobs and tasks and of the tasks' timers, with the transaction or MultiXact that locked each row last.
 -- needs: timer_by_task
 -- Indexes: job_pkey, task_pkey, one on task_timer(task_id); a small task_timer is scanned once.
-\ir parts/node_rows.sql
+WITH
+\ir parts/wanted.sql
+,
+\ir parts/tasks.sql
+SELECT 'job:' || j.job_id AS id, j.tableoid AS relation, j.ctid::text AS place, j.xmax AS locker
+  FROM :"schema".job j
+ WHERE j.job_id = ANY (ARRAY(SELECT w.key FROM wanted w WHERE w.kind = 'job'))
+UNION ALL
+SELECT 'task:' || t.task_id, t.tableoid, t.ctid::text, t.xmax
+  FROM tasks t
 UNION ALL
 SELECT 'task:' || m.task_id, m.tableoid, m.ctid::text, m.xmax
   FROM :"schema".task_timer m

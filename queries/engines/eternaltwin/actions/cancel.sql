@@ -5,7 +5,8 @@
 
 -- :refused
 SELECT 'task:' || t.task_id AS id, 'the task is already Complete' AS why
-\ir ../parts/asked_tasks.sql
+  FROM :"schema".task t
+ WHERE t.task_id = ANY (:task_keys)
    AND t.status = 'Complete'
 
 -- :change
@@ -15,4 +16,8 @@ WITH changed AS (
    WHERE t.task_id = substr(seen.id, 6)::uuid
      AND t.status <> 'Complete'
      AND t.revision || ':' || t.status || ':' || t.xmin = seen.version
-\ir ../parts/timers_gone.sql
+  RETURNING t.task_id
+), gone AS (
+  DELETE FROM :"schema".task_timer m USING changed c WHERE m.task_id = c.task_id
+)
+SELECT 'task:' || c.task_id AS id FROM changed c

@@ -41,7 +41,8 @@ RETURNING 'task:' || t.task_id AS id
 SELECT 'task:' || t.task_id AS id, encode(sha256(t.state), 'hex') AS digest, 'bytea' AS stored, octet_length(t.state)::int8 AS size,
        CASE WHEN octet_length(t.state) <= :bytes THEN t.state END AS document,
        CASE WHEN t.status = 'Complete' THEN 'the task is Complete, so it is not polled again' END AS why
-\ir ../parts/asked_tasks.sql
+  FROM :"schema".task t
+ WHERE t.task_id = ANY (:task_keys)
 
 -- :successes
 WITH asked AS MATERIALIZED (

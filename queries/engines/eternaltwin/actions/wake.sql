@@ -6,7 +6,8 @@
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.status <> 'Blocked' THEN 'the task is ' || t.status || ', not Blocked'
             ELSE 'the task has no timer: it waits for another task. Set untimed to wake it' END AS why
-\ir ../parts/asked_tasks.sql
+  FROM :"schema".task t
+ WHERE t.task_id = ANY (:task_keys)
    AND (t.status <> 'Blocked'
         OR (NOT coalesce((:args ->> 'untimed')::bool, false)
             AND NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = t.task_id)))
@@ -18,4 +19,8 @@ WITH changed AS (
    WHERE t.task_id = substr(seen.id, 6)::uuid
      AND t.status = 'Blocked'
      AND t.revision || ':' || t.status || ':' || t.xmin = seen.version
-\ir ../parts/timers_gone.sql
+  RETURNING t.task_id
+), gone AS (
+  DELETE FROM :"schema".task_timer m USING changed c WHERE m.task_id = c.task_id
+)
+SELECT 'task:' || c.task_id AS id FROM changed c

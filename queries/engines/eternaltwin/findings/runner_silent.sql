@@ -2,9 +2,12 @@
 -- missing. If all Available tasks were created within the threshold, the runner was idle and is not reported. slow: the
 -- silence is shorter than two polls of the slowest task that was polled least recently, which may be polled now.
 -- Index: task__available_polled_at__idx, from both ends.
-WITH newest AS MATERIALIZED ( -- else each use of a column would read the polls again
+WITH
 \ir ../parts/newest_poll.sql
-       , (SELECT count(*) FROM (SELECT FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS waiting,
+,
+newest AS MATERIALIZED ( -- else each use of a column would read the polls again
+  SELECT p.poll,
+         (SELECT count(*) FROM (SELECT FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS waiting,
          (SELECT (t.polled_at).time
             FROM (SELECT polled_at FROM :"schema".task WHERE status = 'Available' AND polled_at IS DISTINCT FROM NULL
                    ORDER BY polled_at DESC LIMIT 100) AS t
@@ -14,6 +17,7 @@ WITH newest AS MATERIALIZED ( -- else each use of a column would read the polls 
          (SELECT max(extract(epoch FROM t.cpu_duration) / t.revision)::float8
             FROM (SELECT cpu_duration, revision FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 100) AS t
            WHERE t.revision > 0) AS poll_cpu
+    FROM newest_poll p
 )
 SELECT 'runner:runner' AS id, extract(epoch FROM n.poll)::float8 AS since,
        jsonb_build_object('newest_poll', coalesce(date_trunc('second', n.poll)::text, 'the beginning'),

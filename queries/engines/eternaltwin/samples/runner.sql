@@ -1,10 +1,10 @@
 -- One sample of the runner: its newest poll, and the number of polls of the tasks at both ends of the index, because the
 -- runner's own clock may be wrong.
 -- Index: task__available_polled_at__idx, 100 rows from each end.
-SELECT 'runner:runner' AS id,
-       jsonb_build_object('newest_poll', (
+WITH
 \ir ../parts/newest_poll.sql
-         )::text,
+SELECT 'runner:runner' AS id,
+       jsonb_build_object('newest_poll', (SELECT n.poll::text FROM newest_poll n),
          'polls', (SELECT sum(e.revision)::text
                      FROM ((SELECT revision FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 100)
                            UNION ALL

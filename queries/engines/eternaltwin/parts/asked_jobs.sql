@@ -1,3 +1,0 @@
--- The jobs of the given ids.
-  FROM :"schema".job j
- WHERE j.job_id = ANY (:job_keys)
