@@ -2,12 +2,14 @@
 -- kinds: agent
 -- needs: by_agent
 -- cursor: created_at|id of the last row of the previous page, or NULL
-SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node
-  FROM :"schema".jobs j
-\ir parts/node.sql
- WHERE j.agent_id = substr(:parent, 7)::uuid
-   AND j.created_at <= coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity')
-   AND (j.created_at, j.id) < (coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity'),
-                               coalesce(split_part(:cursor, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
- ORDER BY j.created_at DESC, j.id DESC
- LIMIT :limit
+WITH page AS (
+  SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
+   WHERE j.agent_id = substr(:parent, 7)::uuid
+     AND j.created_at <= coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity')
+     AND (j.created_at, j.id) < (coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity'),
+                                 coalesce(split_part(:cursor, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff'))
+   ORDER BY j.created_at DESC, j.id DESC
+   LIMIT :limit
+),
+\ir parts/page_nodes.sql
+SELECT 'job:' || n.id AS id, n.created_at || '|' || n.id AS cursor, n.node FROM page_nodes n ORDER BY n.created_at DESC, n.id DESC

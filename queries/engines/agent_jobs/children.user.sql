@@ -6,16 +6,18 @@ WITH RECURSIVE s AS (
   (SELECT j.status FROM :"schema".jobs j WHERE j.user_id = substr(:parent, 6)::uuid ORDER BY j.status LIMIT 1)
   UNION ALL
   SELECT (SELECT j.status FROM :"schema".jobs j WHERE j.user_id = substr(:parent, 6)::uuid AND j.status > s.status ORDER BY j.status LIMIT 1) FROM s WHERE s.status IS NOT NULL
-)
-SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node
-  FROM (SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity') AS at,
-               coalesce(split_part(:cursor, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id) AS c
- CROSS JOIN s
- CROSS JOIN LATERAL (
-        SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
-         WHERE j.user_id = substr(:parent, 6)::uuid AND j.status = s.status
-           AND j.created_at <= c.at AND (j.created_at, j.id) < (c.at, c.id)
-         ORDER BY j.created_at DESC, j.id DESC LIMIT :limit) AS j
-\ir parts/node.sql
- ORDER BY j.created_at DESC, j.id DESC
- LIMIT :limit
+), page AS (
+  SELECT j.*
+    FROM (SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity') AS at,
+                 coalesce(split_part(:cursor, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id) AS c
+   CROSS JOIN s
+   CROSS JOIN LATERAL (
+          SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
+           WHERE j.user_id = substr(:parent, 6)::uuid AND j.status = s.status
+             AND j.created_at <= c.at AND (j.created_at, j.id) < (c.at, c.id)
+           ORDER BY j.created_at DESC, j.id DESC LIMIT :limit) AS j
+   ORDER BY j.created_at DESC, j.id DESC
+   LIMIT :limit
+),
+\ir parts/page_nodes.sql
+SELECT 'job:' || n.id AS id, n.created_at || '|' || n.id AS cursor, n.node FROM page_nodes n ORDER BY n.created_at DESC, n.id DESC

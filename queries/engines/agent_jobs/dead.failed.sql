@@ -14,5 +14,6 @@ WITH failed AS (
           SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
            WHERE j.status = 'failed'
              AND j.id = ANY (:job_keys)) AS j
-)
+),
 \ir parts/dead_letters.sql
+SELECT * FROM dead_letters

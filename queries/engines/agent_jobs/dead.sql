@@ -4,7 +4,7 @@
 -- cursor: created_at|id of the last row of the previous page, or NULL
 -- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page reads at most as many users as it has rows: the
 -- users with the newest failed jobs. An index-only scan finds the time at which the page is full; older jobs are not read.
-WITH RECURSIVE
+WITH
 \ir parts/users.sql
 , c AS MATERIALIZED (
   SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity') AS at,
@@ -44,8 +44,9 @@ failed AS (
   SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
    WHERE j.status = 'failed'
      AND j.id = ANY (:job_keys)
-)
+),
 \ir parts/dead_letters.sql
+(SELECT * FROM dead_letters)
 UNION ALL
 SELECT NULL, '500 users', NULL, NULL, NULL, NULL, NULL, NULL, NULL
  WHERE :ids IS NULL AND (SELECT count(*) FROM users) = 500

@@ -8,17 +8,17 @@ WITH q AS (
               THEN rpad(replace(:query, '-', ''), 32, '0')::uuid END AS low,
          CASE WHEN :query ~* '^[0-9a-f-]{1,36}$' AND length(replace(:query, '-', '')) BETWEEN 1 AND 32
               THEN rpad(replace(:query, '-', ''), 32, 'f')::uuid END AS high
-)
-(SELECT 'job:' || j.id AS id, 'reference' AS matched, to_jsonb(n) AS node
-   FROM (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j WHERE j.job_id = :query LIMIT :limit) AS j
-\ir parts/node.sql
-)
-UNION ALL
-(SELECT sort || ':' || q.low, 'id', NULL FROM q, unnest(ARRAY['agent', 'user']) AS sort WHERE q.low = q.high)
-UNION ALL
-(SELECT 'job:' || j.id, CASE WHEN q.low = q.high THEN 'id' ELSE 'beginning' END, to_jsonb(n)
-   FROM q, (SELECT j.*, j.xmin, j.ctid FROM :"schema".jobs j
-             WHERE j.id >= (SELECT low FROM q) AND (j.id, true) <= ((SELECT high FROM q), true) ORDER BY j.id LIMIT :limit) AS j
-\ir parts/node.sql
-)
-LIMIT :limit
+),
+page AS (
+  (SELECT j.*, j.xmin, j.ctid, 1 AS place, 'reference' AS matched FROM :"schema".jobs j WHERE j.job_id = :query LIMIT :limit)
+  UNION ALL
+  (SELECT j.*, j.xmin, j.ctid, 3, (SELECT CASE WHEN low = high THEN 'id' ELSE 'beginning' END FROM q) FROM :"schema".jobs j
+    WHERE j.id >= (SELECT low FROM q) AND (j.id, true) <= ((SELECT high FROM q), true) ORDER BY j.id LIMIT :limit)
+),
+\ir parts/page_nodes.sql
+SELECT f.id, f.matched, f.node
+  FROM (SELECT n.place, 'job:' || n.id AS id, n.matched, n.node FROM page_nodes n
+        UNION ALL
+        SELECT 2, sort || ':' || q.low, 'id', NULL FROM q, unnest(ARRAY['agent', 'user']) AS sort WHERE q.low = q.high) AS f
+ ORDER BY f.place, f.id COLLATE "C"
+ LIMIT :limit

@@ -4,9 +4,14 @@
 -- Index: one on jobs(user_id, status, created_at). In this index the paused and pending jobs of a user come last,
 -- directly before the active jobs of the next user. If these neighbours are few, one index range reads them together.
 -- Servers before 18 use only the first column of such a bound and would read all jobs of the user.
-WITH RECURSIVE
+WITH
 \ir parts/users.sql
-, neighbours AS MATERIALIZED (
+,
+c AS MATERIALIZED (
+  SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS at,
+         coalesce(split_part(:cursor, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
+),
+neighbours AS MATERIALIZED (
   SELECT s.*, n.*
     FROM c
    CROSS JOIN (SELECT lag(u.user_id) OVER (ORDER BY u.user_id) AS before, u.user_id AS after FROM users u
@@ -22,3 +27,4 @@ WITH RECURSIVE
           GROUP BY j.user_id, j.status) AS n
 ),
 \ir parts/live.sql
+SELECT * FROM live

@@ -2,9 +2,10 @@
 -- kinds: agent
 -- needs: agent_names
 -- Index: one on jobs(agent_id, created_at). Unfinished jobs are counted among the newest 20 of each agent.
-SELECT 'agent:' || w.key AS id, NULL::text AS parent_id, NULL::text AS job_id, 'agent' AS kind,
-       CASE WHEN a.id IS NULL THEN 'agent ' || w.key || ' (deleted)'
-            ELSE coalesce(left(nullif(to_jsonb(a.profile) ->> 'name', ''), 80), 'agent ' || w.key) END || CASE WHEN n.open > 0 THEN ' - ' || n.open || n.more || ' unfinished' ELSE '' END AS title,
+WITH
 \ir parts/agents.sql
-  LEFT JOIN :"schema".agents a ON a.id = w.key
- WHERE n.last IS NOT NULL
+SELECT 'agent:' || n.key AS id, NULL::text AS parent_id, NULL::text AS job_id, 'agent' AS kind,
+       CASE WHEN a.id IS NULL THEN 'agent ' || n.key || ' (deleted)'
+            ELSE coalesce(left(nullif(to_jsonb(a.profile) ->> 'name', ''), 80), 'agent ' || n.key) END || CASE WHEN n.open > 0 THEN ' - ' || n.open || n.more || ' unfinished' ELSE '' END AS title,
+       n.phase, extract(epoch FROM n.last)::float8 AS changed_at, '-' AS version, extract(epoch FROM now())::float8 AS now
+  FROM agents n LEFT JOIN :"schema".agents a ON a.id = n.key

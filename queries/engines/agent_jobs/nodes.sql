@@ -2,7 +2,9 @@
 -- kinds: job user queue
 -- Indexes: jobs_pkey, one on jobs(user_id, status, created_at).
 WITH
-\ir parts/asked_jobs.sql
+\ir parts/wanted.sql
+,
+\ir parts/asked.sql
 , users AS (
   SELECT w.id, w.key, c.pending, c.active, c.delayed, c.paused, c.last
     FROM wanted w
@@ -19,8 +21,12 @@ WITH
                          (SELECT j.created_at FROM :"schema".jobs j WHERE j.user_id = w.key AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 1)) AS last) AS c
    WHERE w.kind = 'user' AND c.last IS NOT NULL
 )
-SELECT
-\ir parts/job.sql
+SELECT 'job:' || j.id AS id,
+       CASE :settings ->> 'group' WHEN 'user' THEN 'user:' || j.user_id ELSE 'agent:' || j.agent_id END AS parent_id,
+       'job' AS kind, 'job ' || j.job_id AS title, j.status::text AS status, NULL::text AS phase,
+       extract(epoch FROM j.created_at)::float8 AS created_at, extract(epoch FROM j.updated_at)::float8 AS changed_at, j.error::text AS error,
+       j.status || '|' || j.updated_at || ':' || j.xmin AS version, extract(epoch FROM now())::float8 AS now,
+       j.ctid::text AS place
   FROM asked j
 UNION ALL
 SELECT 'user:' || u.key, NULL, 'user',

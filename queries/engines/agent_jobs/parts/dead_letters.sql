@@ -1,9 +1,10 @@
--- Columns of the failed jobs, newest first. :limit is the maximum number of rows.
-(SELECT 'job:' || j.id AS id, j.created_at || '|' || j.id AS cursor, 3::int8 AS severity,
-        extract(epoch FROM coalesce(j.completed_at, j.updated_at))::float8 AS since,
-        'failed'::text AS cause, left(j.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now,
-        to_jsonb(n) AS node
-   FROM failed j
-\ir node.sql
-  ORDER BY j.created_at DESC, j.id DESC
-  LIMIT :limit)
+-- The jobs of `failed`, which the including file has, newest first.
+dead_letters AS (
+  WITH page AS (SELECT f.* FROM failed f ORDER BY f.created_at DESC, f.id DESC LIMIT :limit),
+\ir page_nodes.sql
+  SELECT 'job:' || n.id AS id, n.created_at || '|' || n.id AS cursor, 3::int8 AS severity,
+         extract(epoch FROM coalesce(n.completed_at, n.updated_at))::float8 AS since,
+         'failed'::text AS cause, left(n.error, 300)::text AS error, NULL::text AS was, NULL::text AS is_now, n.node
+    FROM page_nodes n
+   ORDER BY n.created_at DESC, n.id DESC
+)

@@ -2,8 +2,11 @@
 -- job had overtaken long before the restart was lost earlier, by another cause. Nothing is reported before a job ended
 -- after the restart. With table as the profile there is no Redis.
 -- needs: by_user, by_agent, by_created
+\ir users.sql
+,
 \ir late.sql
 ,
+more AS (SELECT (SELECT count(*) FROM late) = 2000 OR NOT ARRAY['unfinished', 'jobs_scan'] && :met_needs AND (SELECT count(*) FROM users) = 500 AS more),
 \ir restarts.sql
 , nodes AS (
   SELECT 'job:' || l.id AS id, l.job_id, l.created_at, r.at, r.job_id AS first, r.before
