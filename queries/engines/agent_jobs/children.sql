@@ -12,4 +12,4 @@ WITH page AS (
    LIMIT :limit
 ),
 \ir parts/page_nodes.sql
-SELECT 'job:' || n.id AS id, n.created_at || '|' || n.id AS cursor, n.node FROM page_nodes n ORDER BY n.created_at DESC, n.id DESC
+SELECT 'job:' || n.id AS id, n.cursor, n.node FROM page_nodes n ORDER BY n.created_at DESC, n.id DESC

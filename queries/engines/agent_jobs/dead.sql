@@ -1,9 +1,10 @@
--- Failed jobs of 500 users, newest first. The engine does not retry them and has no mark for handled ones.
--- A row without an id means that there may be more.
+-- Failed jobs of 500 users, newest first. The engine does not retry them and has no mark for handled ones. A row
+-- without an id means that there may be more.
 -- needs: by_user
 -- cursor: created_at|id of the last row of the previous page, or NULL
 -- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page reads at most as many users as it has rows: the
--- users with the newest failed jobs. An index-only scan finds the time at which the page is full; older jobs are not read.
+-- users with the newest failed jobs. An index-only scan finds the time at which the page is full; older jobs are not
+-- read.
 WITH
 \ir parts/users.sql
 , c AS MATERIALIZED (

@@ -10,15 +10,15 @@ WITH q AS (
               THEN rpad(replace(:query, '-', ''), 32, 'f')::uuid END AS high
 ),
 page AS (
-  (SELECT j.*, j.xmin, j.ctid, 1 AS place, 'reference' AS matched FROM :"schema".jobs j WHERE j.job_id = :query LIMIT :limit)
+  (SELECT *, xmin, ctid, 1 AS place, 'reference' AS matched FROM :"schema".jobs WHERE job_id = :query LIMIT :limit)
   UNION ALL
-  (SELECT j.*, j.xmin, j.ctid, 3, (SELECT CASE WHEN low = high THEN 'id' ELSE 'beginning' END FROM q) FROM :"schema".jobs j
+  (SELECT j.*, xmin, ctid, 3, (SELECT CASE WHEN low = high THEN 'id' ELSE 'beginning' END FROM q) FROM :"schema".jobs j
     WHERE j.id >= (SELECT low FROM q) AND (j.id, true) <= ((SELECT high FROM q), true) ORDER BY j.id LIMIT :limit)
 ),
 \ir parts/page_nodes.sql
 SELECT f.id, f.matched, f.node
   FROM (SELECT n.place, 'job:' || n.id AS id, n.matched, n.node FROM page_nodes n
         UNION ALL
-        SELECT 2, sort || ':' || q.low, 'id', NULL FROM q, unnest(ARRAY['agent', 'user']) AS sort WHERE q.low = q.high) AS f
+        SELECT 2, sort || ':' || low, 'id', NULL FROM q, unnest(ARRAY['agent', 'user']) AS sort WHERE low = high) AS f
  ORDER BY f.place, f.id COLLATE "C"
  LIMIT :limit

@@ -4,8 +4,7 @@
 -- Index: one on jobs(user_id, status, created_at), for each user and status.
 WITH
 \ir parts/users.sql
-,
-c AS MATERIALIZED (
+, c AS MATERIALIZED (
   SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS at,
          coalesce(split_part(:cursor, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
 ),

@@ -6,8 +6,7 @@
 -- Servers before 18 use only the first column of such a bound and would read all jobs of the user.
 WITH
 \ir parts/users.sql
-,
-c AS MATERIALIZED (
+, c AS MATERIALIZED (
   SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS at,
          coalesce(split_part(:cursor, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id
 ),

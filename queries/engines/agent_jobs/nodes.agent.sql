@@ -4,5 +4,5 @@ WITH
 \ir parts/agents.sql
 SELECT 'agent:' || n.key AS id, NULL::text AS parent_id, NULL::text AS job_id, 'agent' AS kind,
        'agent ' || n.key || CASE WHEN n.open > 0 THEN ' - ' || n.open || n.more || ' unfinished' ELSE '' END AS title,
-       n.phase, extract(epoch FROM n.last)::float8 AS changed_at, '-' AS version, extract(epoch FROM now())::float8 AS now
+       n.phase, extract(epoch FROM last)::float8 AS changed_at, '-' AS version, extract(epoch FROM now())::float8 AS now
   FROM agents n

@@ -1,9 +1,11 @@
 -- Jobs, users and the queue by id, one row for each id that exists.
 -- kinds: job user queue
 -- Indexes: jobs_pkey, one on jobs(user_id, status, created_at).
-WITH
-\ir parts/wanted.sql
-,
+WITH wanted AS MATERIALIZED (
+  SELECT i AS id, split_part(i, ':', 1) AS kind,
+         CASE WHEN split_part(i, ':', 2) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN split_part(i, ':', 2)::uuid END AS key
+    FROM unnest(:ids) AS i
+),
 \ir parts/asked.sql
 , users AS (
   SELECT w.id, w.key, c.pending, c.active, c.delayed, c.paused, c.last

@@ -1,4 +1,5 @@
--- Jobs by a part of their error: all jobs if the table is small, else the newest 5,000 failed jobs if an index serves them.
+-- Jobs by a part of their error: all jobs if the table is small, else the newest 5,000 failed jobs if an index serves
+-- them.
 -- query: part of a text
 -- Index: one on jobs(status, created_at) of failed jobs.
 WITH page AS (

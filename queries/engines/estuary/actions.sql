@@ -11,5 +11,4 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
   FROM :"schema".tasks t
   LEFT JOIN unnest(:ids, :versions) AS seen(id, version) ON seen.id = 'task:' || t.task_id
  WHERE t.task_id = ANY (:task_keys)
- ORDER BY t.task_id
-   FOR NO KEY UPDATE OF t SKIP LOCKED
+ ORDER BY t.task_id FOR NO KEY UPDATE OF t SKIP LOCKED

@@ -2,7 +2,8 @@
 -- was not searched. Times after the present are omitted.
 -- cursor: JSON object with the last place of each part on the previous page, or NULL
 -- Indexes: tasks_pkey backwards, because an id starts with the milliseconds since 1,600,000,000; idx_tasks_ready_at
--- backwards, 1,000 tasks; one on tasks(heartbeat) if it exists, 1,000 tasks, else the 5,000 tasks with the earliest wake_at.
+-- backwards, 1,000 tasks; one on tasks(heartbeat) if it exists, 1,000 tasks, else the 5,000 tasks with the earliest
+-- wake_at.
 WITH c AS MATERIALIZED (
   SELECT to_timestamp(:since) AS since,
          lpad(to_hex(least(greatest((:since - 1600000000) * 1000, 0), 1099511627775)::int8 << 23), 16, '0')::macaddr8 AS oldest,

@@ -8,8 +8,7 @@ WITH
 \ir parts/ends.sql
 ,
 \ir parts/verdicts.sql
-,
-asked AS MATERIALIZED (
+, asked AS MATERIALIZED (
   SELECT t.* FROM :"schema".tasks t WHERE t.task_id = ANY (:task_keys)
 ),
 held AS MATERIALIZED (

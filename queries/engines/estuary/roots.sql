@@ -1,6 +1,6 @@
 -- Tasks without an existing parent, newest first: ids start with the creation time. Many rows have a random parent_id,
--- so a parent_id of no task counts as no parent. A task that is its own parent is a root, too. The last page says how many tasks no
--- root reaches: among 10,000 tasks, or that more are not searched.
+-- so a parent_id of no task counts as no parent. A task that is its own parent is a root, too. The last page says how
+-- many tasks no root reaches: among 10,000 tasks, or that more are not searched.
 -- Index: tasks_pkey backwards, one page of rows at a time until enough roots are found, and once for all parents of a
 -- page. No ORDER BY at the end, because it would read all pages first.
 WITH RECURSIVE pages AS (

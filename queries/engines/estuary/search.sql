@@ -2,7 +2,8 @@
 -- the first 5,000 due tasks.
 -- bytes: values that take more are not searched
 -- query: part of a type's name, "type 2", or part of a state or message
--- Index: idx_tasks_ready_at. States and inboxes that take more than 64 kB are not searched; the last row counts their tasks.
+-- Index: idx_tasks_ready_at. States and inboxes that take more than 64 kB are not searched; the last row counts their
+-- tasks.
 WITH types AS MATERIALIZED (
   SELECT n.key AS task_type FROM jsonb_each_text(:settings -> 'names') AS n
    WHERE strpos(lower(n.value), lower(trim(:query))) > 0 AND trim(:query) <> ''

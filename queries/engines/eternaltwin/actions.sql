@@ -21,13 +21,11 @@ SELECT 'task:' || t.task_id AS id, t.revision || ':' || t.status || ':' || t.xmi
 -- A job is locked when all its tasks are locked. If another transaction holds one of them, the job is reported as locked.
 WITH held AS MATERIALIZED (
   SELECT t.task_id, t.job_id
-    FROM :"schema".task t
-   WHERE t.job_id = ANY (:job_keys)
+    FROM :"schema".task t WHERE t.job_id = ANY (:job_keys)
    ORDER BY t.task_id
      FOR UPDATE SKIP LOCKED
 )
 SELECT 'job:' || j.job_id AS id, j.xmin::text AS version
-  FROM :"schema".job j
- WHERE j.job_id = ANY (:job_keys)
+  FROM :"schema".job j WHERE j.job_id = ANY (:job_keys)
    AND (SELECT count(*) FROM held h WHERE h.job_id = j.job_id) = (SELECT count(*) FROM :"schema".task t WHERE t.job_id = j.job_id)
  ORDER BY j.job_id

@@ -4,8 +4,7 @@
 -- Indexes: one on task(polled_at) backwards, at most 5,000 tasks; one on job(created_at) if it exists.
 WITH
 \ir parts/ticks.sql
-,
-polled AS MATERIALIZED (
+, polled AS MATERIALIZED (
   SELECT t.task_id, t.polled_at, t.status
     FROM :"schema".task t
    WHERE t.polled_at >= (SELECT c.low FROM ticks c) AND t.polled_at <= (SELECT c.high FROM ticks c)

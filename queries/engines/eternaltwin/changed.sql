@@ -1,11 +1,10 @@
 -- Changes since a time: polls of Available tasks, and new jobs. A row without an id says what was not searched.
 -- cursor: JSON object with the last place of each part on the previous page, or NULL
--- Indexes: task__available_polled_at__idx backwards, at most 5,000 tasks; one on job(created_at) if it exists. A runner polls
--- many tasks in one tick, so equal times are many. Polls dated too far ahead of the clock do not count.
+-- Indexes: task__available_polled_at__idx backwards, at most 5,000 tasks; one on job(created_at) if it exists. A runner
+-- polls many tasks in one tick, so equal times are many. Polls dated too far ahead of the clock do not count.
 WITH
 \ir parts/ticks.sql
-,
-polled AS MATERIALIZED (
+, polled AS MATERIALIZED (
   SELECT t.task_id, t.polled_at, t.status
     FROM :"schema".task t
    WHERE t.status = 'Available' AND t.polled_at >= (SELECT c.low FROM ticks c) AND t.polled_at <= (SELECT c.high FROM ticks c)

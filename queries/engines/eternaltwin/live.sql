@@ -2,11 +2,11 @@
 -- with a timer by deadline, then tasks without a timer if that is cheap. A task with several timers is listed at its
 -- first one, if an index finds timers by task.
 -- cursor: part|position|task_id of the last row of the previous page, or NULL
--- Indexes: task__available_polled_at__idx, task_timer_pkey with task_pkey.
--- Each part is read only if the parts before it do not fill the page. Tasks polled in one tick share their polled_at, and
--- tasks never polled have none: at most 5,000 of each such group are listed. At most 5,000 timers are read to find
--- Blocked tasks, and at most 5,000 Blocked tasks to find those without a timer. A row without an id, after the last page,
--- means that more tasks exist. Small tables are read once and not probed row by row.
+-- Indexes: task__available_polled_at__idx, task_timer_pkey with task_pkey. Each part is read only if the parts before
+-- it do not fill the page. Tasks polled in one tick share their polled_at, and tasks never polled have none: at most
+-- 5,000 of each such group are listed. At most 5,000 timers are read to find Blocked tasks, and at most 5,000 Blocked
+-- tasks to find those without a timer. A row without an id, after the last page, means that more tasks exist. Small
+-- tables are read once and not probed row by row.
 (SELECT 'task:' || a.task_id AS id, 'a|' || a.polled_at::text || '|' || a.task_id AS cursor
    FROM (SELECT t.task_id, t.polled_at
            FROM :"schema".task t

@@ -1,5 +1,5 @@
--- Nodes that belong to these nodes, or that these belong to: the job of a task, the unfinished tasks of the same job, the
--- tasks of a job. A row without id: not all are known, and why.
+-- Nodes that belong to these nodes, or that these belong to: the job of a task, the unfinished tasks of the same job,
+-- the tasks of a job. A row without id: not all are known, and why.
 -- Indexes: task_pkey; one on task(job_id).
 WITH tasks AS MATERIALIZED (
   SELECT t.task_id, t.job_id FROM :"schema".task t

@@ -2,12 +2,9 @@
 -- needs: timer_by_task
 -- Indexes: job_pkey, task_pkey, one on task_timer(task_id); a small task_timer is scanned once.
 WITH
-\ir parts/wanted.sql
-,
 \ir parts/tasks.sql
 SELECT 'job:' || j.job_id AS id, j.tableoid AS relation, j.ctid::text AS place, j.xmax AS locker
-  FROM :"schema".job j
- WHERE j.job_id = ANY (ARRAY(SELECT w.key FROM wanted w WHERE w.kind = 'job'))
+  FROM :"schema".job j WHERE j.job_id = ANY (:job_keys)
 UNION ALL
 SELECT 'task:' || t.task_id, t.tableoid, t.ctid::text, t.xmax
   FROM tasks t

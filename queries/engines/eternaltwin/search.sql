@@ -1,9 +1,9 @@
--- Tasks by a part of their kind, state or output: all tasks if the table is small, else the 2,000 available tasks that were
--- polled longest ago.
+-- Tasks by a part of their kind, state or output: all tasks if the table is small, else the 2,000 available tasks that
+-- were polled longest ago.
 -- bytes: values that take more are not searched
 -- query: part of a kind's name, or of stored bytes, in upper and lower case as stored
--- Index: task__available_polled_at__idx. States and outputs that take more than 64 kB are not searched; the last
--- row counts their tasks.
+-- Index: task__available_polled_at__idx. States and outputs that take more than 64 kB are not searched; the last row
+-- counts their tasks.
 WITH seen AS (
   (SELECT t.task_id, t.kind, t.state, t.output, t.created_at FROM :"schema".task t WHERE 'task_scan' = ANY (:met_needs))
   UNION ALL

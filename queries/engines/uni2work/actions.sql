@@ -1,4 +1,5 @@
--- Sections of the actions on jobs whose files do not have them. Locked rows are neither changed nor locked with FOR UPDATE.
+-- Sections of the actions on jobs whose files do not have them. Locked rows are neither changed nor locked with FOR
+-- UPDATE.
 -- Index: queued_job_pkey.
 
 -- :lock

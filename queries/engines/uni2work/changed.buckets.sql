@@ -1,4 +1,5 @@
--- Changes since a time: new jobs, locks, executions by cron, token buckets. A row without an id says what was not searched.
+-- Changes since a time: new jobs, locks, executions by cron, token buckets. A row without an id says what was not
+-- searched.
 -- needs: token_bucket
 WITH
 \ir parts/changes.sql

@@ -1,5 +1,5 @@
--- List all queued jobs, most urgent first: locks older than the threshold (oldest first, within the searched rows), then
--- the others by id, which is the order of creation.
+-- List all queued jobs, most urgent first: locks older than the threshold (oldest first, within the searched rows),
+-- then the others by id, which is the order of creation.
 -- cursor: part|lock_time|id of the last row of the previous page, or NULL
 -- Indexes: queued_job_pkey, and one on queued_job(lock_time) if it exists.
 WITH late AS MATERIALIZED (

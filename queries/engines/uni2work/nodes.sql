@@ -11,8 +11,7 @@ head AS MATERIALIZED (
     FROM :"schema".queued_job q ORDER BY q.id LIMIT :head::int
 ),
 \ir parts/locked.sql
-,
-contents AS MATERIALIZED (
+, contents AS MATERIALIZED (
   -- All at once, because ids of one time are near each other in the index.
   SELECT q.id, q.content FROM :"schema".queued_job q
    WHERE q.id = ANY (CASE WHEN EXISTS (SELECT FROM wanted WHERE kind = 'group') THEN ARRAY(SELECT l.id FROM locked l) END)
@@ -44,8 +43,7 @@ holders AS (
 ),
 jobs AS (SELECT s.* FROM seen s WHERE EXISTS (SELECT FROM wanted WHERE kind = 'group')),
 \ir parts/kinds.sql
-,
-groups AS (
+, groups AS (
   SELECT k.holder, k.kind, count(*) AS n, min(k.creation_time) AS created, max(k.lock_time) AS changed
     FROM kinds k GROUP BY k.holder, k.kind
 ),

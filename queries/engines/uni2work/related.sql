@@ -1,5 +1,6 @@
--- Nodes that belong to these nodes, or that share their lock or bucket: other jobs of the same lock owner, the jobs of a holder
--- or a group, jobs that a token bucket throttles, waiting jobs of a cron entry. A row without id: not all are known, and why.
+-- Nodes that belong to these nodes, or that share their lock or bucket: other jobs of the same lock owner, the jobs of
+-- a holder or a group, jobs that a token bucket throttles, waiting jobs of a cron entry. A row without id: not all are
+-- known, and why.
 -- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists; cron_last_exec_pkey.
 WITH given AS MATERIALIZED (
   SELECT i AS id, split_part(i, ':', 1) AS kind, substr(i, strpos(i, ':') + 1) AS key FROM unnest(:ids) AS i
@@ -9,8 +10,7 @@ head AS MATERIALIZED (
     FROM :"schema".queued_job q ORDER BY q.id LIMIT :window::int
 ),
 \ir parts/locked.sql
-,
-holders AS MATERIALIZED (
+, holders AS MATERIALIZED (
   SELECT q.lock_instance FROM :"schema".queued_job q
    WHERE q.id = ANY (ARRAY(SELECT g.key::int8 FROM given g WHERE g.kind = 'job')) AND q.lock_instance IS NOT NULL
 )

@@ -1,7 +1,8 @@
--- Jobs by a part of their content, among the oldest jobs, and cron entries by a part of their job, among the newest entries.
+-- Jobs by a part of their content, among the oldest jobs, and cron entries by a part of their job, among the newest
+-- entries.
 -- bytes: values that take more are not searched
--- Indexes: queued_job_pkey, cron_last_exec_pkey. Contents that take more than 64 kB are not searched; the last
--- row counts their rows.
+-- Indexes: queued_job_pkey, cron_last_exec_pkey. Contents that take more than 64 kB are not searched; the last row
+-- counts their rows.
 WITH jobs AS MATERIALIZED (
   SELECT q.id, CASE WHEN pg_column_size(q.content) <= :bytes THEN strpos(lower(q.content::text), lower(:query)) > 0 END AS hit
     FROM :"schema".queued_job q ORDER BY q.id LIMIT :head::int

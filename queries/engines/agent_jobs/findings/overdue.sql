@@ -1,7 +1,8 @@
 -- Jobs that are pending for longer than every wait that the engine limits. In a mirror, a newer job of the agent that
 -- has ended is completion_not_recorded. The queue is first in, first out: mark_failed is suggested only if a job of any
 -- agent that was created later has ended. If a job has ended lately, but none that was created later, the queue is
--- working on its backlog, and the finding is minor. Otherwise the queue may be stalled, and the job runs when the queue continues.
+-- working on its backlog, and the finding is minor. Otherwise the queue may be stalled, and the job runs when the queue
+-- continues.
 -- needs: by_user, by_agent
 -- Indexes: those of the included part; one on jobs(agent_id, created_at); one on jobs(user_id, status, created_at), for
 -- the newest 5 completed, failed and active jobs of each of 500 users, or one scan of a small table.
@@ -11,8 +12,7 @@ WITH
 \ir ../parts/late.sql
 ,
 \ir ../parts/judged.sql
-,
-more AS (SELECT (SELECT count(*) FROM late) = 2000 OR NOT ARRAY['unfinished', 'jobs_scan'] && :met_needs AND (SELECT count(*) FROM users) = 500 AS more),
+, more AS (SELECT (SELECT count(*) FROM late) = 2000 OR NOT ARRAY['unfinished', 'jobs_scan'] && :met_needs AND (SELECT count(*) FROM users) = 500 AS more),
 taken AS MATERIALIZED (
   -- Newest creation and newest end of a job that ended without an operator or, in a polled table, was started.
   SELECT max(l.created_at) AS created,

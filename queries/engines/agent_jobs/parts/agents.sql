@@ -1,4 +1,5 @@
--- The agents of the given ids that have jobs, with their phase, the time of the last job, and the number of unfinished ones (open, and more if there may be).
+-- The agents of the given ids that have jobs: phase, time of the last job, and number of unfinished ones, with a + in
+-- `more` if there may be others.
 agents AS (
   SELECT w.key, n.last, n.open, n.more,
          CASE WHEN n.active THEN 'running' WHEN n.pending THEN 'ready' WHEN n.delayed THEN 'scheduled' WHEN n.paused THEN 'held'

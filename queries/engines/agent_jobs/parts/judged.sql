@@ -1,5 +1,6 @@
--- The jobs of `late` (late.sql). overtaker is the job id of a newer job of the same agent that has ended without an operator, if one of the
--- next 50 has. Same order as the result, so that only the jobs of one page are checked. OFFSET 0 makes the server check each job once.
+-- The jobs of `late` (late.sql). overtaker is the job id of a newer job of the same agent that has ended without an
+-- operator, if one of the next 50 has. Same order as the result, so that only the jobs of one page are checked. OFFSET
+-- 0 makes the server check each job once.
 judged AS (
   SELECT l.*, (SELECT o.job_id
                  FROM (SELECT n.job_id, n.completed_at, n.error FROM :"schema".jobs n

@@ -1,5 +1,5 @@
--- Overdue pending jobs, at most 2,000: those with the given ids; else the oldest, if an index starts with status and created_at or the
--- table is small; else those of 500 users (users.sql), the oldest of each first.
+-- Overdue pending jobs, at most 2,000: those with the given ids; else the oldest, if an index starts with status and
+-- created_at or the table is small; else those of 500 users (users.sql), the oldest of each first.
 late AS MATERIALIZED (
   SELECT l.*
     FROM ((SELECT j.id, j.job_id, j.agent_id, j.created_at

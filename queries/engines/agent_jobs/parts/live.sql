@@ -1,6 +1,7 @@
--- A page of the unfinished jobs of `users` (users.sql). The including file has the place `c` of the cursor, and `neighbours`: if few jobs
--- are between two users in the index, it holds the time of the oldest one after the cursor's time, and whether any has that time. The page
--- reads at most as many users and statuses as it has rows: those with the oldest rows.
+-- A page of the unfinished jobs of `users` (users.sql). The including file has the place `c` of the cursor, and
+-- `neighbours`: if few jobs are between two users in the index, it holds the time of the oldest one after the cursor's
+-- time, and whether any has that time. The page reads at most as many users and statuses as it has rows: those with the
+-- oldest rows.
 live AS (
   WITH heads AS MATERIALIZED (
     (SELECT h.user_id, h.status
@@ -32,7 +33,7 @@ live AS (
      LIMIT :limit
   ),
 \ir page_nodes.sql
-  (SELECT 'job:' || n.id AS id, n.created_at || '|' || n.id AS cursor, n.node FROM page_nodes n ORDER BY n.created_at, n.id)
+  (SELECT 'job:' || n.id AS id, n.cursor, n.node FROM page_nodes n ORDER BY n.created_at, n.id)
   UNION ALL
   SELECT NULL, '500 users', NULL
    WHERE (SELECT count(*) FROM users) = 500

@@ -1,6 +1,6 @@
--- Jobs of one status, in a polled table: `at` is the start of an active job, and the last change of another. At most 2,000, the
--- oldest first: those with the given ids; else all, if an index starts with status and created_at or the table is
--- small; else those of 500 users.
+-- Jobs of one status, in a polled table: `at` is the start of an active job, and the last change of another. At most
+-- 2,000, the oldest first: those with the given ids; else all, if an index starts with status and created_at or the
+-- table is small; else those of 500 users.
 -- status: `delayed`, for example
 -- Indexes: one on jobs(status, created_at), or that on jobs(user_id, status, created_at).
 \ir users.sql

@@ -1,6 +1,7 @@
--- The jobs of `page`, which the including file has, with xmin and ctid, each with its node: the columns of nodes.sql.
+-- The jobs of `page`, which the including file has, with xmin and ctid: each with its cursor and its node, which has
+-- the columns of nodes.sql.
 page_nodes AS (
-  SELECT j.*, to_jsonb(n) AS node
+  SELECT j.*, j.created_at || '|' || j.id AS cursor, to_jsonb(n) AS node
     FROM page j
    CROSS JOIN LATERAL (
          SELECT 'job:' || j.id AS id,

@@ -1,7 +1,8 @@
 -- Delete the rows of tasks without a running poll. A running poll would lose its work, because its last statement must
 -- find the row. An existing parent first gets an EOF through the engine's function, or it would wait forever. The
 -- parent is locked together with the task, in id order.
--- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at; one on parent_id; those of the tables that reference tasks.
+-- Indexes: tasks_pkey; for the witnesses idx_tasks_ready_at; one on parent_id; those of the tables that reference
+-- tasks.
 
 -- :lock
 WITH wanted AS MATERIALIZED (
@@ -27,8 +28,7 @@ SELECT 'task:' || h.task_id AS id, h.version, h.steady
 -- :refused
 SELECT 'task:' || t.task_id AS id, 'the heartbeat is younger than the timeout: a running poll would lose its work. Fence the task first, or wait' AS why,
        isfinite(t.heartbeat) AS for_now
-  FROM :"schema".tasks t
- WHERE t.task_id = ANY (:task_keys)
+  FROM :"schema".tasks t WHERE t.task_id = ANY (:task_keys)
    AND t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz
    AND t.heartbeat >= now() - :heartbeat_timeout_of_kind
 
@@ -36,8 +36,7 @@ SELECT 'task:' || t.task_id AS id, 'the heartbeat is younger than the timeout: a
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN 'task_by_parent' = ANY (:met_needs) THEN 'the task has children, and their messages would be lost. Set childless to delete it'
             ELSE 'the task may have children: no index on parent_id. Set childless to delete it' END AS why
-  FROM :"schema".tasks t
- WHERE t.task_id = ANY (:task_keys)
+  FROM :"schema".tasks t WHERE t.task_id = ANY (:task_keys)
    AND NOT coalesce((:args ->> 'childless')::bool, false)
    AND CASE WHEN 'task_by_parent' = ANY (:met_needs)
             THEN t.task_id = ANY (ARRAY(SELECT c.parent_id::macaddr8 FROM :"schema".tasks c

@@ -6,8 +6,7 @@
 
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version, t.heartbeat::text AS steady
-  FROM :"schema".tasks t
- WHERE t.task_id = ANY (:task_keys)
+  FROM :"schema".tasks t WHERE t.task_id = ANY (:task_keys)
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
 
@@ -18,8 +17,7 @@ SELECT 'task:' || t.task_id AS id,
             THEN 'the heartbeat is younger than the timeout. By the engine''s rule, the executor has aborted its poll: set early to act now, or wait'
             ELSE 'the heartbeat is younger than the timeout: a poll may be running. Fence the task instead, or wait' END AS why,
        t.heartbeat <> '0001-01-01T00:00:00Z'::timestamptz AND isfinite(t.heartbeat) AS for_now
-  FROM :"schema".tasks t
- WHERE t.task_id = ANY (:task_keys)
+  FROM :"schema".tasks t WHERE t.task_id = ANY (:task_keys)
    AND (t.heartbeat = '0001-01-01T00:00:00Z'::timestamptz
         OR t.heartbeat >= now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * :heartbeat_timeout_of_kind)
 

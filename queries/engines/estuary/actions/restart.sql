@@ -5,8 +5,7 @@
 -- :lock
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
        encode(sha256(convert_to(concat_ws('|', coalesce(t.inner_state::text, 'NULL'), coalesce(t.inbox::text, 'NULL')), 'UTF8')), 'hex') AS steady
-  FROM :"schema".tasks t
- WHERE t.task_id = ANY (:task_keys)
+  FROM :"schema".tasks t WHERE t.task_id = ANY (:task_keys)
  ORDER BY t.task_id
    FOR NO KEY UPDATE SKIP LOCKED
 

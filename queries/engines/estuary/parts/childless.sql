@@ -3,8 +3,7 @@
 -- needs of ids: task_by_parent
 -- A small table may lack the index: its parents are read once and hashed.
 \ir suspended.sql
-,
-nodes AS MATERIALIZED (
+, nodes AS MATERIALIZED (
   SELECT 'task:' || t.task_id AS id, t.task_type, left(t.inner_state::text, 200) AS shown,
          regexp_replace(regexp_replace(t.inner_state::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
                         '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g') AS state

@@ -1,10 +1,10 @@
--- Tasks that wait for their children, and that are among their own ancestors. All tasks of such a cycle wait, so none continues.
+-- Tasks that wait for their children, and that are among their own ancestors. All tasks of such a cycle wait, so none
+-- continues.
 -- needs: task_scan
 -- needs of ids: none
 -- Index: tasks_pkey, once for each of at most 50 ancestors; of all tasks only for those whose parent is one of them.
 \ir suspended.sql
-,
-starts AS MATERIALIZED (
+, starts AS MATERIALIZED (
   SELECT t.task_id::macaddr8 AS task_id, t.parent_id::macaddr8 AS parent_id
     FROM suspended t
    WHERE t.parent_id <> '00:00:00:00:00:00:00:00'::macaddr8

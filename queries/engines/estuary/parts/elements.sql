@@ -1,5 +1,5 @@
--- Each message of the edited inbox (edited.sql), with that at its position in the inbox of each task. The elements of a json array keep
--- their spelling.
+-- Each message of the edited inbox (edited.sql), with that at its position in the inbox of each task. The elements of a
+-- json array keep their spelling.
 elements AS MATERIALIZED (
   SELECT t.task_id, t.task_type, n.position, n.element, o.element AS was, coalesce(o.element::text, 'null') IS DISTINCT FROM n.element::text AS changed
     FROM :"schema".tasks t

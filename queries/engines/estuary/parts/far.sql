@@ -1,6 +1,6 @@
--- Sleeping tasks that are due far beyond those of their type: more than the threshold due_far_ahead from now, and more than 20
--- times the usual distance of the type's next tasks, or ten years without such tasks. An overflowed delay looks so,
--- or one of a calendar: only far ones are beyond each calendar.
+-- Sleeping tasks that are due far beyond those of their type: more than the threshold due_far_ahead from now, and more
+-- than 20 times the usual distance of the type's next tasks, or ten years without such tasks. An overflowed delay looks
+-- so, or one of a calendar: only far ones are beyond each calendar.
 -- Index: idx_tasks_ready_at backwards, the last 200 tasks beyond the threshold. If there are any: the next 500, too.
 far AS MATERIALIZED (
   SELECT f.*

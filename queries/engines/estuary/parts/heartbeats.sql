@@ -1,5 +1,6 @@
 -- Tasks whose heartbeat is -infinity or ahead of the server's clock. Without an index: due tasks.
--- Indexes: a full scan of a small table; else one on tasks(heartbeat), or idx_tasks_ready_at, the first 5,000 rows; tasks_pkey.
+-- Indexes: a full scan of a small table; else one on tasks(heartbeat), or idx_tasks_ready_at, the first 5,000 rows;
+-- tasks_pkey.
 due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat FROM :"schema".tasks
     WHERE :ids IS NULL AND 'task_scan' = ANY (:met_needs) AND (heartbeat > now() OR heartbeat = '-infinity'))

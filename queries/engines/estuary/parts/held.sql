@@ -1,4 +1,5 @@
--- Locked tasks: all of a small table, which is scanned; else the 2,500 with the oldest and the 2,500 with the newest heartbeat.
+-- Locked tasks: all of a small table, which is scanned; else the 2,500 with the oldest and the 2,500 with the newest
+-- heartbeat.
 -- needs: task_by_heartbeat
 -- needs of ids: none
 due AS MATERIALIZED (

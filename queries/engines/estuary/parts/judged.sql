@@ -1,5 +1,5 @@
--- The verdict on each message of `elements` (task_type, element), which the including file has. safe: the text of a message below 100 kB,
--- made safe for jsonb, which rejects escapes and numbers that json accepts.
+-- The verdict on each message of `elements` (task_type, element), which the including file has. safe: the text of a
+-- message below 100 kB, made safe for jsonb, which rejects escapes and numbers that json accepts.
 --   malformed   not [id, message] as the engine stores it: no poll can start
 --   decodable   a known message of the type, or an EOF
 --   unlisted    not a known message of the type; the list of known messages may be incomplete

@@ -1,10 +1,10 @@
 -- Waiting tasks with what is known of their types. An executor takes the task that is due longest first, so tasks are
--- skipped if one that became due later is being polled. first_of_type, first_idle: the oldest waiting task of its type, or asked for.
--- due: due tasks, the first 5,000 and the last 5,000 before now(); tasks being polled are due, too. types: their types.
--- A type is polled if a task of it has a heartbeat younger than 75 % of the timeout; heartbeats ahead of the server's
--- clock are no polls. Polls may be too short to be seen: taken is true if far more of its tasks become due soon than
--- still wait of an equal time before now; served are such types of which no task waits. waiting: idle tasks that are
--- due for three dequeue intervals, and tasks whose last heartbeat is older than twice the timeout.
+-- skipped if one that became due later is being polled. first_of_type, first_idle: the oldest waiting task of its type,
+-- or asked for. due: due tasks, the first 5,000 and the last 5,000 before now(); tasks being polled are due, too.
+-- types: their types. A type is polled if a task of it has a heartbeat younger than 75 % of the timeout; heartbeats
+-- ahead of the server's clock are no polls. Polls may be too short to be seen: taken is true if far more of its tasks
+-- become due soon than still wait of an equal time before now; served are such types of which no task waits. waiting:
+-- idle tasks that are due for three dequeue intervals, and tasks whose last heartbeat is older than twice the timeout.
 -- slots_used: an executor takes the task that is due longest first, so its slots are in use if everything that it polls
 -- was due before the first waiting task. A live poll renews its heartbeat after half the timeout; a task whose poll has
 -- failed keeps its heartbeat without a slot, so an older heartbeat makes the number of polls unknown.

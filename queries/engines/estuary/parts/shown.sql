@@ -8,8 +8,7 @@ shown AS (
      LIMIT 200
   ),
 \ir judged.sql
-  ,
-  parted AS MATERIALIZED (
+  , parted AS MATERIALIZED (
     SELECT j.*, coalesce(j.verdict <> 'malformed', false) AND j.safe IS NOT NULL AS formed FROM judged j
   )
   SELECT p.position, p.digest, CASE WHEN p.formed THEN p.safe::jsonb ->> 0 END AS sender,

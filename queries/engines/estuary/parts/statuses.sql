@@ -1,4 +1,4 @@
--- The tasks of `seen`, which the including file has, each with its status: idle, wake_at, heartbeat, and the timeout of its heartbeat.
+-- The tasks of `seen` (idle, wake_at, heartbeat, timeout), which the including file has, each with its status.
 statuses AS (
   SELECT s.*,
          CASE WHEN s.idle AND s.wake_at IS NULL THEN 'suspended'

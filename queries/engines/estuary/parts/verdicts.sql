@@ -1,9 +1,11 @@
--- The messages of locked and ready tasks, with a verdict: of the given ids, or of `ends` (ends.sql) and the 2,500 tasks with the newest
--- heartbeat. Reads the first 100 messages of each task, without messages above 100 kB. failing: the last poll ended without a result,
--- because a live poll renews the heartbeat before it is older than 75 % of the timeout. held_long: the task is locked and due for more
--- than three timeouts, and no task of its type waits for a slot; with a message that is not known, its polls seem to
--- fail again and again. mates: other tasks with the same heartbeat. One dequeue took them together, and it fails for all of them if one message is malformed.
--- Indexes: idx_tasks_ready_at, the first rows if a task is held long; one on tasks(heartbeat), if it exists; tasks_pkey.
+-- The messages of locked and ready tasks, with a verdict: of the given ids, or of `ends` (ends.sql) and the 2,500 tasks
+-- with the newest heartbeat. Reads the first 100 messages of each task, without messages above 100 kB. failing: the
+-- last poll ended without a result, because a live poll renews the heartbeat before it is older than 75 % of the
+-- timeout. held_long: the task is locked and due for more than three timeouts, and no task of its type waits for a
+-- slot; with a message that is not known, its polls seem to fail again and again. mates: other tasks with the same
+-- heartbeat. One dequeue took them together, and it fails for all of them if one message is malformed.
+-- Indexes: idx_tasks_ready_at, the first rows if a task is held long; one on tasks(heartbeat), if it exists;
+-- tasks_pkey.
 verdicts AS (
   WITH due AS MATERIALIZED (
     SELECT e.* FROM ends e
@@ -28,8 +30,7 @@ verdicts AS (
        AND coalesce(octet_length(e.element::text), 0) < 100000
   ),
 \ir judged.sql
-  ,
-  long AS MATERIALIZED (
+  , long AS MATERIALIZED (
     SELECT j.task_id, j.task_type FROM judged j WHERE j.verdict = 'unlisted' AND j.held AND j.wake_at < now() - 3 * j.timeout AND j.heartbeat <= now()
   ),
   backlog AS MATERIALIZED (

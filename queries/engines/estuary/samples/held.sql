@@ -1,6 +1,7 @@
 -- title: Heartbeats while unstick was watching
 -- One sample of the locked tasks: the 250 with the latest wake_at, where a new failure is, and the 250 with the
--- earliest, where a long poll is. The wake_at of a locked task does not change, so the task is due. least: there are more. The state is sent as a digest.
+-- earliest, where a long poll is. The wake_at of a locked task does not change, so the task is due. least: there are
+-- more. The state is sent as a digest.
 -- Index: idx_tasks_ready_at backwards from now(), 2,500 rows, and forwards, 2,500 rows.
 WITH due AS MATERIALIZED (
   (SELECT task_id, task_type, wake_at, heartbeat, inner_state FROM :"schema".tasks WHERE wake_at <= now() ORDER BY wake_at DESC LIMIT 2500)

@@ -5,8 +5,7 @@
 
 -- :refused
 SELECT 'task:' || t.task_id AS id, 'the task is already Complete' AS why
-  FROM :"schema".task t
- WHERE t.task_id = ANY (:task_keys)
+  FROM :"schema".task t WHERE t.task_id = ANY (:task_keys)
    AND t.status = 'Complete'
 
 -- :change

@@ -5,8 +5,7 @@
 
 -- :refused
 SELECT 'job:' || j.job_id AS id, 'the job has no unfinished task' AS why
-  FROM :"schema".job j
- WHERE j.job_id = ANY (:job_keys)
+  FROM :"schema".job j WHERE j.job_id = ANY (:job_keys)
    AND NOT EXISTS (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id AND t.status <> 'Complete')
 
 -- :change

@@ -5,8 +5,7 @@
 -- A job is locked when its row and all its tasks are locked.
 WITH jobs AS MATERIALIZED (
   SELECT j.job_id, j.xmin::text AS version
-    FROM :"schema".job j
-   WHERE j.job_id = ANY (:job_keys)
+    FROM :"schema".job j WHERE j.job_id = ANY (:job_keys)
    ORDER BY j.job_id
      FOR UPDATE SKIP LOCKED
 ), held AS MATERIALIZED (

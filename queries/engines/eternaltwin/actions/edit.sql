@@ -1,5 +1,6 @@
--- Replace the state of an unfinished task. The revision is incremented, so the compare-and-set of a running poll fails and its
--- result, computed from the old state, is discarded (assumed). The state is stored as bytes of UTF-8, as the operator leaves it.
+-- Replace the state of an unfinished task. The revision is incremented, so the compare-and-set of a running poll fails
+-- and its result, computed from the old state, is discarded (assumed). The state is stored as bytes of UTF-8, as the
+-- operator leaves it.
 -- versions: for each id, the version that the operator saw, or the digest of the state that was edited
 -- args: state: text, the edited state; seen, the digest of the state that was edited
 -- limit: number of successes
@@ -41,8 +42,7 @@ RETURNING 'task:' || t.task_id AS id
 SELECT 'task:' || t.task_id AS id, encode(sha256(t.state), 'hex') AS digest, 'bytea' AS stored, octet_length(t.state)::int8 AS size,
        CASE WHEN octet_length(t.state) <= :bytes THEN t.state END AS document,
        CASE WHEN t.status = 'Complete' THEN 'the task is Complete, so it is not polled again' END AS why
-  FROM :"schema".task t
- WHERE t.task_id = ANY (:task_keys)
+  FROM :"schema".task t WHERE t.task_id = ANY (:task_keys)
 
 -- :successes
 WITH asked AS MATERIALIZED (

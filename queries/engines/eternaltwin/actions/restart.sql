@@ -24,8 +24,7 @@ WITH asked AS MATERIALIZED (
   SELECT 'job:' || t.job_id AS id, count(*) FILTER (WHERE t.status = 'Available') AS available, min(t.created_at) AS oldest,
          max((t.polled_at).time) FILTER (WHERE isfinite((t.polled_at).time)) AS polled,
          :runner_silent AS silent
-    FROM :"schema".task t
-   WHERE t.job_id = ANY (:job_keys)
+    FROM :"schema".task t WHERE t.job_id = ANY (:job_keys)
      AND t.status <> 'Complete'
    GROUP BY t.job_id
 ),

@@ -6,8 +6,7 @@
 SELECT 'task:' || t.task_id AS id,
        CASE WHEN t.status <> 'Blocked' THEN 'the task is ' || t.status || ', not Blocked'
             ELSE 'the task has no timer: it waits for another task. Set untimed to wake it' END AS why
-  FROM :"schema".task t
- WHERE t.task_id = ANY (:task_keys)
+  FROM :"schema".task t WHERE t.task_id = ANY (:task_keys)
    AND (t.status <> 'Blocked'
         OR (NOT coalesce((:args ->> 'untimed')::bool, false)
             AND NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = t.task_id)))

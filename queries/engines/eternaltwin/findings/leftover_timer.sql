@@ -1,6 +1,6 @@
 -- Tasks that are not Blocked but still have a timer.
--- Indexes: task_timer_pkey, the first 2,000 timers; task_pkey, once for each timer until the page is full, and not for those that
--- one scan of a small table excludes.
+-- Indexes: task_timer_pkey, the first 2,000 timers; task_pkey, once for each timer until the page is full, and not for
+-- those that one scan of a small table excludes.
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.past)::float8 AS since,
         jsonb_build_object('status', t.status, 'deadline', m.deadline::text, 'timers', m.timers) AS evidence
    FROM (SELECT task_id, min(deadline) AS deadline, min(deadline) FILTER (WHERE deadline <= now()) AS past, count(*) AS timers

@@ -1,10 +1,11 @@
--- Available tasks that were polled before, but not for long, while the runner polls other tasks. A task that a timer made
--- Available a moment ago looks the same, but its row has just changed. A task counts only if polls of three other ticks were
--- written since its row changed: the runner polls the task that waits longest first. For five tasks of a kind and version it is
--- enough that three tasks were polled since that were created after their polls. The age of a row is that of its xmin.
--- Indexes: task__available_polled_at__idx, the 2,000 tasks polled least recently before the threshold. If there are any: the
--- 2,000 polled last, and task_timer_pkey with task_pkey for the Blocked tasks of the next 100 timers. A small table is
--- scanned instead.
+-- Available tasks that were polled before, but not for long, while the runner polls other tasks. A task that a timer
+-- made Available a moment ago looks the same, but its row has just changed. A task counts only if polls of three other
+-- ticks were written since its row changed: the runner polls the task that waits longest first. For five tasks of a
+-- kind and version it is enough that three tasks were polled since that were created after their polls. The age of a
+-- row is that of its xmin.
+-- Indexes: task__available_polled_at__idx, the 2,000 tasks polled least recently before the threshold. If there are
+-- any: the 2,000 polled last, and task_timer_pkey with task_pkey for the Blocked tasks of the next 100 timers. A small
+-- table is scanned instead.
 WITH old AS MATERIALIZED (
   SELECT task_id, kind, kind_version, (polled_at).time AS polled, age(xmin) AS changed
     FROM :"schema".task

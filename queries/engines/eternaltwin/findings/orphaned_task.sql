@@ -1,8 +1,9 @@
 -- Blocked tasks of a job whose root task is Complete.
 -- needs: task_by_status, task_by_job
 -- needs of ids: task_by_job
--- Indexes: a full scan of a small table; else one on task(status), at most 5,000 Blocked tasks; one on task(job_id), once for each job. If created_at follows
--- job_id in that index, one row of each job is read, else the whole job. With ids, task_pkey.
+-- Indexes: a full scan of a small table; else one on task(status), at most 5,000 Blocked tasks; one on task(job_id),
+-- once for each job. If created_at follows job_id in that index, one row of each job is read, else the whole job. With
+-- ids, task_pkey.
 WITH first AS MATERIALIZED (
   SELECT task_id, job_id FROM :"schema".task
    WHERE :ids IS NULL AND NOT 'task_scan' = ANY (:met_needs) AND status = 'Blocked' ORDER BY task_id LIMIT 5000

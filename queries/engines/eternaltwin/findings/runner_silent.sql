@@ -4,8 +4,7 @@
 -- Index: task__available_polled_at__idx, from both ends.
 WITH
 \ir ../parts/newest_poll.sql
-,
-newest AS MATERIALIZED ( -- else each use of a column would read the polls again
+, newest AS MATERIALIZED ( -- else each use of a column would read the polls again
   SELECT p.poll,
          (SELECT count(*) FROM (SELECT FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS waiting,
          (SELECT (t.polled_at).time

@@ -1,7 +1,8 @@
--- Tasks that are Available for a long time and were never polled. The partial index sorts such rows last, and the runner polls
--- them last. A tick that reaches the last row gives all Available tasks one time. Two ticks with at least 20 tasks each, and
--- tasks of several kinds that were never polled, show that the runner does not reach them.
--- Index: task__available_polled_at__idx backwards, at most 5,000 rows. If there are starved tasks: the 2,000 tasks polled last.
+-- Tasks that are Available for a long time and were never polled. The partial index sorts such rows last, and the
+-- runner polls them last. A tick that reaches the last row gives all Available tasks one time. Two ticks with at least
+-- 20 tasks each, and tasks of several kinds that were never polled, show that the runner does not reach them.
+-- Index: task__available_polled_at__idx backwards, at most 5,000 rows. If there are starved tasks: the 2,000 tasks
+-- polled last.
 WITH starved AS MATERIALIZED (
   SELECT t.task_id, t.kind, t.kind_version, t.created_at
     FROM (SELECT * FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at DESC LIMIT 5000) AS t

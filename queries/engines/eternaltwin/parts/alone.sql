@@ -1,8 +1,8 @@
 -- Blocked tasks without a timer whose job has no other unfinished task that could wake them.
 -- needs: task_by_status, task_by_job, timer_by_task
 -- needs of ids: task_by_job, timer_by_task
--- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task_timer(task_id); one on task(job_id), at most 1,000
--- tasks of a job if the table is large: larger jobs are skipped. With ids, task_pkey.
+-- Indexes: one on task(status), at most 5,000 Blocked tasks; one on task_timer(task_id); one on task(job_id), at most
+-- 1,000 tasks of a job if the table is large: larger jobs are skipped. With ids, task_pkey.
 \ir untimed.sql
 of_job AS MATERIALIZED (
   SELECT t.job_id, count(*) AS tasks, count(*) FILTER (WHERE t.status <> 'Complete') AS unfinished

@@ -1,7 +1,7 @@
--- The runner, if it works but dates its polls in the past. A poll that sleeps inserts its timer in its own transaction, so the
--- xmin of timer and task show that the poll wrote them, and the last checkpoint shows a time after which it did. At least three
--- such polls since then are dated before that time, in the order of their transactions, and their timers are overdue: the runner
--- waits too long. A transaction that wrote several tasks is no poll.
+-- The runner, if it works but dates its polls in the past. A poll that sleeps inserts its timer in its own transaction,
+-- so the xmin of timer and task show that the poll wrote them, and the last checkpoint shows a time after which it did.
+-- At least three such polls since then are dated before that time, in the order of their transactions, and their timers
+-- are overdue: the runner waits too long. A transaction that wrote several tasks is no poll.
 -- Indexes: task_timer_pkey, the first 200 overdue timers; task_pkey, once for each. Reads pg_control_checkpoint().
 written AS MATERIALIZED (
   SELECT t.writer, min(t.polled) AS polled

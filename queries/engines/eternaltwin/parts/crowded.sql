@@ -1,5 +1,5 @@
--- Jobs that own nine of ten Available tasks while tasks of other jobs wait. The runner polls the task that waits longest
--- first, and those that were never polled last, so each other task is polled after a round of the job's tasks.
+-- Jobs that own nine of ten Available tasks while tasks of other jobs wait. The runner polls the task that waits
+-- longest first, and those that were never polled last, so each other task is polled after a round of the job's tasks.
 -- Index: task__available_polled_at__idx, the 2,500 tasks at each end of the line.
 line AS MATERIALIZED (
   (SELECT task_id, job_id, created_at, (polled_at).time AS polled FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 2500)

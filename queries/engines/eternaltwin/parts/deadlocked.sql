@@ -1,9 +1,9 @@
--- Jobs with several unfinished tasks, all of them Blocked and without a timer: nothing can wake them. Reported at the task
--- that was created last, because the others may wait for it; with ids, at each of the given tasks.
+-- Jobs with several unfinished tasks, all of them Blocked and without a timer: nothing can wake them. Reported at the
+-- task that was created last, because the others may wait for it; with ids, at each of the given tasks.
 -- needs: task_by_status, task_by_job, timer_by_task
 -- needs of ids: task_by_job, timer_by_task
--- Indexes: those of the included part; one on task(job_id), at most 1,000 tasks of a job if the table is large: larger jobs
--- are skipped; one on task_timer(task_id).
+-- Indexes: those of the included part; one on task(job_id), at most 1,000 tasks of a job if the table is large: larger
+-- jobs are skipped; one on task_timer(task_id).
 \ir untimed.sql
 unfinished AS MATERIALIZED (
   SELECT t.job_id, t.task_id, t.kind, t.status, t.created_at, coalesce((t.polled_at).time, t.created_at) AS since

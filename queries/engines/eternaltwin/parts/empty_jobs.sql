@@ -1,8 +1,8 @@
 -- Jobs without a task.
 -- needs: task_by_job, job_by_created
 -- needs of ids: task_by_job
--- Indexes: one on job(created_at), for the 5,000 newest jobs older than the threshold; one on task(job_id), once for each
--- job; with ids, job_pkey.
+-- Indexes: one on job(created_at), for the 5,000 newest jobs older than the threshold; one on task(job_id), once for
+-- each job; with ids, job_pkey.
 nodes AS (
   SELECT 'job:' || j.job_id AS id, j.job_id AS job, j.created_at
     FROM ((SELECT job_id, created_at FROM :"schema".job

@@ -1,7 +1,8 @@
--- Blocked tasks whose only known timer is far beyond those of their kind: more than the threshold due_far_ahead from now, and
--- more than 20 times the usual distance of the kind's next timers, or ten years without them. An overflowed delay looks
--- so, or one of a calendar: only far ones are beyond each calendar.
--- Indexes: task_timer_pkey backwards, the last 200 timers; task_pkey. If one of them is that far: the next 500 timers, too.
+-- Blocked tasks whose only known timer is far beyond those of their kind: more than the threshold due_far_ahead from
+-- now, and more than 20 times the usual distance of the kind's next timers, or ten years without them. An overflowed
+-- delay looks so, or one of a calendar: only far ones are beyond each calendar.
+-- Indexes: task_timer_pkey backwards, the last 200 timers; task_pkey. If one of them is that far: the next 500 timers,
+-- too.
 far AS MATERIALIZED (
   SELECT m.deadline, t.*
     FROM (SELECT task_id, deadline FROM :"schema".task_timer

@@ -1,5 +1,5 @@
--- The newest poll. In a large table only the polls of Available tasks can be read with an index. Polls dated further in the
--- future than clocks differ are ignored: such a poll would hide every real one until its time.
+-- The newest poll. In a large table only the polls of Available tasks can be read with an index. Polls dated further in
+-- the future than clocks differ are ignored: such a poll would hide every real one until its time.
 -- Index: task__available_polled_at__idx backwards; a small table is scanned.
 newest_poll AS MATERIALIZED ( -- else each use of poll would read the polls again
   SELECT greatest(

@@ -1,8 +1,9 @@
--- Kinds of root tasks whose jobs were created at regular intervals and now are not. The period is the median of the last gaps.
--- It counts as regular if at least eight gaps are between half and one and a half of it. Reported at the kind's last job.
+-- Kinds of root tasks whose jobs were created at regular intervals and now are not. The period is the median of the
+-- last gaps. It counts as regular if at least eight gaps are between half and one and a half of it. Reported at the
+-- kind's last job.
 -- needs: job_by_created, task_by_job
--- Indexes: one on job(created_at), the newest 1,000 jobs; one on task(job_id), once for each job. If created_at follows job_id
--- in that index, one row of each job is read, else the whole job.
+-- Indexes: one on job(created_at), the newest 1,000 jobs; one on task(job_id), once for each job. If created_at follows
+-- job_id in that index, one row of each job is read, else the whole job.
 newest AS MATERIALIZED (
   SELECT job_id, created_at FROM :"schema".job WHERE created_at <= now() ORDER BY created_at DESC LIMIT 1000
 ),

@@ -1,10 +1,9 @@
--- The runner, if timers are overdue and the newest poll is old. It is a finding of its own, because not every role may read
--- task_timer. In a large table only the polls of Available tasks and of those with the next timers can be read.
--- Indexes: task__available_polled_at__idx backwards. If no poll of an Available task is recent: task_timer_pkey, the first 100
--- overdue timers and the next 100; task_pkey, once for each.
+-- The runner, if timers are overdue and the newest poll is old. It is a finding of its own, because not every role may
+-- read task_timer. In a large table only the polls of Available tasks and of those with the next timers can be read.
+-- Indexes: task__available_polled_at__idx backwards. If no poll of an Available task is recent: task_timer_pkey, the
+-- first 100 overdue timers and the next 100; task_pkey, once for each.
 \ir newest_poll.sql
-,
-timed AS MATERIALIZED (
+, timed AS MATERIALIZED (
   SELECT m.overdue, (t.polled_at).time AS polled
     FROM ((SELECT task_id, true AS overdue FROM :"schema".task_timer
             WHERE deadline < now() - :overdue_timer ORDER BY deadline LIMIT 100)

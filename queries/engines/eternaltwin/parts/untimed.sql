@@ -1,5 +1,5 @@
--- untimed: Blocked tasks without a timer that did not change within the threshold lost_wakeup: all of a small table, which is
--- scanned. sizes: the number of tasks of their jobs, at most 1,001, in a large table.
+-- untimed: Blocked tasks without a timer that did not change within the threshold lost_wakeup: all of a small table,
+-- which is scanned. sizes: the number of tasks of their jobs, at most 1,001, in a large table.
 waiting AS MATERIALIZED (
   (SELECT task_id FROM :"schema".task
     WHERE :ids IS NULL AND NOT 'task_scan' = ANY (:met_needs) AND status = 'Blocked' ORDER BY task_id LIMIT 5000)

@@ -1,5 +1,5 @@
--- One sample of the newest poll, if it is older than clocks differ. If it changes nevertheless, the runner works, and its clock
--- is behind.
+-- One sample of the newest poll, if it is older than clocks differ. If it changes nevertheless, the runner works, and
+-- its clock is behind.
 -- Index: that of the included part.
 WITH
 \ir ../parts/newest_poll.sql

@@ -1,5 +1,5 @@
--- One sample of the runner: its newest poll, and the number of polls of the tasks at both ends of the index, because the
--- runner's own clock may be wrong.
+-- One sample of the runner: its newest poll, and the number of polls of the tasks at both ends of the index, because
+-- the runner's own clock may be wrong.
 -- Index: task__available_polled_at__idx, 100 rows from each end.
 WITH
 \ir ../parts/newest_poll.sql

@@ -1,6 +1,6 @@
--- Delete a job that is not locked, or whose instance is gone. A row with a younger lock is neither changed nor locked with FOR
--- UPDATE: deleting it would not stop the worker, but would abort the worker's SERIALIZABLE transaction, so that the job's work is
--- repeated.
+-- Delete a job that is not locked, or whose instance is gone. A row with a younger lock is neither changed nor locked
+-- with FOR UPDATE: deleting it would not stop the worker, but would abort the worker's SERIALIZABLE transaction, so
+-- that the job's work is repeated.
 
 -- :lock
 WITH held AS MATERIALIZED (
@@ -20,9 +20,7 @@ WITH held AS MATERIALIZED (
 SELECT v.id, v.version, v.unchanged, v.steady FROM versions v
 
 -- :refused
-WITH
-\ir ../parts/all_cron.sql
-,
+WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole AS few),
 \ir ../parts/signs.sql
 ,
 \ir ../parts/living.sql
@@ -34,10 +32,6 @@ WITH asked AS MATERIALIZED (
     FROM :"schema".queued_job q
    WHERE q.id = ANY (:job_keys) AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 ),
-\ir ../parts/all_cron.sql
-,
-\ir ../parts/signs.sql
-,
 \ir ../parts/verdicts.sql
 SELECT v.id, v.witness, v.verdict, v.detail, v.since FROM verdicts v
 

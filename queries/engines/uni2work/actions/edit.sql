@@ -1,5 +1,6 @@
--- Replace the content of an unlocked job. A locked row is neither changed nor locked: the worker has read the content, and a
--- write would abort its SERIALIZABLE transaction. The content of a cron job is its key in cron_last_exec, so it stays.
+-- Replace the content of an unlocked job. A locked row is neither changed nor locked: the worker has read the content,
+-- and a write would abort its SERIALIZABLE transaction. The content of a cron job is its key in cron_last_exec, so it
+-- stays.
 -- versions: version of each node that the operator saw, or the digest of the content that was edited
 -- args: content: text, the edited content; seen, the digest of the content that was edited
 

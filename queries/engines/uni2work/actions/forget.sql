@@ -16,8 +16,7 @@ WITH wanted AS MATERIALIZED (
    WHERE o.lock_instance IS NULL AND o.lock_time IS NULL
 ), held AS MATERIALIZED (
   SELECT q.id FROM :"schema".queued_job q WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
-   ORDER BY q.id
-     FOR UPDATE SKIP LOCKED
+   ORDER BY q.id FOR UPDATE SKIP LOCKED
 )
 SELECT 'cron:' || w.id AS id, w.version
   FROM wanted w

@@ -1,5 +1,5 @@
--- Set a token bucket to a value. The operator types it, because the bucket's maximum is not in the database. Never lower
--- the value, and never write a time in the future, because the application would compute a negative interval.
+-- Set a token bucket to a value. The operator types it, because the bucket's maximum is not in the database. Never
+-- lower the value, and never write a time in the future, because the application would compute a negative interval.
 -- Index: token_bucket_pkey; the table holds a few rows.
 
 -- :lock

@@ -1,14 +1,14 @@
--- Clear both lock columns, so that a worker of any instance can take the job. Change, or even lock with FOR UPDATE, only
--- rows whose lock is older than the threshold: the application uses SERIALIZABLE transactions, and a write to a row that
--- one of them has read makes it fail and the job run again. Instances do not reclaim each other's locks (assumed).
--- A lock without a time has no age. The application did not write it, because it sets both columns or clears both. It is
--- released at once, even if its instance is active.
+-- Clear both lock columns, so that a worker of any instance can take the job. Change, or even lock with FOR UPDATE,
+-- only rows whose lock is older than the threshold: the application uses SERIALIZABLE transactions, and a write to a
+-- row that one of them has read makes it fail and the job run again. Instances do not reclaim each other's locks
+-- (assumed). A lock without a time has no age. The application did not write it, because it sets both columns or clears
+-- both. It is released at once, even if its instance is active.
 -- Indexes: both ends of queued_job_pkey; all of cron_last_exec up to 160 MB, else its newest entries.
 
 -- :lock
 -- steady: the instance's last activity; old locks are none, as those to release. If it is active after the dry run, the row is
 -- stale and stays unchanged.
-WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
+WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
        (SELECT max(s.at)::text FROM signs s
@@ -17,7 +17,7 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
  WHERE q.id = ANY (:job_keys) AND NOT coalesce(q.lock_time < now() - :stale, q.lock_instance IS NOT NULL)
 
 -- :lock
-WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
+WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version,
        (SELECT max(s.at)::text FROM signs s
@@ -28,7 +28,7 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
    FOR UPDATE SKIP LOCKED
 
 -- :refused
-WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
+WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
 ,
 \ir ../parts/living.sql
@@ -44,10 +44,6 @@ WITH asked AS MATERIALIZED (
     FROM :"schema".queued_job q
    WHERE q.id = ANY (:job_keys) AND (q.lock_instance IS NOT NULL OR q.lock_time IS NOT NULL)
 ),
-\ir ../parts/all_cron.sql
-,
-\ir ../parts/signs.sql
-,
 \ir ../parts/verdicts.sql
 SELECT v.id, v.witness, v.verdict, v.detail, v.since FROM verdicts v
 

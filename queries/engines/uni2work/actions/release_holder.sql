@@ -1,14 +1,14 @@
--- Release locks of one instance: the oldest 500 that are older than the threshold, within the searched rows. The version
--- covers all its locks: if a lock was added or removed since, the instance is active and nothing is changed.
+-- Release locks of one instance: the oldest 500 that are older than the threshold, within the searched rows. The
+-- version covers all its locks: if a lock was added or removed since, the instance is active and nothing is changed.
 -- Newer locks are neither changed nor locked with FOR UPDATE; release.sql says why.
 -- versions: version of each node that the operator saw: digest of its locks
--- Indexes: both ends of queued_job_pkey, and one on queued_job(lock_time) if it exists; all of cron_last_exec up to
--- 160 MB, else its newest entries.
+-- Indexes: both ends of queued_job_pkey, and one on queued_job(lock_time) if it exists; all of cron_last_exec up to 160
+-- MB, else its newest entries.
 
 -- :lock
 -- steady: the instance's last activity elsewhere. If it is active after the dry run, the rows are stale and stay unchanged.
 -- Return a holder only if every row to release was locked here. One row locked by another transaction makes it locked.
-WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
+WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
 ,
 \ir ../parts/locked.sql
@@ -41,7 +41,7 @@ SELECT v.id, v.version,
 SELECT i AS id, v AS version FROM unnest(:ids, :versions) AS s(i, v) WHERE i IN ('holder:none', 'holder:inconsistent')
 
 -- :refused
-WITH all_cron AS MATERIALIZED (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
+WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
 ,
 \ir ../parts/locked.sql
@@ -65,10 +65,6 @@ WITH asked AS MATERIALIZED (
   SELECT i AS id, substr(i, 8) AS instance, NULL::float8 AS since FROM unnest(:ids) AS i
    WHERE i NOT IN ('holder:none', 'holder:inconsistent')
 ),
-\ir ../parts/all_cron.sql
-,
-\ir ../parts/signs.sql
-,
 \ir ../parts/verdicts.sql
 SELECT v.id, v.witness, v.verdict, v.detail, v.since FROM verdicts v
 

@@ -1,7 +1,7 @@
 -- Queue a cron entry's job again, as cron does, but with unstick's own instance id,
--- 756e7374-6963-4b00-8000-000000000000. The application records its success. The entry is neither changed nor locked, so
--- workers that record it do not wait. An advisory lock stops two operators from queueing it twice; the application can
--- still queue it at the same time. The server copies the content, so numbers keep every digit.
+-- 756e7374-6963-4b00-8000-000000000000. The application records its success. The entry is neither changed nor locked,
+-- so workers that record it do not wait. An advisory lock stops two operators from queueing it twice; the application
+-- can still queue it at the same time. The server copies the content, so numbers keep every digit.
 -- Indexes: cron_last_exec_pkey; both ends of queued_job_pkey. Equal content between the two ends is not found.
 
 -- :lock

@@ -1,9 +1,10 @@
 -- Record a job that cron queued as executed now: delete its row and write its content to cron_last_exec, in one
--- transaction. The record has unstick's own instance id, 756e7374-6963-4b00-8000-000000000000.
--- Refuse while a worker executes equal content: a record written here would abort the worker's SERIALIZABLE transaction
--- when the worker writes its own. A row of equal content that is queued and taken during the commit cannot be excluded,
--- but cron never queues content that is already queued (assumed). The server copies it, so numbers keep every digit.
--- Indexes: queued_job_pkey; unique_cron_last_exec. Content of more than a few kilobytes does not fit into that index and gives a conflict.
+-- transaction. The record has unstick's own instance id, 756e7374-6963-4b00-8000-000000000000. Refuse while a worker
+-- executes equal content: a record written here would abort the worker's SERIALIZABLE transaction when the worker
+-- writes its own. A row of equal content that is queued and taken during the commit cannot be excluded, but cron never
+-- queues content that is already queued (assumed). The server copies it, so numbers keep every digit.
+-- Indexes: queued_job_pkey; unique_cron_last_exec. Content of more than a few kilobytes does not fit into that index
+-- and gives a conflict.
 
 -- :lock
 SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
@@ -23,11 +24,10 @@ WITH wanted AS MATERIALIZED (
     FROM (SELECT * FROM :"schema".queued_job ORDER BY id LIMIT :window::int) AS o JOIN wanted w ON w.content = o.content
    WHERE o.lock_instance IS NULL AND o.lock_time IS NULL
 ), held AS MATERIALIZED (
-  SELECT q.id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.xmin AS version
+  SELECT q.id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || xmin AS version
     FROM :"schema".queued_job q
    WHERE q.id = ANY (ARRAY(SELECT e.id FROM equal e))
-   ORDER BY q.id
-     FOR UPDATE SKIP LOCKED
+   ORDER BY q.id FOR UPDATE SKIP LOCKED
 )
 SELECT 'job:' || h.id AS id, h.version
   FROM held h

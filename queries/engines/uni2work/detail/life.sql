@@ -6,8 +6,7 @@ WITH holder AS (
               ELSE (SELECT q.lock_instance::text FROM :"schema".queued_job q
                      WHERE q.id = CASE WHEN :id LIKE 'job:%' THEN substr(:id, 5)::int8 END) END AS instance
 ),
-\ir ../parts/all_cron.sql
-,
+all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole AS few),
 \ir ../parts/signs.sql
 SELECT k.activity, coalesce(max(s.at)::text, 'not found') AS at,
        CASE WHEN isfinite(max(s.at)) THEN date_trunc('second', now() - max(s.at)) || ' ago' END AS seen

@@ -4,8 +4,7 @@ WITH
 \ir ../parts/placed.sql
 ,
 \ir ../parts/late.sql
-,
-overdue AS MATERIALIZED (SELECT l.* FROM late l WHERE NOT l.others AND NOT l.in_order ORDER BY l.creation_time, l.id LIMIT :limit),
+, overdue AS MATERIALIZED (SELECT l.* FROM late l WHERE NOT l.others AND NOT l.in_order ORDER BY l.creation_time, l.id LIMIT :limit),
 jobs AS (SELECT o.*, q.content FROM overdue o JOIN :"schema".queued_job q ON q.id = o.id),
 \ir ../parts/kinds.sql
 (SELECT 'job:' || n.id AS id, extract(epoch FROM n.creation_time)::float8 AS since,

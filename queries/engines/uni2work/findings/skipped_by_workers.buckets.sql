@@ -5,12 +5,10 @@ WITH
 \ir ../parts/placed.sql
 ,
 \ir ../parts/late.sql
-,
-skipped AS MATERIALIZED (SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :limit),
+, skipped AS MATERIALIZED (SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :limit),
 jobs AS MATERIALIZED (SELECT s.*, q.content FROM skipped s JOIN :"schema".queued_job q ON q.id = s.id),
 \ir ../parts/kinds.sql
-,
-throttled AS MATERIALIZED (
+, throttled AS MATERIALIZED (
   SELECT j.id, b.ident::text AS bucket
     FROM jobs j
     JOIN :"schema".token_bucket b ON b.ident::text = :settings -> 'throttled_by' ->> (j.content ->> 'job')

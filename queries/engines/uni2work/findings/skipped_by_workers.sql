@@ -4,8 +4,7 @@ WITH
 \ir ../parts/placed.sql
 ,
 \ir ../parts/late.sql
-,
-skipped AS MATERIALIZED (SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :limit),
+, skipped AS MATERIALIZED (SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :limit),
 jobs AS (SELECT s.*, q.content FROM skipped s JOIN :"schema".queued_job q ON q.id = s.id),
 \ir ../parts/kinds.sql
 (SELECT 'job:' || p.id AS id, extract(epoch FROM p.creation_time)::float8 AS since,

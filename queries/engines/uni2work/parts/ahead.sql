@@ -1,5 +1,5 @@
--- Times of jobs and cron entries that are ahead of the server's clock, by more than the threshold. Rules that compare ages do not
--- apply to them, and cron and workers may do nothing until then.
+-- Times of jobs and cron entries that are ahead of the server's clock, by more than the threshold. Rules that compare
+-- ages do not apply to them, and cron and workers may do nothing until then.
 -- Indexes: both ends of queued_job_pkey, the end of cron_last_exec_pkey, and those on the times if they exist.
 ahead AS (
   WITH clock AS MATERIALIZED (SELECT now() + :ahead AS at),

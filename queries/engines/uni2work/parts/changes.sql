@@ -1,7 +1,8 @@
 -- New jobs, locks and executions by cron since :since, with a tolerance of an hour for instances whose clock is ahead.
 -- cursor: JSON object with the last place of each part on the previous page, or NULL
--- Indexes: queued_job_pkey backwards, because ids are in the order of creation; one on queued_job(lock_time) if it exists, else
--- the window of the oldest jobs; one on cron_last_exec(time) if it exists, else the head of cron_last_exec_pkey backwards.
+-- Indexes: queued_job_pkey backwards, because ids are in the order of creation; one on queued_job(lock_time) if it
+-- exists, else the window of the oldest jobs; one on cron_last_exec(time) if it exists, else the head of
+-- cron_last_exec_pkey backwards.
 changes AS (
   WITH c AS MATERIALIZED (
     SELECT to_timestamp(:since) AS since, coalesce((g.c ->> 'new')::int8, 9223372036854775807) AS new,
@@ -41,7 +42,7 @@ changes AS (
     WHERE q.creation_time >= (SELECT since FROM c) AND q.creation_time <= now() + interval '1 hour'
     ORDER BY q.id DESC)
   UNION ALL
-  (SELECT 'job:' || l.id, extract(epoch FROM l.lock_time)::float8, 'locked', NULL, NULL, 'lock', l.lock_time || '|' || l.id
+  (SELECT 'job:' || id, extract(epoch FROM lock_time)::float8, 'locked', NULL, NULL, 'lock', lock_time || '|' || id
      FROM locks l CROSS JOIN c
     WHERE l.lock_time >= c.since AND (l.lock_time, l.id) < (c.locked, c.locked_id)
     ORDER BY l.lock_time DESC, l.id DESC

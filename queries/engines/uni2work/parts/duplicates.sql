@@ -1,5 +1,5 @@
--- Jobs whose content another one of the oldest rows has too: all of them but one, which is a locked job, or else the oldest.
--- Compare as jsonb, so the order of keys does not matter.
+-- Jobs whose content another one of the oldest rows has too: all of them but one, which is a locked job, or else the
+-- oldest. Compare as jsonb, so the order of keys does not matter.
 -- Index: the start of queued_job_pkey.
 head AS MATERIALIZED (
   SELECT j.id, j.content, j.creation_time, j.lock_instance IS NOT NULL OR j.lock_time IS NOT NULL AS locked
@@ -16,6 +16,5 @@ jobs AS (
     FROM equal q CROSS JOIN LATERAL unnest(q.ids) AS e(id) JOIN head w ON w.id = e.id AND w.id <> q.kept
 ),
 \ir kinds.sql
-,
-nodes AS (SELECT 'job:' || k.job AS id, k.* FROM kinds k),
+, nodes AS (SELECT 'job:' || k.job AS id, k.* FROM kinds k),
 more AS (SELECT EXISTS (SELECT FROM :"schema".queued_job ORDER BY id OFFSET :head::int) AS more)

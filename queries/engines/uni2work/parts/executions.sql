@@ -1,5 +1,5 @@
--- events: executions of cron entries by kind. A kind has an interval if its entries do, for example one for each iteration.
--- All entries if the table has at most cron_whole bytes, else the newest by id.
+-- events: executions of cron entries by kind. A kind has an interval if its entries do, for example one for each
+-- iteration. All entries if the table has at most cron_whole bytes, else the newest by id.
 -- Index: cron_last_exec_pkey backwards.
 events AS MATERIALIZED (
   SELECT c.job ->> 'job' AS key, 'cron:' || c.id AS id, c."time" AS at

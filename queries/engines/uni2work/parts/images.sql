@@ -6,21 +6,19 @@ images AS (
   ), kept AS MATERIALIZED (
     -- `skip` deletes the row whose content is the key of the record that it inserts or changes.
     SELECT CASE WHEN EXISTS (SELECT FROM content)
-                THEN set_config('unstick.content', (SELECT jsonb_object_agg(k.id, k.content)::text FROM content k), true)
+                THEN set_config('unstick.content', (SELECT jsonb_object_agg(id, content)::text FROM content), true)
                 ELSE current_setting('unstick.content', true) END AS text
      WHERE :action = 'skip'
   )
   SELECT 'job:' || q.id AS id, q.tableoid AS relation, q.ctid::text AS place
-    FROM :"schema".queued_job q
-   WHERE q.id = ANY (:job_keys)
+    FROM :"schema".queued_job q WHERE q.id = ANY (:job_keys)
   UNION ALL
   SELECT 'job:' || h.id, c.tableoid, c.ctid::text
     FROM kept k CROSS JOIN jsonb_each(nullif(k.text, '')::jsonb) AS h(id, content) JOIN :"schema".cron_last_exec c ON c.job = h.content
    WHERE 'job:' || h.id = ANY (:ids)
   UNION ALL
   SELECT 'cron:' || c.id, c.tableoid, c.ctid::text
-    FROM :"schema".cron_last_exec c
-   WHERE c.id = ANY (:cron_keys)
+    FROM :"schema".cron_last_exec c WHERE c.id = ANY (:cron_keys)
   UNION ALL
   -- The newest rows of equal content, which include the row that `run_now` inserts.
   SELECT 'cron:' || c.id, q.tableoid, q.place

@@ -1,4 +1,5 @@
--- The rows of `jobs`, which the including file has, each with the kind of its content: the value of "job", else of "tag", else the first key.
+-- The rows of `jobs`, which the including file has, each with the kind of its content: the value of "job", else of
+-- "tag", else the first key.
 kinds AS (
   SELECT q.*,
          left(coalesce(CASE WHEN jsonb_typeof(q.content -> 'job') = 'string' THEN nullif(q.content ->> 'job', '') END,

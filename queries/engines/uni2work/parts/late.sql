@@ -1,5 +1,5 @@
--- Rows of `placed` (placed.sql) that wait too long, and whether workers took others meanwhile (`others`) instead of older ones first.
--- While workers take jobs, a long queue is no fault: then few of the later jobs have been taken.
+-- Rows of `placed` (placed.sql) that wait too long, and whether workers took others meanwhile (`others`) instead of
+-- older ones first. While workers take jobs, a long queue is no fault: then few of the later jobs have been taken.
 late AS MATERIALIZED (
   SELECT p.id, p.creation_time, p.waiting, p.n,
          CASE WHEN p.in_order THEN p.passed > 0 AND p.passed >= p.later * :passed_share

@@ -1,4 +1,5 @@
--- Asked jobs, and why the instance that locked each may live: its lock is young, nobody says that it is gone, or it shows activity (signs.sql).
+-- Asked jobs, and why the instance that locked each may live: its lock is young, the operator has not confirmed that it
+-- is gone, or it shows activity (signs.sql).
 living AS (
   SELECT q.id, q.lock_instance, q.lock_time,
          CASE WHEN q.lock_time >= now() - :stale

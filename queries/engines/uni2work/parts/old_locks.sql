@@ -1,7 +1,9 @@
--- Old locks (locked.sql), and the last activity of each instance in the database (all_cron.sql, signs.sql): a lock, a job it created, or
--- a cron job it executed. silent: the instance shows no later activity, or none for a very long time.
+-- Old ones of `locked` (locked.sql), and the last activity of each instance in the database: a lock, a job it created,
+-- or a cron job it executed. silent: the instance shows no later activity, or none for a very long time.
 old_locks AS (
-  WITH life AS (
+  WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole AS few),
+\ir signs.sql
+  , life AS (
     SELECT s.instance, max(s.at) AS at
       FROM (SELECT l.lock_instance::text AS instance, l.lock_time AS at FROM locked l
             UNION ALL

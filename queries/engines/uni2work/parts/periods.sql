@@ -1,5 +1,5 @@
--- Cron entries with the `period` that the operator configured for the job kind. All entries if the table has at most cron_whole
--- bytes, else the newest by id. Nothing is read if no period is configured.
+-- Cron entries with the `period` that the operator configured for the job kind. All entries if the table has at most
+-- cron_whole bytes, else the newest by id. Nothing is read if no period is configured.
 -- Index: cron_last_exec_pkey backwards.
 nodes AS (
   SELECT 'cron:' || c.id AS id, c.id AS entry, c.job ->> 'job' AS job, c."time" AS last,

@@ -1,7 +1,8 @@
--- Oldest rows, with `later`, the ids after each, and `passed`, those of them that are gone or locked: successful jobs leave no row, so
--- workers took them. Each has what is true of all: whether workers take any (alive), and whether many jobs wait meanwhile (in_order). The
--- newest signs that an instance took some job are a lock, a cron job that it executed, and since when rows were deleted while unstick looked
--- (moved); between two jobs no row is locked. One row without an id if the queue is empty.
+-- Oldest rows, with `later`, the ids after each, and `passed`, those of them that are gone or locked: successful jobs
+-- leave no row, so workers took them. Each row has what is true of all: whether workers take any (alive), and whether
+-- many jobs wait meanwhile (in_order). The newest signs that an instance took some job are a lock, a cron job that it
+-- executed, and since when rows were deleted while unstick looked (moved); between two jobs no row is locked. One row
+-- without an id if the queue is empty.
 placed AS MATERIALIZED (
   WITH head AS MATERIALIZED (
     SELECT q.id, q.creation_time, q.lock_time, q.lock_time IS NOT NULL AS locked,

@@ -1,5 +1,6 @@
--- Signs of life of the instances: locks among the oldest and the newest rows, jobs that they created, and cron jobs that they executed.
--- `all_cron` (all_cron.sql, or a larger size) is compared once, or a table that grows could be read not at all.
+-- Signs of life of the instances: locks among the oldest and the newest rows, jobs that they created, and cron jobs
+-- that they executed. The including file has `all_cron` (few), whether all of cron_last_exec is read. Its size is
+-- compared once, or a table that grows could be read not at all.
 -- Indexes: both ends of queued_job_pkey; all of cron_last_exec, or its newest entries.
 signs AS (
   SELECT 'locks' AS what, w.lock_instance::text AS instance, w.lock_time AS at, w.id AS job

@@ -1,7 +1,10 @@
--- Signs of life or death of the instances in `asked` (id, instance, since), which the including file has: their newest lock, queued job and
--- cron execution (signs.sql), compared with those of the other instances. Silence is a sign of death only if others did the same later.
+-- Signs of life or death of the instances in `asked` (id, instance, since), which the including file has: their newest
+-- lock, queued job and cron execution, compared with those of the other instances. Silence is a sign of death only if
+-- others did the same later.
 verdicts AS (
-  WITH done AS MATERIALIZED (
+  WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole AS few),
+\ir signs.sql
+  , done AS MATERIALIZED (
     SELECT s.what, s.instance, max(s.at) AS at FROM signs s
      WHERE s.instance IS NOT NULL AND isfinite(s.at) AND s.at <= now()
      GROUP BY s.what, s.instance

@@ -1,5 +1,5 @@
--- Version of each job in `held`, which the including file has. unchanged: the content is that of the finding's guard, or the one that was
--- edited (`seen.version` is a guard or a version); steady is its digest.
+-- Version of each job in `held`, which the including file has. unchanged: the content is that of the finding's guard,
+-- or the one that was edited (`seen.version` is a guard or a version); steady is its digest.
 versions AS (
   SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coalesce(q.lock_time::text, '-') || ':' || q.row_version AS version,
          CASE WHEN seen.version LIKE 'same:%'
