@@ -2,7 +2,7 @@
 -- Index: tasks_pkey.
 
 -- :lock
--- unchanged: the fields that a finding guards are the same; seen.version is its guard, or the version that the operator saw.
+-- unchanged: the fields that a finding guards are the same; seen.version is its guard or the operator's version.
 SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
        CASE WHEN seen.version LIKE 'same:%'
             THEN jsonb_build_object('due', t.wake_at <= clock_timestamp(), 'state', md5(t.inner_state::text), 'inbox', md5(t.inbox::text))

@@ -2,19 +2,21 @@
 -- Indexes: task_pkey, job_pkey; one on task(job_id) for the sums of a job; one on task_timer(task_id) for due times. If
 -- the last one is missing, the 5,000 timers with the earliest deadline are read: a task without a timer among them is
 -- known to have none only if the table has fewer timers. A job with more than 1,000 tasks in a large table has no sums.
-WITH
+WITH jobs AS MATERIALIZED (
+  SELECT substr(i, 5)::uuid AS key FROM unnest(:ids) AS i WHERE i ~* '^job:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
+),
 \ir parts/tasks.sql
 , sizes AS MATERIALIZED (
   -- In a large table the tasks are counted first, with an index-only scan: the plan that reads a job's tasks may read the
   -- whole job before it applies a limit.
-  SELECT k AS job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = k LIMIT 1001) AS o) AS tasks
-    FROM unnest(:job_keys) AS k
+  SELECT k.key AS job_id, (SELECT count(*) FROM (SELECT FROM :"schema".task t WHERE t.job_id = k.key LIMIT 1001) AS o) AS tasks
+    FROM jobs k
    WHERE 'task_by_job' = ANY (:met_needs) AND NOT 'task_scan' = ANY (:met_needs)
 ),
 of_jobs AS MATERIALIZED (
   SELECT t.task_id, t.job_id, t.kind, t.kind_version, t.created_at, t.polled_at, t.revision, t.status, t.cpu_duration, t.poll_duration
     FROM :"schema".task t
-   WHERE t.job_id = ANY (ARRAY(SELECT k FROM unnest(:job_keys) AS k LEFT JOIN sizes z ON z.job_id = k WHERE coalesce(z.tasks, 0) <= 1000))
+   WHERE t.job_id = ANY (ARRAY(SELECT k.key FROM jobs k LEFT JOIN sizes z ON z.job_id = k.key WHERE coalesce(z.tasks, 0) <= 1000))
      AND 'task_by_job' = ANY (:met_needs)
 ),
 asleep AS MATERIALIZED (
@@ -78,7 +80,7 @@ SELECT 'job:' || j.job_id, NULL, NULL, 'job',
        extract(epoch FROM j.created_at)::float8, extract(epoch FROM s.polled)::float8,
        NULL, NULL, j.xmin::text, extract(epoch FROM now())::float8, NULL
   FROM :"schema".job j LEFT JOIN sums s ON s.job_id = j.job_id LEFT JOIN sizes z ON z.job_id = j.job_id
- WHERE j.job_id = ANY (:job_keys)
+ WHERE j.job_id = ANY (ARRAY(SELECT k.key FROM jobs k))
 UNION ALL
 SELECT 'runner:runner', NULL, NULL, 'runner', 'runner (assumed to be the only one)', NULL,
        CASE WHEN n.poll > now() - :runner_silent THEN 'running' ELSE 'unknown' END,

@@ -1,6 +1,6 @@
 -- Remove one message from the inbox; the other messages keep their order. Position and digest identify the message, so
 -- that another message which moved to that position is not dropped. A message that the type can decode is dropped only
--- with decodable.
+-- with decodable. A message above 100 kB is not checked.
 
 -- :lock
 -- unchanged: the fields that a finding guards are the same, including the message at the position in :args.
@@ -21,7 +21,6 @@ WITH
 SELECT r.id, r.why, r.for_now FROM running r
 
 -- :refused
--- A message above 100 kB is not checked.
 WITH elements AS MATERIALIZED (
   SELECT t.task_id, t.task_type, e.position, e.element
     FROM :"schema".tasks t
@@ -41,7 +40,6 @@ SELECT 'task:' || t.task_id AS id,
                     AND (j.verdict IN ('malformed', 'unlisted') OR coalesce((:args ->> 'decodable')::bool, false)), false)
 
 -- :change
--- A message above 100 kB is not checked.
 WITH elements AS MATERIALIZED (
   SELECT t.task_id, t.task_type, e.position, e.element
     FROM :"schema".tasks t

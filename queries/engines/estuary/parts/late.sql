@@ -36,7 +36,7 @@ waiting AS MATERIALIZED (
 ),
 soon AS MATERIALIZED (
   SELECT task_type, wake_at FROM :"schema".tasks
-   WHERE EXISTS (SELECT FROM waiting w WHERE w.polls = 0) AND wake_at > now() AND wake_at <= now() + interval '10 minutes'
+   WHERE EXISTS (SELECT FROM waiting WHERE polls = 0) AND wake_at > now() AND wake_at <= now() + interval '10 minutes'
    ORDER BY wake_at LIMIT 1000
 ),
 expected AS (
@@ -62,7 +62,7 @@ types AS MATERIALIZED (
          sum(e.live) OVER one AS slots, min(e.earliest) OVER one AS slots_since,
          NOT bool_or(e.taken) OVER one AND NOT e.serves AND sum(e.live) OVER one > 0 AND sum(e.lapsed) OVER one = 0
            AND max(e.latest) OVER one <= e.first + e.patience AS slots_used
-    FROM (SELECT y.*, x.tasks AS waiting, x.first, x.recent, x.upcoming, y.polls = 0 AND coalesce(x.taken, false) AS taken,
+    FROM (SELECT y.*, x.tasks AS waiting, x.first, x.recent, x.upcoming, polls = 0 AND coalesce(taken, false) AS taken,
                  coalesce(y.executor, y.type) AS process, coalesce(y.executor, y.type) IN (SELECT v.executor FROM served v) AS serves
             FROM sorts y LEFT JOIN expected x ON x.task_type = y.task_type) AS e
   WINDOW one AS (PARTITION BY e.process)

@@ -1,7 +1,7 @@
 -- Polls of the tasks in `polled`, which the including file has, at most 5,000, and new jobs (ticks.sql).
 changes AS (
   (SELECT 'task:' || p.task_id AS id, extract(epoch FROM (p.polled_at).time)::float8 AS at, 'polled' AS what, NULL::text AS old,
-          p.status::text AS new, 'poll' AS part, (p.polled_at).time || '|' || (p.polled_at).salt || '|' || p.task_id AS place
+          p.status::text AS new, 'poll' AS part, (polled_at).time || '|' || (polled_at).salt || '|' || task_id AS place
      FROM polled p CROSS JOIN ticks c
     WHERE c.task IS NULL OR p.polled_at < c.high OR p.task_id < c.task
     ORDER BY p.polled_at DESC, p.task_id DESC

@@ -3,7 +3,7 @@
 late AS MATERIALIZED (
   SELECT p.id, p.creation_time, p.waiting, p.n,
          CASE WHEN p.in_order THEN p.passed > 0 AND p.passed >= p.later * :passed_share
-              ELSE coalesce(greatest(p.newest, p.executed, p.moved) > p.creation_time, false) OR p.passed > 0 END AS others,
+              ELSE coalesce(greatest(newest, executed, moved) > p.creation_time, false) OR p.passed > 0 END AS others,
          coalesce(greatest(p.newest, p.executed) > p.creation_time, false) OR p.passed > 0 AS proven, p.in_order
     FROM placed p
    WHERE p.waits

@@ -18,7 +18,7 @@ placed AS MATERIALIZED (
   )
   SELECT h.id, h.creation_time, h.waits, s.last - h.id AS later,
          s.last - h.id - count(*) FILTER (WHERE NOT h.locked) OVER (ORDER BY h.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS passed,
-         s.n, s.waiting, s.oldest, s.newest, s.executed, s.moved, a.alive, s.waiting > :queue_long AND a.alive AS in_order
+         s.n, s.waiting, s.oldest, s.newest, s.executed, s.moved, alive, s.waiting > :queue_long AND alive AS in_order
     FROM seen s
    CROSS JOIN LATERAL (SELECT coalesce(greatest(s.newest, s.executed, s.moved) > now() - :untaken, false) AS alive) AS a
     LEFT JOIN head h ON true
