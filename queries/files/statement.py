@@ -107,7 +107,7 @@ _ABSENT = re.compile(
 # Each branch begins with a literal, so that the search skips to the next one: 4 times faster.
 NAME = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\$(?P<number>\d+)|:(?<![:\w)\]]:)(?P<name>[a-z_]\w*)""")
 _FIELD = re.compile(r"^-- (needs|needs of ids|title|drawn|kinds|plan): (.*)$", re.MULTILINE)
-_INCLUDED = re.compile(r"\\ir (\S+)")
+_INCLUDED = re.compile(r" *(?:(WITH|,) )?\\ir (\S+)")
 _SET = re.compile(r"\\set (\w+) (\w+)")
 _COMMENT = re.compile(r"^[ \t]*--.*$", re.MULTILINE)
 _VERSION = re.compile(r"@(\d+)\.sql$")
@@ -121,8 +121,8 @@ _FORMER = {"page": "limit"}  # parameters that older folders have under another 
 def expand(file: str, read: Callable[[str], str]) -> SqlText:
     r"""Return a file's text with its parts. Raises EngineFileError.
 
-    A line ``\ir parts/x.sql`` includes that file, and ``\set name word`` gives ``:name`` and ``:'name'`` a value in
-    what follows, as in psql. ``read`` returns the text of a file. For a missing one it raises LookupError or OSError.
+    A line ``\ir x.sql``, also after ``WITH`` or a comma, includes that file. ``\set name word`` gives ``:name`` and
+    ``:'name'`` a value in what follows. ``read`` returns the text of a file, or raises LookupError or OSError.
     """
     lines = tuple(_expanded(file, read, (), {}))
     return SqlText(file=file, text="\n".join(text for text, _ in lines), origins=tuple(origin for _, origin in lines))
@@ -141,13 +141,16 @@ def _expanded(
         if included is None:
             yield bound(line, values) if values else line, (file, number)
             continue
-        part = posixpath.normpath(posixpath.join(posixpath.dirname(file), included[1]))
+        if included[1]:
+            yield included[1], (file, number)
+        name, at = included[2], included.start(2) + 1
+        part = posixpath.normpath(posixpath.join(posixpath.dirname(file), name))
         if part in (file, *within):
-            raise EngineFileError(Fault(file, number, 5, f"{included[1]} includes itself"))
+            raise EngineFileError(Fault(file, number, at, f"{name} includes itself"))
         try:
             yield from _expanded(part, read, (*within, file), values)
         except (LookupError, OSError):
-            raise EngineFileError(Fault(file, number, 5, f"{included[1]} is not a file of this folder")) from None
+            raise EngineFileError(Fault(file, number, at, f"{name} is not a file of this folder")) from None
 
 
 def sql_text(file: Path) -> SqlText:

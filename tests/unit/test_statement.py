@@ -46,12 +46,13 @@ def test_names_in_texts_casts_and_slices_are_none() -> None:
 
 def test_a_part_takes_words_from_the_file_that_includes_it() -> None:
     files = {
-        "late.sql": "\\set status paused\n\\set table jobs\n\\ir part.sql\n AND :limit > wrong",
-        "part.sql": "SELECT 1 FROM :table\n WHERE status = :'status'",
+        "late.sql": "\\set status paused\n\\set table jobs\nWITH \\ir part.sql\n, \\ir part.sql\nSELECT :limit > wrong",
+        "part.sql": "a AS (SELECT 1 FROM :table\n WHERE status = :'status')",
     }
     statement = parse_statement(expand("late.sql", files.__getitem__))
-    assert statement.text == "SELECT 1 FROM jobs\n WHERE status = 'paused'\n AND $1::int > wrong"
-    assert str(locate(statement, statement.text.index("wrong") + 1, "no")) == "late.sql:4:15: no"
+    part = "a AS (SELECT 1 FROM jobs\n WHERE status = 'paused')"
+    assert statement.text == f"WITH\n{part}\n,\n{part}\nSELECT $1::int > wrong"
+    assert str(locate(statement, statement.text.index("wrong") + 1, "no")) == "late.sql:5:17: no"
     assert str(locate(statement, statement.text.index("status") + 1, "no")) == "part.sql:2:8: no"
 
 
