@@ -2,8 +2,7 @@
 -- finished tasks from the server's statistics, unless the table is small.
 -- Indexes: one on task_transitions(to_state, created_at), or idx_tasks_active_with_priority_covering and
 -- idx_task_transitions_state_lookup, index-only.
-WITH RECURSIVE
-\ir parts/newest_tasks.sql
+WITH \ir parts/newest_tasks.sql
 ,
 open AS MATERIALIZED (SELECT n.task_uuid FROM newest_tasks n WHERE NOT 'task_by_state' = ANY (:met_needs)),
 current AS MATERIALIZED (
@@ -14,7 +13,7 @@ known AS (
                       'waiting_for_retry', 'blocked_by_failures', 'error', 'cancelled']) AS state
 ),
 states AS MATERIALIZED (
-  SELECT coalesce(x.to_state, 'no current state') AS state, count(*) AS n, NOT EXISTS (SELECT FROM older_tasks) AS all
+  SELECT coalesce(x.to_state, 'no current state') AS state, count(*) AS n, NOT EXISTS (SELECT FROM newest_tasks n WHERE n.older) AS all
     FROM (SELECT x.to_state FROM open o FULL JOIN current x ON x.task_uuid = o.task_uuid OFFSET 0) AS x -- FULL JOIN excludes nested loops
    GROUP BY 1
   UNION ALL
@@ -26,7 +25,7 @@ states AS MATERIALIZED (
 ),
 total AS (
   SELECT coalesce((SELECT sum(s.n) FROM states s WHERE s.state IN ('complete', 'resolved_manually')), 0) AS ended,
-         'task_by_state' = ANY (:met_needs) OR NOT EXISTS (SELECT FROM older_tasks) AS all, coalesce((SELECT sum(s.n) FROM states s), 0) AS open,
+         'task_by_state' = ANY (:met_needs) OR NOT EXISTS (SELECT FROM newest_tasks n WHERE n.older) AS all, coalesce((SELECT sum(s.n) FROM states s), 0) AS open,
          CASE WHEN 'task_scan' = ANY (:met_needs) THEN (SELECT count(*) FROM :"schema".tasks t WHERE t.complete) END AS done,
          (SELECT nullif(c.reltuples, -1)::int8 FROM pg_class c WHERE c.oid = format('%I.tasks', :'schema')::regclass) AS estimate
 )

@@ -2,10 +2,31 @@
 -- weight of the reason, then newest first. A row without an id marks a truncated search.
 -- cursor: severity|time|id of the last row of the previous page, or NULL
 -- Indexes: those of the included parts, tasks_pkey, tasks_dlq_pkey, idx_dlq_unique_pending_task, the tasks' state_lookup.
-WITH RECURSIVE
-\ir parts/blocked_tasks.sql
-,
-\ir parts/dead_letters.sql
+WITH \ir parts/newest_tasks.sql
+, blocked AS MATERIALIZED (
+  SELECT x.task_uuid, x.to_state, x.created_at AS at FROM :"schema".task_transitions x
+   WHERE x.most_recent AND x.to_state = 'blocked_by_failures'
+     AND x.task_uuid = ANY (ARRAY(
+           SELECT n.task_uuid FROM newest_tasks n WHERE :ids IS NULL AND NOT 'task_by_state' = ANY (:met_needs)
+           UNION ALL
+           SELECT t.task_uuid FROM :"schema".tasks t WHERE t.complete = false AND t.task_uuid = ANY (:task_keys)))
+  UNION
+  (SELECT x.task_uuid, x.to_state, x.created_at FROM :"schema".task_transitions x
+    WHERE x.to_state = 'blocked_by_failures' AND x.most_recent AND :ids IS NULL AND 'task_by_state' = ANY (:met_needs)
+    ORDER BY x.created_at LIMIT 1000)
+  UNION
+  (SELECT x.task_uuid, x.to_state, x.created_at FROM :"schema".task_transitions x
+    WHERE x.to_state = 'blocked_by_failures' AND x.most_recent AND :ids IS NULL AND 'task_by_state' = ANY (:met_needs)
+      AND x.created_at < now() - :blocked
+    ORDER BY x.created_at DESC LIMIT 1000)
+),
+more AS (
+  SELECT CASE WHEN 'task_by_state' = ANY (:met_needs) THEN (SELECT count(*) FROM blocked) >= 1000
+              ELSE EXISTS (SELECT FROM newest_tasks n WHERE n.older) END AS more
+),
+given_up AS (SELECT o.task_uuid, o.at AS created_at, false AS by_hand FROM blocked o), -- by hand ends in error
+\ir parts/decided_tasks.sql
+, \ir parts/dead_letters.sql
 ,
 dead_lettered AS MATERIALIZED (
   SELECT d.task_uuid FROM :"schema".tasks_dlq d

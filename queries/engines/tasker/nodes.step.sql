@@ -2,7 +2,8 @@
 -- decision or a batch has no transition until it is enqueued; the engine treats it as pending since its creation.
 -- Indexes: workflow_steps_pkey, idx_workflow_steps_task_covering, idx_workflow_step_transitions_state_lookup, those on
 -- workflow_step_edges.
-WITH RECURSIVE wanted AS MATERIALIZED (
+-- Compute the next retry here: a read must not call calculate_step_next_retry_time, because that runs its owner's code.
+WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest(:ids) AS i
 ),
 current AS MATERIALIZED (
@@ -30,17 +31,19 @@ found AS MATERIALIZED (
          coalesce(x.to_state, CASE WHEN b.workflow_step_uuid IS NULL THEN 'pending' END) AS to_state,
          coalesce(x.created_at, CASE WHEN b.workflow_step_uuid IS NULL THEN s.created_at END) AS entered_at,
          coalesce(x.sort_key, CASE WHEN b.workflow_step_uuid IS NULL THEN 0 END) AS sort_key,
-\ir parts/retry_at.sql
-         AS retry_at
+         CASE WHEN s.backoff_request_seconds IS NOT NULL AND s.last_attempted_at IS NOT NULL
+              THEN s.last_attempted_at + s.backoff_request_seconds * interval '1 second'
+              ELSE f.at + least(power(2.0, least(coalesce(s.attempts, 1), 6)), 60) * interval '1 second' END AS retry_at
     FROM rows s
     LEFT JOIN current x ON x.workflow_step_uuid = s.workflow_step_uuid
     LEFT JOIN broken b ON b.workflow_step_uuid = s.workflow_step_uuid
     LEFT JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
 ),
 asked AS (SELECT task_uuid FROM found),
-\ir parts/levels.sql
+\ir parts/step_places.sql
 , parents AS MATERIALIZED (
-  SELECT e.up, e.down FROM edges e WHERE (e.down IN (SELECT f.workflow_step_uuid FROM found f)) IS TRUE -- hashed subplan
+  SELECT DISTINCT e.from_step_uuid AS up, e.to_step_uuid AS down
+    FROM :"schema".workflow_step_edges e WHERE e.to_step_uuid = ANY (ARRAY(SELECT f.workflow_step_uuid FROM found f))
 ),
 parent_states AS MATERIALIZED (
   SELECT x.workflow_step_uuid, x.to_state FROM :"schema".workflow_step_transitions x
@@ -76,7 +79,7 @@ SELECT 'step:' || f.workflow_step_uuid AS id, coalesce('step:' || u.parent, 'tas
        extract(epoch FROM now())::float8 AS now
   FROM found f
   JOIN :"schema".named_steps n ON n.named_step_uuid = f.named_step_uuid
-  LEFT JOIN under u ON u.step = f.workflow_step_uuid
+  LEFT JOIN step_places u ON u.step = f.workflow_step_uuid
   LEFT JOIN open o ON o.step = f.workflow_step_uuid
   LEFT JOIN LATERAL regexp_match(f.checkpoint ->> 'timestamp',
          '^([12]\d{3})-(0[1-9]|1[0-2])-([0-3]\d)[T ]([0-2]\d):([0-5]\d):([0-5]\d)(?:\.\d+)?(?:Z|\+00:00)?$') AS c(at) ON true

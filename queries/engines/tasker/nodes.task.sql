@@ -5,6 +5,7 @@
 -- Tasks on a page are clustered, so scan the index range from the first key forward, at most 20 entries per key, and look up
 -- only the remaining keys. A look-up costs an index descent per key before PostgreSQL 17, and per page since then; descents
 -- get longer as tables grow.
+-- Compute the next retry here: a read must not call calculate_step_next_retry_time, because that runs its owner's code.
 WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 6) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 6)::uuid END AS key FROM unnest(:ids) AS i
 ),
@@ -87,9 +88,9 @@ failures AS MATERIALIZED (
 ),
 waits AS (
   SELECT s.task_uuid,
-         min(
-\ir parts/retry_at.sql
-         ) AS due_at
+         min(CASE WHEN s.backoff_request_seconds IS NOT NULL AND s.last_attempted_at IS NOT NULL
+             THEN s.last_attempted_at + s.backoff_request_seconds * interval '1 second'
+             ELSE f.at + least(power(2.0, least(coalesce(s.attempts, 1), 6)), 60) * interval '1 second' END) AS due_at
     FROM waiting s
     FULL JOIN failures f ON f.workflow_step_uuid = s.workflow_step_uuid
    GROUP BY s.task_uuid

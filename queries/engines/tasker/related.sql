@@ -35,8 +35,10 @@ UNION ALL
           LIMIT :limit) AS o
    JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = o.workflow_step_uuid
   CROSS JOIN LATERAL (
-\ir parts/step_state.sql
-  ) AS x
+    SELECT coalesce((SELECT x.to_state FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent),
+                    CASE WHEN NOT EXISTS (SELECT FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = s.workflow_step_uuid)
+                         THEN 'pending' END) AS to_state
+    OFFSET 0) AS x
   WHERE x.to_state NOT IN ('complete', 'cancelled', 'resolved_manually', 'error'))
 UNION ALL
 SELECT NULL, 'waiter', 'the engine alone knows what the message starts' WHERE EXISTS (SELECT FROM unnest(:ids) AS i WHERE i LIKE 'message:%')

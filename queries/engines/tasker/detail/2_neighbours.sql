@@ -8,7 +8,9 @@ SELECT e.where AS "where", n.name::text AS step, coalesce(x.to_state, 'no curren
   JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = e.step
   JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
  CROSS JOIN LATERAL (
-\ir ../parts/step_state.sql
- ) AS x
+    SELECT coalesce((SELECT x.to_state FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent),
+                    CASE WHEN NOT EXISTS (SELECT FROM :"schema".workflow_step_transitions x WHERE x.workflow_step_uuid = s.workflow_step_uuid)
+                         THEN 'pending' END) AS to_state
+    OFFSET 0) AS x
  ORDER BY e.where DESC, s.workflow_step_uuid
  LIMIT 200

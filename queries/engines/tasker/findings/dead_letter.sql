@@ -2,8 +2,7 @@
 -- Not derived: only dead letters of tasks that workers had name a queue, and evidence without it is not NULL but absent.
 -- Indexes: those of the included part, idx_task_transitions_state_lookup, tasks_pkey. Look up the newest first, which are often
 -- sufficient, then all others at once.
-WITH
-\ir ../parts/dead_letters.sql
+WITH \ir ../parts/dead_letters.sql
 , newest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp DESC, d.dlq_entry_uuid DESC LIMIT 2 * :limit),
 newest_states AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT d.task_uuid FROM newest d))

@@ -3,8 +3,7 @@
 -- shifts them.
 -- Not derived: only tasks and signs of life name their task, and evidence without it is not NULL but absent.
 -- Indexes: those of the included part and of open steps, the state_lookups, index-only; or those that start with the state.
-WITH RECURSIVE
-\ir ../parts/newest_tasks.sql
+WITH \ir ../parts/newest_tasks.sql
 ,
 task_states AS (SELECT unnest(ARRAY['pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results',
                                     'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
@@ -72,5 +71,5 @@ first AS (SELECT DISTINCT ON (a.id) a.* FROM ahead a ORDER BY a.id, a.at DESC)
   LIMIT :limit)
 UNION ALL
 SELECT NULL, NULL, NULL
- WHERE :ids IS NULL AND (NOT 'task_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM older_tasks)
+ WHERE :ids IS NULL AND (NOT 'task_by_state' = ANY (:met_needs) AND EXISTS (SELECT FROM newest_tasks n WHERE n.older)
                                OR (SELECT count(*) FROM open_keys) = 5000 OR (SELECT count(*) FROM running) = 1000)

@@ -32,6 +32,6 @@ open_tasks AS MATERIALIZED (
 ),
 more AS (
   SELECT :ids IS NULL
-     AND CASE WHEN NOT 'task_by_state' = ANY (:met_needs) THEN EXISTS (SELECT FROM older_tasks)
+     AND CASE WHEN NOT 'task_by_state' = ANY (:met_needs) THEN EXISTS (SELECT FROM newest_tasks n WHERE n.older)
               ELSE EXISTS (SELECT FROM in_state i GROUP BY i.to_state HAVING count(*) = 1000) END AS more
 )

@@ -21,10 +21,9 @@ timed AS (
             FROM triable s
             FULL JOIN moves m ON m.step = s.workflow_step_uuid -- never by nested loops
             FULL JOIN freed d ON d.down = s.workflow_step_uuid OFFSET 0) AS s
-   CROSS JOIN LATERAL (SELECT s.failed_at AS at) AS f
-   CROSS JOIN LATERAL (SELECT
-\ir retry_at.sql
-                       AS retry_at) AS r
+   CROSS JOIN LATERAL (SELECT CASE WHEN s.backoff_request_seconds IS NOT NULL AND s.last_attempted_at IS NOT NULL
+                                   THEN s.last_attempted_at + s.backoff_request_seconds * interval '1 second'
+                                   ELSE s.failed_at + least(power(2.0, least(coalesce(s.attempts, 1), 6)), 60) * interval '1 second' END AS retry_at) AS r
    WHERE s.workflow_step_uuid IS NOT NULL
 ),
 summed AS MATERIALIZED (

@@ -38,4 +38,4 @@ nodes AS (
    WHERE o.workflow_step_uuid NOT IN (SELECT c.workflow_step_uuid FROM current_steps c)
      AND EXISTS (SELECT FROM :"schema".workflow_step_transitions y WHERE y.workflow_step_uuid = o.workflow_step_uuid)
 ),
-more AS (SELECT EXISTS (SELECT FROM older_tasks) OR (SELECT count(*) FROM step_ids) = 5000 AS more)
+more AS (SELECT EXISTS (SELECT FROM newest_tasks n WHERE n.older) OR (SELECT count(*) FROM step_ids) = 5000 AS more)
