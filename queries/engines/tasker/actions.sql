@@ -1,5 +1,7 @@
 -- Sections of all actions whose files do not have them.
--- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on current
--- transitions.
+-- Indexes: tasks_pkey, workflow_steps_pkey, idx_workflow_steps_task_covering, idx_dlq_task, the unique indexes on
+-- current transitions.
 
-\ir parts/lock.sql
+-- :lock
+WITH \ir parts/locked.sql
+SELECT l.id, l.version FROM locked l

@@ -4,16 +4,16 @@
 
 -- :lock
 -- The table of a queue has no name that a statement can lock rows of, so an advisory lock keeps other consoles from the message.
-\ir ../parts/messages_to_archive.sql
-SELECT 'message:' || r.queue || '/' || (r.m ->> 'id') AS id, r.m ->> 'version' AS version
-  FROM read r
+WITH \ir ../parts/requested_messages.sql
+SELECT r.id, r.m ->> 'version' AS version
+  FROM requested_messages r
  WHERE pg_try_advisory_xact_lock(hashtext('pgmq'), hashtext(r.queue || '/' || (r.m ->> 'id')))
 
 -- :change
-\ir ../parts/messages_to_archive.sql
+WITH \ir ../parts/requested_messages.sql
 SELECT a.id
   FROM (SELECT v.id, pgmq.archive(r.queue, (r.m ->> 'id')::int8) AS done
           FROM unnest(:ids, :versions) AS v(id, version)
-          JOIN read r ON v.id = 'message:' || r.queue || '/' || (r.m ->> 'id') AND r.m ->> 'version' = v.version
+          JOIN requested_messages r ON r.id = v.id AND r.m ->> 'version' = v.version
         OFFSET 0) AS a
  WHERE a.done

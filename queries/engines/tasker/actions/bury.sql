@@ -1,6 +1,6 @@
--- Add a task to the dead-letter queue manually, with a snapshot of the task. The task itself does not change. The staleness
--- detector writes dead letters before it locks transitions. Lock only the task's row here: holding a transition as well
--- could cause a deadlock with the detector.
+-- Add a task to the dead-letter queue manually, with a snapshot of the task. The task itself does not change. The
+-- staleness detector writes dead letters before it locks transitions. Lock only the task's row here: holding a
+-- transition as well could cause a deadlock with the detector.
 -- Indexes: tasks_pkey, idx_task_transitions_task, the unique index on current task transitions, idx_dlq_task.
 
 -- :lock
@@ -14,12 +14,15 @@ WITH held AS MATERIALIZED (
 SELECT 'task:' || h.task_uuid AS id, coalesce(x.task_transition_uuid::text, 'none') || ':' || h.row_version AS version
   FROM held h LEFT JOIN :"schema".task_transitions x ON x.task_uuid = h.task_uuid AND x.most_recent
 
-\ir ../parts/task_refusals.sql
-                WHEN EXISTS (SELECT FROM :"schema".tasks_dlq d WHERE d.task_uuid = t.task_uuid AND d.resolution_status = 'pending')
-                THEN 'it is already in the dead-letter queue' END AS why
-\ir ../parts/refused_tasks.sql
+-- :refused
+WITH \ir ../parts/asked_tasks.sql
+SELECT a.id, r.why FROM asked_tasks a, LATERAL (SELECT coalesce(a.why,
+  CASE WHEN EXISTS (SELECT FROM :"schema".tasks_dlq d WHERE d.task_uuid = a.task_uuid AND resolution_status = 'pending')
+       THEN 'it is already in the dead-letter queue' END) AS why) r
+ WHERE r.why IS NOT NULL
 
-\ir ../parts/change_seen.sql
+-- :change
+WITH \ir ../parts/seen.sql
 INSERT INTO :"schema".tasks_dlq (task_uuid, original_state, dlq_reason, task_snapshot, metadata)
 SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
          'task_uuid', n.task_uuid, 'namespace', p.name, 'task_name', m.name, 'version', m.version, 'current_state', x.to_state,
@@ -43,5 +46,6 @@ SELECT n.task_uuid, x.to_state, 'manual_dlq', jsonb_build_object(
   JOIN :"schema".task_transitions x ON x.task_uuid = n.task_uuid AND x.most_recent
   JOIN :"schema".named_tasks m ON m.named_task_uuid = t.named_task_uuid
   JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = m.task_namespace_uuid
+ WHERE n.state NOT IN ('complete', 'cancelled', 'resolved_manually')
 ON CONFLICT (task_uuid) WHERE resolution_status = 'pending' DO NOTHING
 RETURNING 'task:' || task_uuid AS id

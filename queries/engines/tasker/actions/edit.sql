@@ -6,7 +6,9 @@
 -- limit: number of successes
 -- The newest 2,000 steps are read for successes: ids are in the order of time.
 
-\ir ../parts/lock.sql
+-- :lock
+WITH \ir ../parts/locked.sql
+SELECT l.id, l.version FROM locked l
 
 -- :lock
 -- The inputs of the steps, locked above. The row has no version: it locks no further step.
@@ -17,25 +19,36 @@ SELECT 'step:' || s.workflow_step_uuid AS id, NULL::text AS version,
   FROM unnest(:ids, :versions) AS seen(id, version)
   JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = substr(seen.id, 6)::uuid
 
-\ir ../parts/step_refusals.sql
-                WHEN :args -> 'inputs' ->> 'text' IS NULL THEN 'there is no edited text'
-                WHEN x.to_state <> 'error' AND NOT (x.to_state IN ('pending', 'waiting_for_retry') AND s.attempts > 0 AND (s.attempts >= coalesce(s.max_attempts, 3) OR NOT s.retryable) IS TRUE)
-                THEN 'it is ' || x.to_state || ', not in error'
-                WHEN encode(sha256(convert_to(s.inputs::text, 'UTF8')), 'hex') IS DISTINCT FROM :args -> 'inputs' ->> 'seen'
-                THEN 'the inputs were changed since they were read'
-                WHEN jsonb_typeof((:args -> 'inputs' ->> 'text')::jsonb) <> jsonb_typeof(s.inputs) THEN 'the inputs of a step are a JSON ' || jsonb_typeof(s.inputs)
-                WHEN (:args -> 'inputs' ->> 'text')::jsonb -> '__template_step_name' IS DISTINCT FROM s.inputs -> '__template_step_name'
-                THEN 'the engine finds the handler of the step by __template_step_name, so that key must stay' END AS why
-\ir ../parts/refused_steps.sql
+-- :refused
+WITH \ir ../parts/asked_steps.sql
+SELECT a.id, r.why FROM asked_steps a, LATERAL (SELECT coalesce(a.why,
+  CASE WHEN :args -> 'inputs' ->> 'text' IS NULL THEN 'there is no edited text'
+       WHEN a.to_state <> 'error' AND NOT (a.to_state IN ('pending', 'waiting_for_retry') AND a.attempts > 0 AND (a.attempts >= coalesce(a.max_attempts, 3) OR NOT a.retryable) IS TRUE)
+       THEN 'it is ' || a.to_state || ', not in error'
+       WHEN encode(sha256(convert_to(a.inputs::text, 'UTF8')), 'hex') IS DISTINCT FROM :args -> 'inputs' ->> 'seen'
+       THEN 'the inputs were changed since they were read'
+       WHEN jsonb_typeof((:args -> 'inputs' ->> 'text')::jsonb) <> jsonb_typeof(a.inputs) THEN 'the inputs of a step are a JSON ' || jsonb_typeof(a.inputs)
+       WHEN (:args -> 'inputs' ->> 'text')::jsonb -> '__template_step_name' IS DISTINCT FROM a.inputs -> '__template_step_name'
+       THEN 'the engine finds the handler of the step by __template_step_name, so that key must stay' END) AS why) r
+ WHERE r.why IS NOT NULL
 
-\ir ../parts/retry_steps.sql
+-- :change
+WITH \ir ../parts/steps_seen.sql
+, retrying AS MATERIALIZED (SELECT s.*, 'pending' AS becomes FROM steps_seen s),
+moving AS MATERIALIZED (SELECT r.*, '{"type":"ResetForRetry"}' AS event FROM retrying r WHERE r.to_state = 'error'),
+\ir ../parts/left_behind.sql
+, \ir ../parts/moved.sql
+, \ir ../parts/retried.sql
+SELECT r.workflow_step_uuid FROM retried r
 
-\ir ../parts/wake_task.sql
-
-\ir ../parts/finished.sql
+-- :change
+WITH \ir ../parts/changed.sql
+, \ir ../parts/continued.sql
+SELECT c.moved FROM continued c
 
 -- :change
 -- Only steps that the statements above have changed have this transaction's time.
+WITH \ir ../parts/finished.sql
 UPDATE :"schema".workflow_steps s
    SET inputs = (:args -> 'inputs' ->> 'text')::jsonb
  WHERE s.workflow_step_uuid = ANY (:step_keys)

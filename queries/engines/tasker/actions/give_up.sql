@@ -1,15 +1,24 @@
 -- End a blocked task, as error or as resolved_manually. Its steps do not change.
 
-\ir ../parts/lock_task.sql
+-- :lock
+WITH \ir ../parts/locked_tasks.sql
+SELECT 'task:' || l.task_uuid AS id, l.version FROM locked_tasks l
 
-\ir ../parts/task_refusals.sql
-                WHEN x.to_state <> 'blocked_by_failures' THEN 'it is ' || x.to_state || ', not blocked_by_failures' END AS why
-\ir ../parts/refused_tasks.sql
+-- :refused
+WITH \ir ../parts/asked_tasks.sql
+SELECT a.id, r.why FROM asked_tasks a, LATERAL (SELECT coalesce(a.why,
+  CASE WHEN a.to_state <> 'blocked_by_failures' THEN 'it is ' || a.to_state || ', not blocked_by_failures' END) AS why) r
+ WHERE r.why IS NOT NULL
 
-\ir ../parts/change_seen.sql
-SELECT :"schema".transition_task_state_atomic(n.task_uuid, x.to_state, (CASE WHEN :args ->> 'as' = 'resolved_manually' THEN 'resolved_manually' ELSE 'error' END)::varchar, NULL, jsonb_build_object(
+-- :change
+WITH \ir ../parts/seen.sql
+SELECT :"schema".transition_task_state_atomic(n.task_uuid, n.state,
+         (CASE WHEN :args ->> 'as' = 'resolved_manually' THEN 'resolved_manually' ELSE 'error' END)::varchar, NULL, jsonb_build_object(
          'event', CASE WHEN :args ->> 'as' = 'resolved_manually' THEN 'ManualResolution' ELSE 'GiveUp' END,
-\ir ../parts/seen_tasks.sql
- WHERE x.to_state = 'blocked_by_failures'
+         'timestamp', now(), 'operator', :operator, 'reason', :reason, 'console', 'unstick', 'action_id', pg_current_xact_id()::text))
+  FROM seen n
+ WHERE n.state = 'blocked_by_failures'
 
-\ir ../parts/changed.sql
+-- :change
+WITH \ir ../parts/changed.sql
+SELECT c.id FROM changed c

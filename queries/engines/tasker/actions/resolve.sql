@@ -19,9 +19,7 @@ SELECT 'dead_letter:' || d.dlq_entry_uuid AS id,
 
 -- :change
 -- Only pending entries. Existing metadata is kept and extended.
-WITH
-\set states any
-\ir ../parts/seen.sql
+WITH \ir ../parts/seen.sql
 UPDATE :"schema".tasks_dlq d
    SET resolution_status = (:args ->> 'status'):::"schema".dlq_resolution_status, resolution_timestamp = now(),
        resolution_notes = coalesce(nullif(:args ->> 'note', ''), :reason),

@@ -1,38 +1,40 @@
--- Request a new task with the same context through the engine's request queue, because only the engine can create steps.
--- The old task must have ended. Free its identity, because two tasks cannot share one. A request can be repeated if it is
--- no longer in the queue and no task came of it.
+-- Request a new task with the same context through the engine's request queue, because only the engine can create
+-- steps. The old task must have ended. Free its identity, because two tasks cannot share one. A request can be repeated
+-- if it is no longer in the queue and no task came of it.
 
-\ir ../parts/lock_task.sql
+-- :lock
+WITH \ir ../parts/locked_tasks.sql
+SELECT 'task:' || l.task_uuid AS id, l.version FROM locked_tasks l
 
 -- :refused
-SELECT r.id, r.why
-  FROM (
-    SELECT i AS id,
-           CASE WHEN x.to_state IS NULL THEN 'no transition of the task is marked as current. Repair that in the database first'
-                WHEN x.to_state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually')
-                THEN 'it is ' || x.to_state || '. Cancel it or give it up first, or two tasks do the same work'
-                WHEN t.identity_hash LIKE '%:superseded:%'
-                     AND EXISTS (SELECT FROM :"schema".tasks n WHERE n.parent_correlation_id = t.correlation_id)
-                THEN 'it was already restarted. Another task names it as its parent' END AS why
-\ir ../parts/refused_tasks.sql
+WITH \ir ../parts/asked_tasks.sql
+SELECT a.id, r.why FROM asked_tasks a, LATERAL (SELECT
+  CASE WHEN a.to_state IS NULL THEN a.why
+       WHEN a.to_state NOT IN ('complete', 'error', 'cancelled', 'resolved_manually')
+       THEN 'it is ' || a.to_state || '. Cancel it or give it up first, or two tasks do the same work'
+       WHEN a.identity_hash LIKE '%:superseded:%'
+            AND EXISTS (SELECT FROM :"schema".tasks n WHERE n.parent_correlation_id = a.correlation_id)
+       THEN 'it was already restarted. Another task names it as its parent' END AS why) r
+ WHERE r.why IS NOT NULL
 
 -- :refused
 -- needs: pgmq
 WITH queues AS (SELECT 'orchestration_task_requests'::text AS queue_name),
-\ir ../parts/messages.sql
+\ir ../parts/queue_tables.sql
+, \ir ../parts/messages.sql
 SELECT DISTINCT i AS id, 'it was already restarted. The request is waiting in orchestration_task_requests' AS why
   FROM unnest(:ids) AS i JOIN messages m ON m.m ->> 'restarts' = substr(i, 6)
 UNION
-SELECT i, 'a request may already be waiting, but the queue cannot be read: ' || u.unread FROM unnest(:ids) AS i CROSS JOIN unread_queues u
+SELECT i, 'a request may already be waiting, but the queue cannot be read: ' || u.unread FROM unnest(:ids) AS i JOIN queue_tables u ON u.unread IS NOT NULL
 
-\set states ended
-\ir ../parts/change_seen.sql
+-- :change
+WITH \ir ../parts/seen.sql
 UPDATE :"schema".tasks t
    SET identity_hash = CASE WHEN t.identity_hash LIKE '%:superseded:%' THEN t.identity_hash
                             ELSE left(t.identity_hash, 100) || ':superseded:' || right(t.task_uuid::text, 12) END,
        updated_at = now()
   FROM seen n
- WHERE t.task_uuid = n.task_uuid
+ WHERE t.task_uuid = n.task_uuid AND n.state IN ('complete', 'error', 'cancelled', 'resolved_manually')
 
 -- :change
 SELECT s.id FROM (
@@ -46,6 +48,7 @@ SELECT s.id FROM (
                                           'custom', jsonb_build_object('restarts', t.task_uuid, 'console', 'unstick')))) AS sent
     FROM unnest(:ids) AS i
     JOIN :"schema".tasks t ON t.task_uuid = substr(i, 6)::uuid AND t.updated_at = localtimestamp
-\ir ../parts/namespace_of_task.sql
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
   OFFSET 0) AS s
  WHERE s.sent IS NOT NULL

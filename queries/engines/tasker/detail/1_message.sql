@@ -3,7 +3,7 @@
 -- Index: the primary key of pgmq's table, which ts_stat reads because its name is not known in advance.
 WITH queues AS (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name = substring(:id FROM '^message:(.*)/\d{1,18}$')),
 \ir ../parts/queue_tables.sql
-asked AS (SELECT t.relname FROM queue_tables t WHERE t.unread IS NULL)
+, asked AS (SELECT t.relname FROM queue_tables t WHERE t.unread IS NULL)
 SELECT m.word::jsonb ->> 'enqueued_at' AS enqueued_at, m.word::jsonb ->> 'vt' AS visible_from, m.word::jsonb ->> 'reads' AS reads,
        m.word::jsonb ->> 'message' AS message
   FROM asked q

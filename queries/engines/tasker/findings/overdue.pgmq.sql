@@ -8,9 +8,10 @@ WITH queues AS MATERIALIZED (
      AND (q.queue_name = 'orchestration_step_results'
           OR EXISTS (SELECT FROM :"schema".task_namespaces p WHERE p.name = substring(q.queue_name FROM '^worker_(.*)_queue$')))
 ),
-\ir ../parts/messages.sql
+\ir ../parts/queue_tables.sql
+, \ir ../parts/messages.sql
 , silent AS MATERIALIZED (
-  SELECT u.queue_name, 'Its queue cannot be read, so the cause is unknown' AS why FROM unread_queues u
+  SELECT u.queue_name, 'Its queue cannot be read, so the cause is unknown' AS why FROM queue_tables u WHERE u.unread IS NOT NULL
   UNION ALL
   SELECT m.queue_name, 'Only the first 2,000 messages of its queue are read, so the cause is unknown'
     FROM messages m

@@ -11,9 +11,9 @@ wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
    ORDER BY s.at, s.workflow_step_uuid
    LIMIT 1000
 ),
-\set steps claimed
+asked AS (SELECT c.named_step_uuid FROM claimed c),
 \ir usual_times.sql
 , nodes AS (
-  SELECT 'step:' || c.workflow_step_uuid AS id, c.*, u.p95 FROM claimed c LEFT JOIN usual u ON u.named_step_uuid = c.named_step_uuid
+  SELECT 'step:' || c.workflow_step_uuid AS id, c.*, u.p95 FROM claimed c LEFT JOIN usual_times u ON u.named_step_uuid = c.named_step_uuid
 ),
 unread AS (SELECT NULL::text AS unread WHERE (SELECT count(*) FROM claimed) = 1000)

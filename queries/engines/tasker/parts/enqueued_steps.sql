@@ -11,12 +11,14 @@ step_tasks AS MATERIALIZED (
 handed AS MATERIALIZED (
   SELECT t.workflow_step_uuid, t.task_uuid, t.at, 'worker_' || p.name || '_queue' AS queue
     FROM step_tasks t
-\ir namespace_of_task.sql
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
    WHERE :settings ->> 'queue' = 'pgmq' AND t.at < now() - make_interval(secs => 2 * (:settings ->> 'visibility')::float8)
      AND t.task_uuid NOT IN (SELECT e.task_uuid FROM ended_tasks e)
 ),
 queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name IN (SELECT h.queue FROM handed h)),
-\ir messages.sql
+\ir queue_tables.sql
+, \ir messages.sql
 , sizes AS MATERIALIZED (SELECT m.queue_name, count(*) AS n FROM messages m GROUP BY m.queue_name),
 nodes AS (
   SELECT 'step:' || h.workflow_step_uuid AS id, h.*, h.queue IN (SELECT q.queue_name FROM queues q) AS known, coalesce(z.n, 0) AS messages
@@ -24,7 +26,7 @@ nodes AS (
     LEFT JOIN sizes z ON z.queue_name = h.queue
    WHERE (h.queue, h.workflow_step_uuid::text) NOT IN (SELECT m.queue_name::text, m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
      AND coalesce(z.n, 0) < 2000
-     AND h.queue NOT IN (SELECT u.queue_name FROM unread_queues u)
+     AND h.queue NOT IN (SELECT u.queue_name FROM queue_tables u WHERE u.unread IS NOT NULL)
 ),
 \ir unread.sql
   UNION ALL

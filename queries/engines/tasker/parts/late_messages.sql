@@ -7,7 +7,8 @@ queues AS MATERIALIZED (
    WHERE :settings ->> 'queue' = 'pgmq' AND q.queue_name LIKE 'orchestration\_%'
      AND (:ids IS NULL OR EXISTS (SELECT FROM unnest(:ids) AS i WHERE i LIKE 'message:' || q.queue_name || '/%'))
 ),
-\ir messages.sql
+\ir queue_tables.sql
+, \ir messages.sql
 , late AS (
   SELECT m.queue_name, m.m ->> 'id' AS key, to_timestamp((m.m ->> CASE WHEN (m.m ->> 'read')::int = 0 THEN 'at' ELSE 'vt' END)::float8) AS at
     FROM messages m WHERE (m.m ->> 'due')::bool

@@ -8,7 +8,8 @@ spaces AS MATERIALIZED (
    WHERE :settings ->> 'queue' = 'pgmq' AND (:ids IS NULL OR 'namespace:' || p.task_namespace_uuid = ANY (:ids))
 ),
 queues AS MATERIALIZED (SELECT s.queue_name FROM spaces s),
-\ir messages.sql
+\ir queue_tables.sql
+, \ir messages.sql
 , late AS MATERIALIZED (
   SELECT s.task_namespace_uuid, s.queue_name, min(m.since) AS since,
          CASE WHEN (SELECT count(*) FROM messages a WHERE a.queue_name = s.queue_name) = 2000 THEN to_jsonb(count(*) || '+') ELSE to_jsonb(count(*)) END AS waiting

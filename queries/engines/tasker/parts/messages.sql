@@ -1,7 +1,7 @@
--- The first 2,000 messages of each readable queue in `queues(queue_name)`. The table names are not known in advance, so
--- ts_stat reads them: it runs a query given as text. Each message is one word. It begins with the digits of the id, the last one
--- first: ts_stat puts the words into a tree without balancing it, and words in the order of time would make it a list.
-\ir queue_tables.sql
+-- The first 2,000 messages of each readable queue of parts/queue_tables.sql. The table names are not known in advance,
+-- so ts_stat reads them: it runs a query given as text. Each message is one word. It begins with the digits of the id,
+-- the last one first: ts_stat puts the words into a tree without balancing it, and words in the order of time would
+-- make it a list.
 messages AS MATERIALIZED (
   SELECT q.queue_name, m.word::jsonb AS m
     FROM (SELECT t.queue_name, t.relname FROM queue_tables t WHERE t.unread IS NULL) AS q

@@ -14,5 +14,6 @@ old AS MATERIALIZED (
   SELECT w.*, CASE w.to_state WHEN 'enqueued' THEN 'worker_' || p.name || '_queue' ELSE 'orchestration_step_results' END AS queue
     FROM waiting w
     JOIN their_tasks t ON t.task_uuid = w.task_uuid
-\ir namespace_of_task.sql
+    JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
+    JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
 )

@@ -1,5 +1,5 @@
--- Tables of `queues(queue_name)`. pgmq lower-cases table names but not queue names. A table that is missing, is not a table
--- or is not readable by the role is skipped and listed in `unread_queues`, so that the other queues are still read.
+-- Tables of `queues(queue_name)`. pgmq lower-cases table names but not queue names. A table that is missing, is not a
+-- table or is not readable by the role says so in `unread`, so that the other queues are still read.
 queue_tables AS MATERIALIZED (
   SELECT q.queue_name::text AS queue_name, c.relname,
          CASE WHEN c.oid IS NULL THEN 'the table pgmq.' || lower('q_' || q.queue_name) || ' is missing'
@@ -8,5 +8,4 @@ queue_tables AS MATERIALIZED (
     FROM queues q
     LEFT JOIN (SELECT c.oid, c.relname, c.relkind FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace AND n.nspname = 'pgmq') AS c
            ON c.relname = lower('q_' || q.queue_name)
-),
-unread_queues AS (SELECT t.queue_name, t.unread FROM queue_tables t WHERE t.unread IS NOT NULL),
+)

@@ -16,14 +16,15 @@ unsaved AS MATERIALIZED (
 queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name = 'orchestration_step_results' AND EXISTS (SELECT FROM handed)
 ),
-\ir messages.sql
+\ir queue_tables.sql
+, \ir messages.sql
 , nodes AS (
   SELECT 'step:' || h.workflow_step_uuid AS id, h.*, (SELECT count(*) FROM messages) AS messages,
          h.workflow_step_uuid NOT IN (SELECT u.workflow_step_uuid FROM unsaved u) AS saved
     FROM handed h
    WHERE h.workflow_step_uuid::text NOT IN (SELECT m.m ->> 'step' FROM messages m WHERE m.m ->> 'step' IS NOT NULL) -- hashed
      AND (SELECT count(*) FROM messages) < 2000
-     AND NOT EXISTS (SELECT FROM unread_queues)
+     AND NOT EXISTS (SELECT FROM queue_tables u WHERE u.unread IS NOT NULL)
 ),
 \ir unread.sql
   UNION ALL

@@ -1,7 +1,7 @@
--- Requested ids whose version is still the one that the operator saw, with their tasks, in the states that `states` names. The
--- state of a dead letter is that of its task.
+-- Requested ids whose version is still the one that the operator saw, with their tasks and their state. The state of a
+-- dead letter is that of its task.
 seen AS MATERIALIZED (
-  SELECT v.id, split_part(v.id, ':', 1) AS kind, n.task_uuid, n.step
+  SELECT v.id, split_part(v.id, ':', 1) AS kind, n.task_uuid, n.step, n.state
     FROM unnest(:ids, :versions) AS v(id, version)
    CROSS JOIN LATERAL (
      SELECT t.task_uuid, NULL::uuid AS step, x.to_state AS state, coalesce(x.task_transition_uuid::text, 'none') || ':' || t.xmin AS version
@@ -17,9 +17,4 @@ seen AS MATERIALIZED (
        FROM :"schema".tasks_dlq d LEFT JOIN :"schema".task_transitions x ON x.task_uuid = d.task_uuid AND x.most_recent
       WHERE v.id LIKE 'dead_letter:%' AND d.dlq_entry_uuid = CASE WHEN v.id LIKE 'dead_letter:%' THEN substr(v.id, 13)::uuid END) AS n
    WHERE n.version = v.version
-     AND CASE :'states' WHEN 'any' THEN true
-                        WHEN 'open' THEN n.state NOT IN ('complete', 'cancelled', 'resolved_manually')
-                        WHEN 'ended' THEN n.state IN ('complete', 'error', 'cancelled', 'resolved_manually')
-                        WHEN 'waiting' THEN n.state IN ('pending', 'waiting_for_retry')
-                        ELSE n.state = :'states' END
 )

@@ -1,7 +1,7 @@
--- Run times of 200 steps of each name in `steps(named_step_uuid)`. Index: idx_workflow_steps_named_step.
-usual AS MATERIALIZED (
+-- Run times of 200 steps of each name in `asked(named_step_uuid)`. Index: idx_workflow_steps_named_step.
+usual_times AS MATERIALIZED (
   SELECT k.named_step_uuid, u.p95, u.n
-    FROM (SELECT DISTINCT named_step_uuid FROM :steps) AS k
+    FROM (SELECT DISTINCT named_step_uuid FROM asked) AS k
    CROSS JOIN LATERAL (
     SELECT percentile_cont(0.95) WITHIN GROUP (ORDER BY r.ms) / 1000 AS p95, count(r.ms) AS n
       FROM (SELECT CASE WHEN jsonb_typeof(s.results #> '{metadata,execution_time_ms}') = 'number'

@@ -23,8 +23,10 @@ moving AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, e.current AS to_state, coalesce(e.was, 'pending') AS becomes, '{"type":"Undo"}' AS event
     FROM ends e JOIN :"schema".workflow_steps s ON s.workflow_step_uuid = e.workflow_step_uuid
    WHERE e.current IS NOT NULL
-)
-\ir ../parts/step_transitions.sql
+),
+\ir ../parts/left_behind.sql
+, \ir ../parts/moved.sql
+SELECT m.workflow_step_uuid FROM moved m
 
 -- :added
 SELECT DISTINCT e ->> 'id' AS id, ARRAY[x.workflow_step_transition_uuid::text] AS key
