@@ -464,13 +464,8 @@ class _Writer:
                 msgspec.structs.replace(each, holds=UNKNOWN, shows="NULL", needs=()) if each.needs else each
                 for each in claim.conditions
             )
-            texts = [
-                claim.queue,
-                claim.order,
-                claim.since,
-                *(text for each in known for text in (each.holds, each.shows)),
-            ]
-            beside = {name: text for name, text in claim.beside.items() if any(f"{name}." in each for each in texts)}
+            texts = " ".join((claim.queue, claim.order, claim.since, *(f"{each.holds} {each.shows}" for each in known)))
+            beside = {name: query for name, query in claim.beside.items() if f"{name}." in texts}
             self._claim_files(n, msgspec.structs.replace(claim, conditions=known, beside=beside), ".few")
 
     def _claim_files(self, n: int, claim: Claim, suffix: str) -> None:
@@ -481,9 +476,7 @@ class _Writer:
         own = tuple(need for each in claim.conditions for need in each.needs)
         paths: list[Setting] = [(*at, "conditions", m) for m, _ in enumerate(claim.conditions)]
         holds = [f"({each.holds})" for each in claim.conditions]
-        counted = [
-            "true" if each.holds == UNKNOWN else text for each, text in zip(claim.conditions, holds, strict=True)
-        ]
+        counted = ["true" if each.holds == UNKNOWN else f"({each.holds})" for each in claim.conditions]
         upto = [" AND ".join(f"f.c{i}" for i in range(1, m + 1)) for m in range(1, len(holds) + 1)]
         of_row = not any(f"{name}." in claim.queue for name in claim.beside)
         served = f"(:queues IS NULL OR ({claim.queue})::text = ANY (:queues))"

@@ -378,7 +378,7 @@ STATEMENT_RULES = (  # without which no statement can be derived
          "there is no kind with a table of this name"),
         ("conditions", lambda c, claim: not claim.conditions, "it has no condition"),
         ("unfinished", lambda c, claim: not claim.unfinished, "it names no rows that are counted"),
-        ("needs", lambda c, claim: unknown((*claim.needs, *(n for each in claim.conditions for n in each.needs)), c.spec.needs),
+        ("needs", lambda c, claim: unknown(sum((each.needs for each in claim.conditions), claim.needs), c.spec.needs),
          "there is no need {value}"),
     )),
 )
