@@ -1,4 +1,4 @@
-"""Reader of what workers would take: why a node is not taken, and how far a queue's nodes get."""
+"""Reader of claims: why no worker takes a node, and how far a queue's nodes get."""
 
 from __future__ import annotations
 
@@ -123,7 +123,10 @@ class ClaimReader:
         return next((self._variant.engine.spec.needs[need].why for need in unmet), "it cannot be read here")
 
     async def _rows(self, reads: Reads, name: str, claim: Claim, **values: Any) -> tuple[Rows, Rows | None]:
-        """Read the rows of a statement, and with them the signs of life of workers; None if none are recorded."""
+        """Read the rows of a statement, and with them the workers' signs of life.
+
+        None if none are recorded.
+        """
         chosen, alive = self._variant.select(name, kind=claim.kind), self._variant.select("alive")
         if chosen is None:
             raise DatabaseError(f"{self._variant.label}: {name} cannot be read here.", self._unread(name, claim))

@@ -1,4 +1,4 @@
-"""Why no worker takes a node: on the command line and on its page."""
+"""The command `why`, and the same answers on the page of a node."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The conditions of a claim, over random states, are those of the engine's own statement."""
+"""Claims, over random states, are what the engine's own statement takes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ async def next_of(reader: Reader, queues: Sequence[str] | None) -> list[str]:
 
 
 async def order_of(connection: asyncpg.Connection[Any], reader: Reader, ids: Sequence[str]) -> dict[str, int]:
-    """Return the place of each node in the claim's order; nodes that are alike have the same."""
+    """Return the place of each node in the claim's order; equal ones share it."""
     statement = reader.engine.statements["next"][0]
     (claim,) = reader.engine.spec.claim
     first, last = statement.text.rsplit("\nSELECT ", 1)

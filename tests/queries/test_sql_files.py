@@ -1,4 +1,6 @@
-"""SQL files as a reader meets them: a statement, an action of statements, or a part: one whole table expression.
+"""SQL files: a statement, an action of statements, or a part.
+
+A part is one whole table expression.
 
 What only findings read is not judged: findings of engines, the parts that they name by `among`, and the parts that no
 other file includes.
@@ -69,7 +71,7 @@ def judged(folder: Path) -> list[Path]:
 
 
 def parts(folder: Path) -> dict[Path, str]:
-    """Return the parts to judge, each with the name of its table expression, or "" for a fragment."""
+    """Return the parts to judge, each with the name of its expression, or ""."""
     of_parts = [path for path in judged(folder) if path.parent.name == "parts"]
     return {path: match[1] if (match := NAMED.match(code(path))) else "" for path in of_parts}
 
@@ -82,7 +84,7 @@ def named(path: Path, names: dict[Path, str]) -> list[Path]:
 
 
 def chain(path: Path, names: dict[Path, str]) -> list[Path]:
-    """Return the parts that a part names, each after those that it names, and the part."""
+    """Return a part after the parts that it names, each after its own."""
     return [*dict.fromkeys([*(other for each in named(path, names) for other in chain(each, names)), path])]
 
 
