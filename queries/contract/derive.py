@@ -353,6 +353,8 @@ class _Writer:
             self._add("rows.sql", ("kinds",), [repeated("locked_rows", ("kinds",), {}, parts)])
 
     def _finding(self, n: int, finding: FindingSpec) -> None:
+        if finding.finder:
+            return
         if finding.among:
             self._finding_among(n, finding)
         elif finding.since:
@@ -497,6 +499,8 @@ class _Writer:
             ],
             "passed": ", ".join(f"count(*) FILTER (WHERE {each})" for each in upto),
             "possible": upto[-1],
+            "met": " AND ".join(counted),
+            "some": " OR ".join(claim.unfinished),
             "order": (claim.order, (*at, "order")),
             "inner": served if of_row else "true",
             "outer": "true" if of_row else served,
@@ -506,6 +510,9 @@ class _Writer:
             path: Setting = (*at, "unfinished", each)
             sort: Lines = [(f"ORDER BY {order}", path)] if order else []
             parts.append((at, {**values, "unfinished": (each, path), "sorted": sort}))
+        for finder in claim.finders:
+            if not self._written(f"findings/{finder}") and not suffix:
+                self._add(f"findings/{finder}.sql", at, [repeated(finder, at, values, parts)])
         asked = {**values, "header": self._header(own) if own else []}
         self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", at, asked)])
         self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", at, values, parts)])

@@ -4,8 +4,8 @@
 """
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Annotated, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -207,6 +207,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     grade: str = ""  # SQL, with ``among``: the severity of each row instead of ``severity``
     alike: str = ""  # SQL, with ``among``: the least number of rows of its ``failures`` with the same error
     regular: str = ""  # SQL, with ``among``: the least time without one of its ``events``
+    finder: bool = False  # it follows from the claim of its kind
 
     def __post_init__(self) -> None:
         if not self.title:
@@ -289,6 +290,7 @@ class Claim(Record, forbid_unknown_fields=True):
     conditions: Annotated[tuple[Condition, ...], forms.named("name", text=forms.condition)]
     order: str
     unfinished: dict[str, str]
+    finders: tuple[Literal["late", "owner_dead"], ...] = ()  # findings that follow from it
     needs: tuple[str, ...] = ()
     beside: dict[str, str] = {}
     queue: str = "NULL"
@@ -296,6 +298,36 @@ class Claim(Record, forbid_unknown_fields=True):
     owner: str = "NULL"
     taken: str = "NULL::timestamptz"
     held: str = "NULL::timestamptz"
+
+
+def finders(claim: Claim) -> Iterator[FindingSpec]:
+    """Yield the findings that follow from a claim, with their names in all engines."""
+    queue = " of {queue}" if claim.queue != "NULL" else ""
+    if "late" in claim.finders:
+        yield FindingSpec(
+            code="late",
+            kind=claim.kind,
+            sentence=f"A worker could take it{queue} since {{since}}, and none has.",
+            incident=f"Workers could take {{n}}{queue}, the first since {{since}}, and none has.",
+            cause=("queue",) if queue else (),
+            symptom="late",
+            severity=6,
+            remedy=f"Look at the workers{queue}: unstick why.",
+            finder=True,
+        )
+    if "owner_dead" in claim.finders:
+        yield FindingSpec(
+            code="owner_dead",
+            kind=claim.kind,
+            sentence="{owner} took it at {taken}, and held it only until {held}. No worker takes it.",
+            incident="{owner} took {n}, the first at {taken}, and held them only until {held}. No worker takes them.",
+            cause=("owner",),
+            several="workers",
+            symptom="dead_owner",
+            severity=8,
+            action="release",
+            finder=True,
+        )
 
 
 class FlowSpec(Record, forbid_unknown_fields=True):
@@ -580,6 +612,9 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         """Add what follows from other settings, where it is not there yet."""
         force_setattr(self, "kinds", tuple(map(self._with_columns, self.kinds)))
         force_setattr(self, "varies", self._with_set(self.varies))
+        own = {finding.code for finding in self.findings}
+        more = (each for claim in self.claim for each in finders(claim) if each.code not in own)
+        force_setattr(self, "findings", (*self.findings, *more))
         if not all(map(_is_complete, self.actions)):
             force_setattr(self, "actions", tuple(map(self._completed, self.actions)))
 

@@ -21,7 +21,7 @@ from queries.records.node import Phase
 from tests.outside import HOMEMADE, IN_FULL, change, copied
 
 TOML = "engine.toml"
-LINES = 40  # of a useful engine
+LINES = {"homemade": 47, "outbox": 21}  # of an engine's files
 PART = """-- Running items, the first three.
 nodes AS (
   SELECT 'item:' || t.id AS id, t.taken_at, t.taken_by FROM :"schema".work_items t WHERE t.state = 'doing' LIMIT 3
@@ -41,10 +41,13 @@ def load(folder: Path) -> Engine:
 
 
 def test_a_useful_engine_has_few_lines() -> None:
-    files = [path for path in HOMEMADE.rglob("*") if path.is_file() and not is_script(path.name)]
-    assert sum(len(path.read_text().splitlines()) for path in files) <= LINES
-    engine = load(HOMEMADE)
+    for name, most in LINES.items():
+        every = HOMEMADE.with_name(name).rglob("*")
+        files = [path for path in every if path.is_file() and not is_script(path.name)]
+        assert sum(len(path.read_text().splitlines()) for path in files) <= most
+    engine, outbox = load(HOMEMADE), load(HOMEMADE.with_name("outbox"))
     assert {"nodes", "roots", "children", "live", "find", "counts", "dead", "rows"} <= engine.statements.keys()
+    assert {"claim", "next", "funnel", "findings/late", "findings/owner_dead"} <= outbox.statements.keys()
     assert "findings/taken_too_long" in engine.statements
     assert engine.actions.keys() == {"release", "retry", "cancel"}
 

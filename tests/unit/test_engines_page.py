@@ -37,8 +37,9 @@ def test_the_parameters_are_those_of_the_contract() -> None:
 
 
 def test_the_example_is_the_file_that_the_tests_check() -> None:
-    toml = (HOMEMADE / "engine.toml").read_text("utf-8")
-    is_as_made(PAGE, "homemade", f"```toml\n{toml}```\n")
+    for name in ("homemade", "outbox"):
+        toml = (HOMEMADE.with_name(name) / "engine.toml").read_text("utf-8")
+        is_as_made(PAGE, name, f"```toml\n{toml}```\n")
 
 
 def test_the_questions_are_those_of_a_proposal() -> None:

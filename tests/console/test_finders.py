@@ -1,0 +1,35 @@
+"""Findings that follow from the claim of an own engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.command import ROOT, unstick
+from tests.servers import PostgresServer
+
+FOLDER = ROOT / "tests/engines/outbox"
+
+
+@pytest.fixture
+def outbox(server: PostgresServer) -> Iterator[str]:
+    dsn = server.fresh()
+    server.sql((FOLDER / "schema.sql").read_text() + (FOLDER / "fixture.sql").read_text(), dsn)
+    yield dsn
+    server.drop(dsn)
+
+
+def test_the_claim_finds_what_is_late_and_what_a_dead_owner_holds(outbox: str, tmp_path: Path) -> None:
+    settings = tmp_path / "settings.toml"
+    settings.write_text("[engines.outbox]\ntrust = true\n")
+    engines = ["--config", str(settings), "--engines", str(FOLDER.parent), "--engine", "outbox"]
+    answer = unstick("stuck", *engines, "--json", dsn=outbox)
+    found = {(each["code"], each["node_id"], each["action"]) for each in answer.findings}
+    assert found == {("late", "outbox/mail:1", None), ("owner_dead", "outbox/mail:3", "release")}
+    text = unstick("stuck", *engines, dsn=outbox).out
+    assert "app.1 took it at" in text
+    assert "A worker could take it since" in text
+    why = unstick("why", "outbox/mail:3", "--engines", str(FOLDER.parent), "--json", dsn=outbox).json["nodes"][0]
+    assert [each["holds"] for each in why["conditions"]] == [False, True, None]
