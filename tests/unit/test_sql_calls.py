@@ -80,3 +80,24 @@ def test_a_folder_that_has_not_passed_names_file_and_line(tmp_path: Path, source
     assert "pg_sleep" in text.splitlines()[fault.line - 1]
     assert (fault.file, fault.message[:10]) == (str(file), "pg_sleep()")
     assert load(folder, trusted=True).unproven == ""
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"t.send_after <= now()"', '"pg_sleep(1) IS NULL"'),
+        ('owner = "t.picked_by"\n', 'owner = "pg_sleep(1)"\n'),
+        ('since = "send_after"', 'since = "now() + pg_sleep(1)"'),
+        ('order = "t.send_after, t.id"', 'order = "pg_sleep(1)"'),
+        ("finders =", 'queue = "pg_sleep(1)"\nfinders ='),
+        ('= "t.send_after" }', '= "pg_sleep(1)" }'),
+    ],
+)
+def test_a_claim_calls_nothing_foreign(tmp_path: Path, old: str, new: str) -> None:
+    folder = copied(tmp_path / "engines", source=HOMEMADE.with_name("outbox"))
+    file = folder / "engine.toml"
+    assert old in file.read_text()
+    file.write_text(file.read_text().replace(old, new))
+    with pytest.raises(BrokenEngineError) as error:
+        load(folder)
+    assert {(fault.file, fault.message[:10]) for fault in error.value.faults} == {(str(file), "pg_sleep()")}
