@@ -499,7 +499,6 @@ class _Writer:
             ],
             "passed": ", ".join(f"count(*) FILTER (WHERE {each})" for each in upto),
             "possible": upto[-1],
-            "met": " AND ".join(counted),
             "some": " OR ".join(claim.unfinished),
             "order": (claim.order, (*at, "order")),
             "inner": served if of_row else "true",
@@ -510,9 +509,23 @@ class _Writer:
             path: Setting = (*at, "unfinished", each)
             sort: Lines = [(f"ORDER BY {order}", path)] if order else []
             parts.append((at, {**values, "unfinished": (each, path), "sorted": sort}))
-        for finder in claim.finders:
-            if not self._written(f"findings/{finder}") and not suffix:
-                self._add(f"findings/{finder}.sql", at, [repeated(finder, at, values, parts)])
+        since, taken, held = (self._time(kind, text) for text in (claim.since, claim.taken, claim.held))
+        late: Values = {
+            "about": f"-- Nodes of the kind {kind.name} for which all conditions of a worker hold since long.",
+            "at": since,
+            "evidence": f"'queue', ({claim.queue})::text, 'since', {_instant(since)}",
+            "found": f"{' AND '.join(counted)} AND {since} < extract(epoch FROM now() - :late)",
+        }
+        owner_dead: Values = {
+            "about": f"-- Nodes of the kind {kind.name} that belong to a worker longer than it holds them.",
+            "at": held,
+            "evidence": f"'owner', coalesce(({claim.owner})::text, 'A worker'), 'taken', {_instant(taken)}, "
+            f"'held', {_instant(held)}",
+            "found": f"{held} < extract(epoch FROM now()) AND ({' AND '.join(counted)}) IS NOT TRUE",
+        }
+        for finder, own_values in {"late": late, "owner_dead": owner_dead}.items():
+            if finder in claim.finders and not suffix and not self._written(f"findings/{finder}"):
+                self._add(f"findings/{finder}.sql", at, [repeated("finder", at, {**values, **own_values}, parts)])
         asked = {**values, "header": self._header(own) if own else []}
         self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", at, asked)])
         self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", at, values, parts)])
@@ -693,6 +706,11 @@ def _compared(finding: FindingSpec, at: Setting) -> Lines:
         if least:
             lines += filled(rule, (*at, rule), {"least": (_in_line(least), (*at, rule))})
     return lines
+
+
+def _instant(seconds: str) -> str:
+    """Return seconds since 1970 as the text of a time, as SQL."""
+    return f"to_timestamp({seconds})::timestamptz(0)::text"
 
 
 def _with_commas(texts: Iterable[str]) -> list[str]:

@@ -1,4 +1,4 @@
--- Nodes of the kind :kind for which all conditions of a worker hold since long.
+:about
 -- kinds: :kind
 -- :header
 WITH looked AS MATERIALIZED (
@@ -12,12 +12,11 @@ WITH looked AS MATERIALIZED (
 UNION ALL
 SELECT t.* FROM :"schema".:table AS t WHERE :wanted AND (:some)
 )
-(SELECT :id AS id, :since AS since,
-        jsonb_build_object('queue', (:queue)::text, 'since', to_timestamp(:since)::timestamptz(0)::text) AS evidence
+(SELECT :id AS id, :at AS since,
+        jsonb_build_object(:evidence) AS evidence
    FROM looked AS t
    :beside
-  WHERE :holds
-    AND :since < extract(epoch FROM now() - :late)
+  WHERE :found
   ORDER BY 2, 1
   LIMIT :limit)
 UNION ALL
