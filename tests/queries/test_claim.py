@@ -45,14 +45,13 @@ async def test_what_meets_all_conditions_is_what_the_engine_takes(
                 await connection.execute(f"SELECT setseed({state / 1000 % 1})")
                 await connection.execute(OWN[name]["fill"])
             for served in (queues[:2], queues[2:]) if queues else ([],):
-                async with connection.transaction():
+                async with connection.transaction():  # which has one time
                     arguments = [served] if "$1" in OWN[name]["own"] else []
                     rows = await connection.fetch(OWN[name]["own"], *arguments)
-                own = [f"{kind(reader.engine)}:{row[0]}" for row in rows]
-                taken = await next_of(reader, served or None)
-                assert sorted(taken) == sorted(own), (state, served)
-                ranks = await order_of(connection, reader, taken)
-                assert [ranks[id_] for id_ in own] == sorted(ranks.values()), (state, served)
+                    own = [f"{kind(reader.engine)}:{row[0]}" for row in rows]
+                    places = await next_of(connection, reader, served or None)
+                assert sorted(places) == sorted(own), (state, served)
+                assert [places[id_] for id_ in own] == sorted(places.values()), (state, served)
             alone.update({failing[0] for failing in await failing_of(connection, reader) if len(failing) == 1})
     finally:
         await connection.close()
@@ -66,22 +65,14 @@ def kind(engine: Engine) -> str:
     return engine.spec.claim[0].kind
 
 
-async def next_of(reader: Reader, queues: Sequence[str] | None) -> list[str]:
-    statement = reader.engine.statements["next"][0]
-    values = reader.variant.parameters(queues=queues, limit=1000)
-    (rows,) = await reader.database.batch([Query(statement, values)])
-    return [row["id"] for row in rows]
-
-
-async def order_of(connection: asyncpg.Connection[Any], reader: Reader, ids: Sequence[str]) -> dict[str, int]:
-    """Return the place of each node in the claim's order; equal ones share it."""
+async def next_of(connection: asyncpg.Connection[Any], reader: Reader, queues: Sequence[str] | None) -> dict[str, int]:
+    """Return the next nodes with their places, which equal ones share."""
     statement = reader.engine.statements["next"][0]
     (claim,) = reader.engine.spec.claim
     first, last = statement.text.rsplit("\nSELECT ", 1)
     text = f"{first}\nSELECT dense_rank() OVER (ORDER BY {claim.order}) AS place, {last}"
-    ranked = msgspec.structs.replace(statement, text=text)
-    (rows,) = await reader.database.batch([Query(ranked, reader.variant.parameters(queues=None, limit=1000))])
-    return {row["id"]: row["place"] for row in rows if row["id"] in ids}
+    query = Query(statement, reader.variant.parameters(queues=queues, limit=1000))
+    return {row["id"]: row["place"] for row in await connection.fetch(text, *query.arguments.values())}
 
 
 async def failing_of(connection: asyncpg.Connection[Any], reader: Reader) -> list[list[str]]:
