@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from queries.contract.forms import words
 from queries.records.record import Record
 
 NAMED = 2  # workers in a sentence
@@ -40,6 +41,11 @@ class Condition(Record):
     name: str
     holds: bool | None
     shows: str
+
+    @property
+    def words(self) -> str:
+        """Its name as words."""
+        return words(self.name)
 
 
 class Why(Record):

@@ -9,12 +9,11 @@ from typing import Any
 import msgspec
 
 from queries.claim.answers import Condition, Funnel, QueueFunnel, Why, Worker, workers_for
-from queries.contract.rows import SHAPES, json_kinds, verify
 from queries.contract.spec import Claim
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError, attempted, readable
-from queries.db.query import Query, Rows
-from queries.db.reads import Reads
+from queries.db.query import Query, Row, Rows
+from queries.db.reads import IN_STEP, Reads, lockstep
 from queries.db.transaction import Transaction
 from queries.text.json_text import decoded
 
@@ -40,26 +39,23 @@ class ClaimReader:
         for id_ in map(self._local, ids):
             by_kind.setdefault(id_.partition(":")[0], []).append(id_)
         found = []
-        async with self._variant.database.reading() as reads:
-            await self._variant.recognise(reads)
+        async with self._variant.reading() as reads:
             for claim in (self.kinds[kind] for kind in by_kind if kind in self.kinds):
-                rows, signs = await self._rows(reads, "claim", claim, ids=by_kind[claim.kind])
-                whys = [self._why(claim, row, _workers(signs)) for row in rows]
+                rows, workers = await self._with_workers(reads, "claim", claim, ids=by_kind[claim.kind])
+                whys = [self._why(claim, row, workers) for row in rows]
                 found += [await self._with_place(reads, claim, why) for why in whys] if place else whys
         return tuple(found)
 
     async def funnels(self) -> tuple[Funnel, ...]:
         """Read how many unfinished nodes of each queue get how far. Raises DatabaseError."""
         funnels = []
-        async with self._variant.database.reading(in_order=False) as reads:
-            await self._variant.recognise(reads)
+        async with self._variant.reading(in_order=False) as reads:
             for claim in self.kinds.values():
                 names = tuple(each.name for each in claim.conditions)
                 if unread := self._unread("funnel", claim):
                     funnels.append(Funnel(kind=claim.kind, conditions=names, unread=unread))
                     continue
-                rows, signs = await self._rows(reads, "funnel", claim, limit=QUEUES_SHOWN + 1)
-                workers = _workers(signs)
+                rows, workers = await self._with_workers(reads, "funnel", claim, limit=QUEUES_SHOWN + 1)
                 with readable("funnel.sql"):
                     queues = tuple(_queue(row, workers) for row in rows[:QUEUES_SHOWN])
                 known = tuple(each for each in workers if each is not NOT_RECORDED)
@@ -84,19 +80,17 @@ class ClaimReader:
             for rows in await transaction.each([query]):
                 with contextlib.suppress(DatabaseError), readable("claim.sql"):
                     for row in () if isinstance(rows, DatabaseError) else rows:
-                        answers = zip(claim.conditions, _list(row["holds"]), _list(row["shows"]), strict=True)
-                        failing = [(each.words, shown) for each, holds, shown in answers if holds is False]
-                        unmet |= {self._full(row["id"]): _words(failing)} if failing else {}
+                        failing = [each for each in _conditions(claim, row) if each.holds is False]
+                        shown = (f"{each.words} ({each.shows})" if each.shows else each.words for each in failing)
+                        unmet |= {self._full(row["id"]): ", ".join(shown)} if failing else {}
         return unmet
 
     def _why(self, claim: Claim, row: Any, workers: Sequence[Worker]) -> Why:
         with readable("claim.sql"):
-            answers = zip(claim.conditions, _list(row["holds"]), _list(row["shows"]), strict=True)
-            conditions = [Condition(name=each.name, holds=holds, shows=shows or "") for each, holds, shows in answers]
             return Why(
                 node_id=self._full(row["id"]),
                 queue=row["queue"],
-                conditions=(*conditions, workers_for(workers, row["queue"])),
+                conditions=(*_conditions(claim, row), workers_for(workers, row["queue"])),
                 owner=row["owner"],
                 since=_time(row["since"]),
                 taken=_time(row["taken"]),
@@ -105,55 +99,55 @@ class ClaimReader:
 
     async def _with_place(self, reads: Reads, claim: Claim, why: Why) -> Why:
         """Add how many nodes come first, if all conditions of the row itself hold."""
-        if not all(each.holds for each in why.conditions[:-1]) or self._unread("next", claim):
+        chosen = self._variant.select("next", kind=claim.kind)
+        if chosen is None or not all(each.holds for each in why.conditions[:-1]):
             return why
         queues = None if why.queue is None else [why.queue]
-        rows = await attempted(self._rows(reads, "next", claim, queues=queues, limit=NEXT_READ))
+        rows = await attempted(self._variant.rows(reads, "next", chosen, queues=queues, limit=NEXT_READ))
         if isinstance(rows, DatabaseError):
             return why
-        ids = [self._full(row["id"]) for row in rows[0]]
+        ids = [self._full(row["id"]) for row in rows]
         known = why.node_id in ids
         return msgspec.structs.replace(why, before=ids.index(why.node_id) if known else len(ids), at_least=not known)
 
     def _unread(self, name: str, claim: Claim) -> str:
         """Return why a statement cannot be read without a scan, or ""."""
-        if self._variant.select(name, kind=claim.kind) is not None:
-            return ""
-        unmet = sorted(set(claim.needs) - self._variant.detected.met_needs)
-        return next((self._variant.engine.spec.needs[need].why for need in unmet), "it cannot be read here")
+        read = self._variant.select(name, kind=claim.kind)
+        return "" if read is not None else self._variant.scan_required(name, claim.kind).why
 
-    async def _rows(self, reads: Reads, name: str, claim: Claim, **values: Any) -> tuple[Rows, Rows | None]:
-        """Read the rows of a statement, and with them the workers' signs of life.
-
-        None if none are recorded.
-        """
-        chosen, alive = self._variant.select(name, kind=claim.kind), self._variant.select("alive")
+    async def _with_workers(
+        self, reads: Reads, name: str, claim: Claim, **values: Any
+    ) -> tuple[Rows, tuple[Worker, ...]]:
+        """Read the rows of a statement, and with them the workers."""
+        chosen = self._variant.select(name, kind=claim.kind)
         if chosen is None:
             raise DatabaseError(f"{self._variant.label}: {name} cannot be read here.", self._unread(name, claim))
-        asked = {name: chosen} if alive is None or name == "next" else {name: chosen, "alive": alive}
-        values = self._variant.parameters(**values)
-        queries = [Query(each, values, json=json_kinds(SHAPES[which])) for which, each in asked.items()]
-        answers = await reads.batch(queries)
-        for (which, each), rows in zip(asked.items(), answers, strict=True):
-            verify(rows, SHAPES[which], each.source)
-        return answers[0], answers[1] if len(answers) > 1 else None
+        both = [self._variant.rows(IN_STEP, name, chosen, **values), self._workers()]
+        rows, workers = await lockstep(reads, both, raises=True)
+        return rows, workers
 
-
-def _workers(rows: Rows | None) -> tuple[Worker, ...]:
-    """Return workers with their newest signs of life, or `NOT_RECORDED`."""
-    if rows is None:
-        return (NOT_RECORDED,)
-    with readable("alive.sql"):
-        return tuple(
-            Worker(
-                name=row["worker"],
-                seen=_time(row["seen"]),
-                alive=row["alive"],
-                serves=None if row["serves"] is None else tuple(map(str, _list(row["serves"]))),
-                only=row["only"],
+    async def _workers(self) -> tuple[Worker, ...]:
+        """Read the workers with their newest signs of life, or return `NOT_RECORDED`."""
+        chosen = self._variant.select("alive")
+        if chosen is None:
+            return (NOT_RECORDED,)
+        rows = await self._variant.rows(IN_STEP, "alive", chosen)
+        with readable("alive.sql"):
+            return tuple(
+                Worker(
+                    name=row["worker"],
+                    seen=_time(row["seen"]),
+                    alive=row["alive"],
+                    serves=None if row["serves"] is None else tuple(map(str, _list(row["serves"]))),
+                    only=row["only"],
+                )
+                for row in rows
             )
-            for row in rows
-        )
+
+
+def _conditions(claim: Claim, row: Row) -> tuple[Condition, ...]:
+    answers = zip(claim.conditions, _list(row["holds"]), _list(row["shows"]), strict=True)
+    return tuple(Condition(name=each.name, holds=holds, shows=shows or "") for each, holds, shows in answers)
 
 
 def _queue(row: Any, workers: Sequence[Worker]) -> QueueFunnel:
@@ -164,10 +158,6 @@ def _queue(row: Any, workers: Sequence[Worker]) -> QueueFunnel:
         since=_time(row["since"]),
         worker=workers_for(workers, row["queue"]),
     )
-
-
-def _words(failing: Iterable[tuple[str, str | None]]) -> str:
-    return ", ".join(f"{name} ({shown})" if shown else name for name, shown in failing)
 
 
 def _time(value: Any) -> float | None:

@@ -270,11 +270,6 @@ class Condition(Record, forbid_unknown_fields=True):
     shows: str = "NULL"
     needs: tuple[str, ...] = ()  # without which it is not known
 
-    @property
-    def words(self) -> str:
-        """Its name as words."""
-        return forms.words(self.name)
-
 
 class Claim(Record, forbid_unknown_fields=True):
     """Claim of workers on nodes of a kind: the conditions of the engine's dequeue.

@@ -7,7 +7,6 @@ from typing import Any
 
 import msgspec
 
-from queries.contract.forms import words
 from queries.contract.phases import Phases, drawn_phase
 from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query
@@ -126,7 +125,7 @@ async def _why(reader: Reader, node: Node) -> Section | None:
     read = await attempted(reader.claims.why([node.id], place=False))
     if isinstance(read, DatabaseError):
         return _unread("why", WHY, read.line)
-    rows = tuple((MARKS[each.holds], words(each.name), in_text(each.shows)) for why in read for each in why.conditions)
+    rows = tuple((MARKS[each.holds], each.words, in_text(each.shows)) for why in read for each in why.conditions)
     return Section(name="why", title=WHY, columns=("", "condition", "value"), rows=rows) if rows else None
 
 

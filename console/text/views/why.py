@@ -31,7 +31,7 @@ def _why(why: Why, cells: int, at: float) -> Iterator[Spans]:
 
 def _condition(condition: Condition) -> list[Cell]:
     mark, style = MARKS[condition.holds]
-    return [[(mark, style)], [(condition.name.replace("_", " "), "")], [(in_text(condition.shows), "$faint")]]
+    return [[(mark, style)], [(condition.words, "")], [(in_text(condition.shows), "$faint")]]
 
 
 def _verdict(why: Why, at: float) -> str:
@@ -40,7 +40,7 @@ def _verdict(why: Why, at: float) -> str:
         until = "" if why.held is None else f", until {formatting.instant(why.held)}"
         return f"It is taken{f' by {why.owner}' if why.owner else ''}{since}{until}."
     if why.failing:
-        return f"No worker takes it: {', '.join(each.name.replace('_', ' ') for each in why.failing)}."
+        return f"No worker takes it: {', '.join(each.words for each in why.failing)}."
     if why.before is None:
         return "Whether a worker takes it is not known: see the conditions with a question mark."
     least = "at least " if why.at_least else ""
