@@ -18,6 +18,7 @@ from textual.containers import Horizontal
 from textual.widgets import Button, Input
 
 from console.config import Context
+from console.model.node_pages import NodePages
 from console.tui.screens.result import ResultDialog
 from console.tui.widgets.footer import REFUSED
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -267,7 +268,6 @@ async def test_an_action_that_cannot_be_done_says_why(
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("1/1")
         await tui.press("right")
-        await tui.wait_for("└")
         await tui.press("down", "W")
         await tui.wait_for("Wake: not while it is done")
         await tui.press("escape", "L")
@@ -276,6 +276,29 @@ async def test_an_action_that_cannot_be_done_says_why(
         await tui.wait_for("R (restart) is not for a task, but for a job.", "acts on its job SendEmail v1 - 1/1")
         await tui.press("x", "escape")
         await tui.wait_for(lambda: tui.app.screen is tui.app.front)
+
+
+async def test_an_action_on_a_row_that_is_being_read_waits_for_it(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read, wanted = NodePages.first, asyncio.Event()
+
+    async def first(pages: NodePages, parent_id: str | None = None) -> object:
+        if parent_id is not None:
+            await wanted.wait()
+        return await read(pages, parent_id)
+
+    monkeypatch.setattr(NodePages, "first", first)
+    await eternaltwin_db.task(status="Blocked", timer=-7200)
+    async with run_tui(eternaltwin, tmp_path, interval=600) as tui:
+        await tui.wait_for("0/1")
+        await tui.press("right", "down")
+        await tui.wait_for("loading")
+        pressed = asyncio.create_task(tui.press("W"))
+        await tui.wait_for(lambda: any(worker.group == "actions" for worker in tui.app.workers))
+        wanted.set()
+        await tui.wait_for("Reason, for the audit log", "Wake: SendEmail")
+        await pressed
 
 
 async def restart_the_job(tui: TuiDriver) -> None:

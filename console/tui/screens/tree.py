@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Coroutine, Sequence
 from typing import Any
 
 from textual import on
+from textual.worker import Worker, WorkerError
 
 from console.model.attention_first import in_front
 from console.model.fields.field import Context, Field, Form
@@ -66,7 +68,7 @@ class TreeScreen(ListScreen):
         self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
         self._to_end = False  # whether the cursor goes on to the last row after the read in the background
         self._visit = 0  # number of times that the operator came to the screen or to another list of it
-        self._fetching: set[tuple[NodeList, str | None]] = set()
+        self._fetching: dict[tuple[NodeList, str | None], Worker[None]] = {}
         self._codes: dict[str, tuple[str, ...]] | None = None
 
     @property
@@ -322,8 +324,8 @@ class TreeScreen(ListScreen):
         if (node_list, parent_id) in self._fetching:
             read.close()
             return
-        self._fetching.add((node_list, parent_id))
-        self.run_worker(self._fetched(node_list, parent_id, read, before), group="read")
+        fetched = self._fetched(node_list, parent_id, read, before)
+        self._fetching[node_list, parent_id] = self.run_worker(fetched, group="read")
 
     async def _fetched(
         self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], before: bool
@@ -331,7 +333,7 @@ class TreeScreen(ListScreen):
         try:
             done = await self.succeeds(read)
         finally:
-            self._fetching.discard((node_list, parent_id))
+            self._fetching.pop((node_list, parent_id), None)
         if not done and before:
             node_list.forest.set_head(parent_id, EdgeRow.BEFORE, NOT_READ)
         elif not done:
@@ -343,6 +345,13 @@ class TreeScreen(ListScreen):
             if self._to_end:
                 self._to_end = False
                 self.table.action_edge(1)
+
+    async def read_targets(self) -> None:
+        await super().read_targets()
+        if self.forest and self.forest.row(self.forest.cursor_row).edge is EdgeRow.LOADING:
+            parent_id = self.forest.row(self.forest.cursor_row).parent_id
+            with contextlib.suppress(KeyError, WorkerError):
+                await self._fetching[self.node_list, parent_id].wait()  # the cursor then is on the first row read
 
     # choice of the list
 
