@@ -9,16 +9,18 @@ from console.cli.target import opened, select_readers
 from console.target import Target
 from console.text.views import why as views
 from queries.claim.answers import Funnel, Why
+from queries.read.holders import Holder, holders
 from queries.records.record import Record
 
 
 class Whys(Record):
-    """Conditions under which workers take nodes.
+    """Conditions under which workers take nodes, and their holders.
 
     Without ids: how many nodes of each queue meet them.
     """
 
     nodes: tuple[Why, ...] = ()
+    holders: tuple[Holder, ...] = ()
     engines: dict[str, tuple[Funnel, ...]] = {}
 
 
@@ -37,10 +39,11 @@ async def why(target: Target, text: str | None, *, engine: str | None) -> int:
             if not node_id:
                 return SKIPPED
             reader = workspace.reader(node_id)
-            answer = Whys(nodes=await reader.claims.why([node_id]))
+            nodes = await reader.claims.why([node_id])
+            answer = Whys(nodes=nodes, holders=await holders(reader, nodes))
             if not answer.nodes:
                 say(f"{node_id}: it does not exist, or its kind is none that a worker takes.")
                 return SKIPPED
         at = await workspace.now()
-    output_for(target).text(answer, lambda cells: views.lines(answer.nodes, answer.engines, cells, at))
+    output_for(target).text(answer, lambda cells: views.lines(answer.nodes, answer.holders, answer.engines, cells, at))
     return 0

@@ -35,12 +35,14 @@ class Worker(Record):
 class Condition(Record):
     """Condition under which a worker takes a node.
 
-    ``holds``: None if it is not known. ``shows``: the value that decides.
+    ``holds``: None if it is not known. ``shows``: the value that decides. ``holder``: id of the node that keeps it from
+    holding, as far as it is known.
     """
 
     name: str
     holds: bool | None
     shows: str
+    holder: str | None = None
 
     @property
     def words(self) -> str:

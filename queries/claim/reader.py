@@ -80,22 +80,33 @@ class ClaimReader:
             for rows in await transaction.each([query]):
                 with contextlib.suppress(DatabaseError), readable("claim.sql"):
                     for row in () if isinstance(rows, DatabaseError) else rows:
-                        failing = [each for each in _conditions(claim, row) if each.holds is False]
+                        failing = [each for each in self._conditions(claim, row) if each.holds is False]
                         shown = (f"{each.words} ({each.shows})" if each.shows else each.words for each in failing)
                         unmet |= {self._full(row["id"]): ", ".join(shown)} if failing else {}
         return unmet
 
     def _why(self, claim: Claim, row: Any, workers: Sequence[Worker]) -> Why:
         with readable("claim.sql"):
+            worker = workers_for(workers, row["queue"])
+            queue_id = None if row["queue_id"] is None else self._full(row["queue_id"])
             return Why(
                 node_id=self._full(row["id"]),
                 queue=row["queue"],
-                conditions=(*_conditions(claim, row), workers_for(workers, row["queue"])),
+                conditions=(*self._conditions(claim, row), msgspec.structs.replace(worker, holder=queue_id)),
                 owner=row["owner"],
                 since=_time(row["since"]),
                 taken=_time(row["taken"]),
                 held=_time(row["held"]),
             )
+
+    def _conditions(self, claim: Claim, row: Row) -> tuple[Condition, ...]:
+        values = (_list(row[name]) for name in ("holds", "shows", "holders"))
+        return tuple(
+            Condition(
+                name=each.name, holds=holds, shows=shows or "", holder=None if holder is None else self._full(holder)
+            )
+            for each, holds, shows, holder in zip(claim.conditions, *values, strict=True)
+        )
 
     async def _with_place(self, reads: Reads, claim: Claim, why: Why) -> Why:
         """Add how many nodes come first, if all conditions of the row itself hold."""
@@ -143,11 +154,6 @@ class ClaimReader:
                 )
                 for row in rows
             )
-
-
-def _conditions(claim: Claim, row: Row) -> tuple[Condition, ...]:
-    answers = zip(claim.conditions, _list(row["holds"]), _list(row["shows"]), strict=True)
-    return tuple(Condition(name=each.name, holds=holds, shows=shows or "") for each, holds, shows in answers)
 
 
 def _queue(row: Any, workers: Sequence[Worker]) -> QueueFunnel:

@@ -463,10 +463,20 @@ class _Writer:
         self._claim_files(n, claim, "")
         if any(each.needs for each in claim.conditions):
             known = tuple(
-                msgspec.structs.replace(each, holds=UNKNOWN, shows="NULL", needs=()) if each.needs else each
+                msgspec.structs.replace(each, holds=UNKNOWN, shows="NULL", holder="NULL", needs=())
+                if each.needs
+                else each
                 for each in claim.conditions
             )
-            texts = " ".join((claim.queue, claim.order, claim.since, *(f"{each.holds} {each.shows}" for each in known)))
+            texts = " ".join(
+                (
+                    claim.queue,
+                    claim.queue_id,
+                    claim.order,
+                    claim.since,
+                    *(f"{each.holds} {each.shows} {each.holder}" for each in known),
+                )
+            )
             beside = {name: query for name, query in claim.beside.items() if f"{name}." in texts}
             self._claim_files(n, msgspec.structs.replace(claim, conditions=known, beside=beside), ".few")
 
@@ -487,10 +497,14 @@ class _Writer:
             "kind": kind.name,
             "header": self._header((*needs, *own)) if needs or own else [],
             "queue": (claim.queue, (*at, "queue")),
+            "queue_id": (claim.queue_id, (*at, "queue_id")),
             **{name: self._time(kind, getattr(claim, name)) for name in ("since", "taken", "held")},
             "owner": (claim.owner, (*at, "owner")),
             "each": list(zip(_with_commas(holds), paths, strict=True)),
             "shows": list(zip(_with_commas(f"({each.shows})::text" for each in claim.conditions), paths, strict=True)),
+            "holders": list(
+                zip(_with_commas(f"({each.holder})::text" for each in claim.conditions), paths, strict=True)
+            ),
             "holds": [(f"{'AND ' * bool(m)}{text}", paths[m]) for m, text in enumerate(counted)],
             "columns": [(f"{text} AS c{m + 1},", paths[m]) for m, text in enumerate(counted)],
             "beside": [

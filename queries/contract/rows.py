@@ -162,14 +162,17 @@ class UnreadPart(Record):
 class ClaimRow(Record):
     """A row of ``claim.sql``: the conditions of a node, in their order.
 
-    ``holds``: true, false or null for each; ``shows``: its value.
+    ``holds``: true, false or null for each; ``shows``: its value; ``holders``: id of the node that keeps it from
+    holding. ``queue_id``: that of the queue.
     """
 
     id: str
     queue: str | None
+    queue_id: str | None
     since: Time | None
     holds: Json
     shows: Json
+    holders: Json
     owner: str | None
     taken: Time | None
     held: Time | None

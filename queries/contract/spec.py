@@ -262,12 +262,14 @@ class Own(Record):
 class Condition(Record, forbid_unknown_fields=True):
     """Condition under which workers take a node, as SQL of its row ``t``.
 
-    NULL where it is not known. ``shows``: SQL of the value that decides.
+    NULL where it is not known. ``shows``: SQL of the value that decides. ``holder``: SQL of the id of the node that
+    keeps it from holding, or NULL.
     """
 
     name: str
     holds: str
     shows: str = "NULL"
+    holder: str = "NULL"
     needs: tuple[str, ...] = ()  # without which it is not known
 
 
@@ -275,10 +277,10 @@ class Claim(Record, forbid_unknown_fields=True):
     """Claim of workers on nodes of a kind: the conditions of the engine's dequeue.
 
     They are in the engine's order. ``beside``: queries over the row ``t``, whose first row the conditions may name.
-    ``order``: in which a worker takes the nodes. ``queue``: SQL of what a worker must serve. ``since``: SQL of the time
-    since which the row could be taken, as far as it says. ``unfinished``: conditions of the rows that are counted, each
-    with the order of the index that leads to them, or "". A running row says by whom (``owner``), since when
-    (``taken``) and until when (``held``).
+    ``order``: in which a worker takes the nodes. ``queue``: SQL of what a worker must serve, ``queue_id`` of the id of
+    its node. ``since``: SQL of the time since which the row could be taken, as far as it says. ``unfinished``:
+    conditions of the rows that are counted, each with the order of the index that leads to them, or "". A running row
+    says by whom (``owner``), since when (``taken``) and until when (``held``).
     """
 
     kind: str
@@ -289,6 +291,7 @@ class Claim(Record, forbid_unknown_fields=True):
     needs: tuple[str, ...] = ()
     beside: dict[str, str] = {}
     queue: str = "NULL"
+    queue_id: str = "NULL"
     since: str = "NULL::timestamptz"
     owner: str = "NULL"
     taken: str = "NULL::timestamptz"

@@ -11,6 +11,7 @@ from queries.contract.phases import Phases, drawn_phase
 from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query
 from queries.db.reads import IN_STEP, Reads, lockstep
+from queries.read.holders import holders
 from queries.read.reader import Reader
 from queries.read.sentence import in_text
 from queries.records.detail import DRAWN, Detail, Payload, Section
@@ -20,6 +21,7 @@ from queries.records.node import Node, Page, Phase, ScanRequired, marked, split_
 PAYLOAD_HEAD_BYTES = 65536  # bytes of a payload that are read by default
 CHILDREN_READ = 20  # children in a node's detail
 WHY = "What a worker asks before it takes it"
+HOLDERS = "What keeps it waiting"
 MARKS = {True: "✓", False: "✗", None: "?"}
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD, Phase.UNKNOWN)
 
@@ -56,7 +58,7 @@ async def _detail(reader: Reader, node_id: str, size: int) -> Detail | None:
     return Detail(
         node=node,
         at=page.at,
-        sections=tuple(s for s in (why, *sections) if s),
+        sections=tuple(s for s in (*why, *sections) if s),
         findings=tuple(f for f in read.findings if f.node_id == node_id),
         children=children and msgspec.structs.replace(children, nodes=marked(children.nodes, codes)),
         skipped_findings=read.skipped_findings,
@@ -118,15 +120,21 @@ def _payload_sections(reader: Reader, kind: str) -> list[str]:
     ]
 
 
-async def _why(reader: Reader, node: Node) -> Section | None:
-    """Read which conditions of a worker a node meets that waits."""
+async def _why(reader: Reader, node: Node) -> list[Section]:
+    """Read the conditions of a waiting node and their holders."""
     if node.phase not in WAITING or node.kind not in reader.claims.kinds:
-        return None
+        return []
     read = await attempted(reader.claims.why([node.id], place=False))
     if isinstance(read, DatabaseError):
-        return _unread("why", WHY, read.line)
+        return [_unread("why", WHY, read.line)]
     rows = tuple((MARKS[each.holds], each.words, in_text(each.shows)) for why in read for each in why.conditions)
-    return Section(name="why", title=WHY, columns=("", "condition", "value"), rows=rows) if rows else None
+    sections = [Section(name="why", title=WHY, columns=("", "condition", "value"), rows=rows)] if rows else []
+    behind = await attempted(holders(reader, read))
+    if isinstance(behind, DatabaseError):
+        return [*sections, _unread("holders", HOLDERS, behind.line)]
+    kept = tuple((each.waiter, each.condition, each.node_id, each.problems) for each in behind)
+    columns = ("node", "condition", "because of", "its problems")
+    return sections + [Section(name="holders", title=HOLDERS, columns=columns, rows=kept)] * bool(kept)
 
 
 async def _few_children(reader: Reader, node: Node) -> Page | None:

@@ -29,6 +29,27 @@ VALUES ('Worker', 'w1', 1, timezone('UTC', now()), now(), '{"queues":"default, m
        ('Worker', 'w2', 2, timezone('UTC', now()) - interval '1 hour', now(), '{"queues":"*"}');
 """
 
+BEHIND = """
+INSERT INTO procrastinate_workers (id, last_heartbeat) OVERRIDING SYSTEM VALUE
+VALUES (1, now() - interval '1 hour'), (2, now());
+INSERT INTO procrastinate_jobs (id, queue_name, task_name, priority, lock, status, worker_id)
+OVERRIDING SYSTEM VALUE VALUES
+  (1, 'mail', 'send', 0, 'a', 'doing', 1), (2, 'mail', 'send', 0, 'a', 'todo', NULL),
+  (3, 'mail', 'send', 0, 'a', 'todo', NULL), (4, 'mail', 'send', 0, NULL, 'todo', NULL);
+"""
+KEYS = """
+INSERT INTO solid_queue_jobs (id, queue_name, class_name, concurrency_key, created_at, updated_at)
+SELECT n, q, 'SyncJob', 'k', timezone('UTC', now()) - interval '2 hours', now()
+  FROM (VALUES (1, 'reports'), (2, 'mail')) AS v(n, q);
+INSERT INTO solid_queue_ready_executions (job_id, queue_name, created_at)
+VALUES (1, 'reports', timezone('UTC', now()) - interval '2 hours');
+INSERT INTO solid_queue_blocked_executions (job_id, queue_name, concurrency_key, expires_at, created_at)
+VALUES (2, 'mail', 'k', now(), timezone('UTC', now()));
+INSERT INTO solid_queue_processes (kind, name, pid, last_heartbeat_at, created_at, metadata)
+VALUES ('Worker', 'w1', 1, timezone('UTC', now()), now(), '{"queues":"*"}');
+INSERT INTO solid_queue_pauses (queue_name, created_at) VALUES ('reports', timezone('UTC', now()) - interval '2 hours');
+"""
+
 
 @pytest.fixture
 def pgqueuer(server: PostgresServer) -> Iterator[str]:
@@ -125,4 +146,35 @@ def test_a_condition_without_its_table_is_not_known(server: PostgresServer) -> N
         **dict.fromkeys(("not_paused", "slot_free", "worker")),
     }
     assert unstick("why", dsn=dsn).code == 0
+    server.drop(dsn)
+
+
+def test_what_waits_leads_to_the_node_with_a_problem(server: PostgresServer) -> None:
+    dsn = server.fresh("procrastinate")
+    server.sql(BEHIND, dsn)
+    answer = unstick("why", "procrastinate/job:2", "--json", dsn=dsn).json
+    ((job, waiter, codes),) = [
+        (each["node_id"], each["waiter"], [found["code"] for found in each["findings"]]) for each in answer["holders"]
+    ]
+    assert (job, waiter, codes) == ("procrastinate/job:1", "procrastinate/job:2", ["locked_by_a_dead_worker"])
+    shown = unstick("show", "procrastinate/job:2", dsn=dsn).out
+    assert "What keeps it waiting" in shown
+    assert ["lock", "free", "procrastinate/job:1", "locked", "by", "a", "dead", "worker"] in [
+        line.split()[1:] for line in shown.splitlines()
+    ]
+    assert "What keeps it waiting" not in unstick("show", "procrastinate/job:4", dsn=dsn).out
+    server.drop(dsn)
+
+
+def test_what_waits_leads_over_a_node_that_waits_itself(server: PostgresServer) -> None:
+    dsn = server.fresh("solid_queue")
+    server.sql(KEYS, dsn)
+    answer = unstick("why", "solid_queue/job:2", "--json", dsn=dsn).json
+    assert [(each["node_id"], each["waiter"], each["condition"]) for each in answer["holders"]] == [
+        ("solid_queue/job:1", "solid_queue/job:2", "key free"),
+        ("solid_queue/queue:reports", "solid_queue/job:1", "not paused"),
+    ]
+    assert [found["code"] for found in answer["holders"][-1]["findings"]] == ["queue_paused"]
+    said = unstick("why", "solid_queue/job:2", dsn=dsn).out
+    assert "solid_queue/queue:reports keeps solid_queue/job:1 waiting: not paused" in said
     server.drop(dsn)

@@ -8,25 +8,37 @@ from console.text import formatting
 from console.text.spans import Spans
 from console.text.views.lines import Cell, aligned, heading, plain, stacked, wrapped
 from queries.claim.answers import Condition, Funnel, QueueFunnel, Why
+from queries.read.holders import Holder
 from queries.read.sentence import in_text
 from queries.text.duration import spelled
 
 MARKS = {True: ("✓", "$success"), False: ("✗", "$error"), None: ("?", "$warning")}
 
 
-def lines(nodes: Sequence[Why], engines: Mapping[str, Sequence[Funnel]], cells: int, at: float) -> list[Spans]:
-    """Return the conditions of nodes, and the funnels of engines.
+def lines(
+    nodes: Sequence[Why], behind: Sequence[Holder], engines: Mapping[str, Sequence[Funnel]], cells: int, at: float
+) -> list[Spans]:
+    """Return the conditions of nodes, their holders, and the funnels of engines.
 
     ``at``: the server's time.
     """
     funnels = [list(_funnel(label, each, at)) for label, some in engines.items() for each in some]
-    return stacked(*(list(_why(each, cells, at)) for each in nodes), *funnels)
+    return stacked(*(list(_why(each, cells, at)) for each in nodes), list(_holders(behind, cells)), *funnels)
 
 
 def _why(why: Why, cells: int, at: float) -> Iterator[Spans]:
     yield heading(why.node_id)
     yield from aligned([["", *_condition(each)] for each in why.conditions])
     yield from wrapped(_verdict(why, at), cells)
+
+
+def _holders(behind: Sequence[Holder], cells: int) -> Iterator[Spans]:
+    for each in behind:
+        yield heading(f"{each.node_id} keeps {each.waiter} waiting: {each.condition}")
+        for text in (f"{found.title}: {found.sentence}" for found in each.findings):
+            yield from wrapped(text, cells)
+        if not each.findings:
+            yield plain("No problem of it was found.")
 
 
 def _condition(condition: Condition) -> list[Cell]:

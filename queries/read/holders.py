@@ -1,0 +1,58 @@
+"""Nodes that keep a node from being taken, up to the first that has a finding."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from queries.claim.answers import Why
+from queries.read.reader import Reader
+from queries.records.finding import Finding
+from queries.records.record import Record
+
+LEVELS = 5  # nodes behind each other that are looked at
+
+
+class Holder(Record):
+    """Node that keeps another one from being taken.
+
+    ``condition``: which of the other's conditions it keeps from holding, in words.
+    """
+
+    node_id: str
+    waiter: str
+    condition: str
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def problems(self) -> str:
+        """Its findings in words."""
+        return ", ".join(each.title for each in self.findings) or "none was found"
+
+
+async def holders(reader: Reader, whys: Sequence[Why]) -> tuple[Holder, ...]:
+    """Read what the conditions of nodes that do not hold lead to.
+
+    What a holder itself waits for is read as long as no holder has a finding. One of a condition that may hold is
+    omitted if it has none. Raises DatabaseError.
+    """
+    found: dict[str, Holder] = {}
+    waiters = {why.node_id for why in whys}
+    for _ in range(LEVELS):
+        held = {
+            each.holder: (why.node_id, each)
+            for why in whys
+            for each in why.conditions
+            if each.holder and each.holds is not True and each.holder not in waiters | found.keys()
+        }
+        if not held:
+            break
+        read, whys = await reader.database.together(reader.findings.read(held), reader.claims.why(held, place=False))
+        findings = reader.findings.with_samples(read).findings
+        for node_id, (waiter, condition) in held.items():
+            own = tuple(each for each in findings if each.node_id == node_id)
+            if own or condition.holds is False:
+                found[node_id] = Holder(node_id=node_id, waiter=waiter, condition=condition.words, findings=own)
+        if any(each.findings for each in found.values()):
+            break
+        waiters |= held.keys()
+    return tuple(found.values())
