@@ -36,13 +36,13 @@ async def holders(reader: Reader, whys: Sequence[Why]) -> tuple[Holder, ...]:
     omitted if it has none. Raises DatabaseError.
     """
     found: dict[str, Holder] = {}
-    waiters = {why.node_id for why in whys}
+    asked = {why.node_id for why in whys}
     for _ in range(LEVELS):
         held = {
             each.holder: (why.node_id, each)
             for why in whys
             for each in why.conditions
-            if each.holder and each.holds is not True and each.holder not in waiters | found.keys()
+            if each.holder and each.holds is not True and each.holder not in asked
         }
         if not held:
             break
@@ -54,5 +54,5 @@ async def holders(reader: Reader, whys: Sequence[Why]) -> tuple[Holder, ...]:
                 found[node_id] = Holder(node_id=node_id, waiter=waiter, condition=condition.words, findings=own)
         if any(each.findings for each in found.values()):
             break
-        waiters |= held.keys()
+        asked |= held.keys()
     return tuple(found.values())

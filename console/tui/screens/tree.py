@@ -348,10 +348,9 @@ class TreeScreen(ListScreen):
 
     async def read_targets(self) -> None:
         await super().read_targets()
-        if self.forest and self.forest.row(self.forest.cursor_row).edge is EdgeRow.LOADING:
-            parent_id = self.forest.row(self.forest.cursor_row).parent_id
+        if self.forest and (row := self.forest.row(self.forest.cursor_row)).edge is EdgeRow.LOADING:
             with contextlib.suppress(KeyError, WorkerError):
-                await self._fetching[self.node_list, parent_id].wait()  # the cursor then is on the first row read
+                await self._fetching[self.node_list, row.parent_id].wait()  # the cursor then is on the first row read
 
     # choice of the list
 
