@@ -103,7 +103,8 @@ class ClosedGuard(GuardBase[R]):
             if isinstance(field := self.focused, Input):  # its place is known after a layout only
                 self.app.cursor_position = field.cursor_screen_offset - Offset(field.cursor_at_end, 0)
             super()._compositor_refresh()
-            if self.is_active and (show := getattr(self.app._driver, "show_cursor", None)):
+            # An app that ended with an error may paint once more, after its terminal was left.
+            if self.is_active and self.app.is_running and (show := getattr(self.app._driver, "show_cursor", None)):
                 show(isinstance(field, Input))
 
     async def on_event(self, event: events.Event) -> None:

@@ -25,6 +25,10 @@ STRICT = """
 from console.tui import driver
 driver.decoder = lambda: lambda data: data.decode("utf-8")
 """
+PAINTED = f"""{STRICT}
+leave = driver.Terminal.stop_application_mode
+driver.Terminal.stop_application_mode = lambda self: (leave(self), self._app.screen._compositor_refresh())
+"""
 FULL = """
 import os, signal
 sys.__stderr__ = open(os.dup(2), "w")
@@ -60,8 +64,12 @@ def test_bytes_that_are_no_utf8_are_replaced(place: str, eternaltwin_demo: str, 
 
 @pytest.mark.parametrize(
     ("cause", "said"),
-    [(STRICT, b"a bug in unstick (UnicodeDecodeError)"), (FULL, b"cannot be used any more: No space left on device.")],
-    ids=["reads", "writes"],
+    [
+        (STRICT, b"a bug in unstick (UnicodeDecodeError)"),
+        (PAINTED, b"a bug in unstick (UnicodeDecodeError)"),
+        (FULL, b"cannot be used any more: No space left on device."),
+    ],
+    ids=["reads", "paints", "writes"],
 )
 def test_the_death_of_a_thread_of_the_terminal_is_a_failure(
     cause: str, said: bytes, eternaltwin_demo: str, tmp_path: Path
