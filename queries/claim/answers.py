@@ -113,8 +113,15 @@ def workers_for(workers: Sequence[Worker], queue: str | None) -> Condition:
         takes = f"whether a worker takes {queue}" if queue else "whether a worker lives"
         return Condition(name="worker", holds=None, shows=f"{takes} is not recorded{_those([n for n in unsure if n])}")
     if alive:
-        return Condition(name="worker", holds=False, shows=f"none takes {queue}{_those([each.name for each in alive])}")
-    return Condition(name="worker", holds=False, shows=f"none lives{_those([each.name for each in workers])}")
+        return Condition(
+            name="worker", holds=False, shows=f"no worker takes {queue}{_those([each.name for each in alive])}"
+        )
+    return Condition(name="worker", holds=False, shows=f"no worker lives{_those([each.name for each in workers])}")
+
+
+def in_sentence(worker: Condition) -> str:
+    """Return the condition that a living worker takes a queue in words."""
+    return f"Workers that take it: {worker.shows}" if worker.holds else worker.shows[:1].upper() + worker.shows[1:]
 
 
 def _those(names: Sequence[str]) -> str:

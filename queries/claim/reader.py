@@ -133,11 +133,11 @@ class ClaimReader:
         chosen = self._variant.select(name, kind=claim.kind)
         if chosen is None:
             raise DatabaseError(f"{self._variant.label}: {name} cannot be read here.", self._unread(name, claim))
-        both = [self._variant.rows(IN_STEP, name, chosen, **values), self._workers()]
+        both = [self._variant.rows(IN_STEP, name, chosen, **values), self.workers()]
         rows, workers = await lockstep(reads, both, raises=True)
         return rows, workers
 
-    async def _workers(self) -> tuple[Worker, ...]:
+    async def workers(self) -> tuple[Worker, ...]:
         """Read the workers with their newest signs of life, or return `NOT_RECORDED`."""
         chosen = self._variant.select("alive")
         if chosen is None:

@@ -18,7 +18,7 @@ from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED
 from queries.contract.rows import COMPARED, NodeRow, columns
-from queries.contract.spec import Action, Claim, DeadLetterSpec, EngineSpec, FindingSpec, Kind, Need
+from queries.contract.spec import NO_TIME, Action, Claim, DeadLetterSpec, EngineSpec, FindingSpec, Kind, Need
 from queries.contract.sql_templates import Filled, Lines, TemplatePart, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
 from queries.files.statement import EngineFileError, SqlText
@@ -495,7 +495,7 @@ class _Writer:
         values: Filled = {
             **self._of(k, kind),
             "kind": kind.name,
-            "header": self._header((*needs, *own)) if needs or own else [],
+            "header": self._header((*needs, *own)),
             "queue": (claim.queue, (*at, "queue")),
             "queue_id": (claim.queue_id, (*at, "queue_id")),
             **{name: self._time(kind, getattr(claim, name)) for name in ("since", "taken", "held")},
@@ -507,48 +507,82 @@ class _Writer:
             ),
             "holds": [(f"{'AND ' * bool(m)}{text}", paths[m]) for m, text in enumerate(counted)],
             "columns": [(f"{text} AS c{m + 1},", paths[m]) for m, text in enumerate(counted)],
-            "beside": [
-                (f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true", (*at, "beside", name))
-                for name, query in claim.beside.items()
-            ],
+            "beside": _beside(n, claim),
             "passed": ", ".join(f"count(*) FILTER (WHERE {each})" for each in upto),
             "possible": upto[-1],
-            "some": " OR ".join(claim.unfinished),
             "order": (claim.order, (*at, "order")),
             "inner": served if of_row else "true",
             "outer": "true" if of_row else served,
         }
-        parts: list[TemplatePart] = []
-        for each, order in claim.unfinished.items():
-            path: Setting = (*at, "unfinished", each)
-            sort: Lines = [(f"ORDER BY {order}", path)] if order else []
-            parts.append((at, {**values, "unfinished": (each, path), "sorted": sort}))
-        since, taken, held = (self._time(kind, text) for text in (claim.since, claim.taken, claim.held))
-        late: Values = {
-            "about": f"-- Nodes of the kind {kind.name} for which all conditions of a worker hold since long.",
-            "at": since,
-            "evidence": f"'queue', ({claim.queue})::text, 'since', {_instant(since)}",
-            "found": f"{' AND '.join(counted)} AND {since} < extract(epoch FROM now() - :late)",
-        }
-        owner_dead: Values = {
-            "about": f"-- Nodes of the kind {kind.name} that belong to a worker longer than it holds them.",
-            "at": held,
-            "evidence": f"'owner', coalesce(({claim.owner})::text, 'A worker'), 'taken', {_instant(taken)}, "
-            f"'held', {_instant(held)}",
-            "found": f"{held} < extract(epoch FROM now()) AND ({' AND '.join(counted)}) IS NOT TRUE",
-        }
-        for finder, own_values in {"late": late, "owner_dead": owner_dead}.items():
-            if finder in claim.finders and not suffix and not self._written(f"findings/{finder}"):
-                self._add(f"findings/{finder}.sql", at, [repeated("finder", at, {**values, **own_values}, parts)])
-        asked = {**values, "header": self._header(own) if own else []}
+        parts = _rows_of_claim(at, values, claim.unfinished)
+        if not suffix:
+            self._finders(n, claim, values, (*needs, *own))
+        asked = {**values, "header": self._header(own)}
         self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", at, asked)])
         self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", at, values, parts)])
+        values["header"] = self._header((*needs, *claim.running_needs, *own))
+        parts = _rows_of_claim(at, values, {**claim.unfinished, **claim.running})
         self._add(f"funnel.{kind.name}{suffix}.sql", at, [repeated("funnel", at, values, parts)])
+
+    def _finders(self, n: int, claim: Claim, values: Filled, needs: tuple[str, ...]) -> None:
+        """Derive the findings that follow from a claim."""
+        at: Setting = ("claim", n)
+        _, kind = self.kinds[claim.kind]
+        since, taken, held = (self._time(kind, sql) for sql in (claim.since, claim.taken, claim.held))
+        seen = self._time(kind, claim.seen) if claim.seen else f"coalesce({held}, {taken})"
+        lasting = [f"({each.holds})" for each in claim.conditions if not each.why]
+        causes = " ".join(
+            f"WHEN ({each.holds}) IS FALSE THEN jsonb_build_object('resource', {each.resource}, 'why', {each.why})"
+            for each in claim.conditions
+            if each.why
+        )
+        unknown = "jsonb_build_object('resource', NULL, 'why', NULL)"
+        queue = {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
+        resources = [each.resource for each in claim.conditions if each.why]
+        times = {"seen": seen, "taken": taken} | ({"held": held} if claim.held != NO_TIME else {})
+        owner = {"owner": f"coalesce(({claim.owner})::text, 'A worker')"}
+        owner |= {name: _instant(sql) for name, sql in times.items()}
+        owner |= queue | ({"resource": f"coalesce({', '.join(resources)})"} if resources else {})
+        found = {
+            "late": (since, f"{' AND '.join(lasting)} AND {since} < extract(epoch FROM now() - :late)"),
+            "owner_dead": (seen, claim.dead or f"{held} < extract(epoch FROM now())"),
+        }
+        evidence = {"late": {"since": _instant(since), **queue}, "owner_dead": owner}
+        for finding in self.spec.findings:
+            if not finding.finder or finding.kind != claim.kind or self._written(finding.statement):
+                continue
+            (began, condition), own = found[finding.code], {**evidence[finding.code], **finding.evidence}
+            rows = claim.unfinished if finding.late or not claim.running else claim.running
+            said = ", ".join(f"{literal(name)}, {text}" for name, text in own.items())
+            cause = f" || CASE {causes} ELSE {unknown} END" if causes else f" || {unknown}"
+            sql = " ".join((began, condition, said, causes, *claim.beside.values()))
+            parts_of_claim: Lines = [
+                (f"\\ir parts/{name}.sql", (*at, "parts"))
+                for name in claim.parts
+                if re.search(rf"\b{re.escape(name)}\b", sql)
+            ]
+            of_each: Filled = {
+                **values,
+                "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}.",
+                "header": self._header(needs if finding.late else claim.running_needs or needs),
+                "parts": parts_of_claim,
+                "comma": [(",", at)] * bool(parts_of_claim),
+                "narrow": ", ".join(dict.fromkeys((_of(kind.key), *re.findall(r't\.(?:"[^"]+"|\w+)', sql)))),
+                "first": _beside(n, claim, began, condition),
+                "at": began,
+                "found": condition,
+                "evidence": said,
+                "cause": cause if finding.late else "",
+                "some": " OR ".join(rows),
+            }
+            parts = _rows_of_claim(at, of_each, rows)
+            self._add(f"{finding.statement}.sql", at, [repeated("finder", at, of_each, parts)])
 
     # Pieces
 
     def _header(self, names: Iterable[str]) -> Lines:
-        return [(f"-- needs: {' '.join(dict.fromkeys(names))}", ("kinds",))]
+        needs = " ".join(dict.fromkeys(names))
+        return [(f"-- needs: {needs}", ("kinds",))] if needs else []
 
     def _by_status(self) -> Iterator[tuple[int, Kind, str, str]]:
         """Yield the kinds with a status.
@@ -725,6 +759,27 @@ def _compared(finding: FindingSpec, at: Setting) -> Lines:
 def _instant(seconds: str) -> str:
     """Return seconds since 1970 as the text of a time, as SQL."""
     return f"to_timestamp({seconds})::timestamptz(0)::text"
+
+
+def _beside(n: int, claim: Claim, *texts: str) -> Lines:
+    """Return the rows beside a node: all, or those that the texts lead to."""
+    lines: Lines = []
+    wanted = " ".join(texts)
+    for name, query in reversed(claim.beside.items()):
+        if not texts or re.search(rf"\b{re.escape(name)}\.", wanted):
+            lines.insert(0, (f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true", ("claim", n, "beside", name)))
+            wanted += query
+    return lines
+
+
+def _rows_of_claim(at: Setting, values: Filled, rows: Mapping[str, str]) -> list[TemplatePart]:
+    """Return a part of a statement for each sort of rows."""
+    parts: list[TemplatePart] = []
+    for each, order in rows.items():
+        path: Setting = (*at, "unfinished", each)
+        sort: Lines = [(f"ORDER BY {order}", path)] if order else []
+        parts.append((at, {**values, "unfinished": (each, path), "sorted": sort}))
+    return parts
 
 
 def _with_commas(texts: Iterable[str]) -> list[str]:

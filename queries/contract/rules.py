@@ -355,6 +355,7 @@ STATEMENT_RULES = (  # without which no statement can be derived
          "there is no threshold {value}"),
     )),
     Rules("findings.*", "finding {0.code}: ", (
+        ("", lambda c, finding: not finding.sentence, "`sentence` is required"),
         ("", lambda c, finding: finding.since and not finding.among and _no_table_of(c, c.spec.kind_of(finding)),
          "`kind` must be a kind with a table, because it has `since`"),
         ("among", lambda c, finding: finding.among and f"parts/{finding.among}.sql" not in c.folder.files,
@@ -378,8 +379,11 @@ STATEMENT_RULES = (  # without which no statement can be derived
          "there is no kind with a table of this name"),
         ("conditions", lambda c, claim: not claim.conditions, "it has no condition"),
         ("unfinished", lambda c, claim: not claim.unfinished, "it names no rows that are counted"),
-        ("needs", lambda c, claim: unknown(sum((each.needs for each in claim.conditions), claim.needs), c.spec.needs),
+        ("needs", lambda c, claim: unknown(
+            sum((each.needs for each in claim.conditions), claim.needs + claim.running_needs), c.spec.needs),
          "there is no need {value}"),
+        ("parts", lambda c, claim: [part for part in claim.parts if f"parts/{part}.sql" not in c.folder.files],
+         "parts/{value}.sql is missing"),
     )),
 )
 

@@ -15,6 +15,7 @@ from queries.records.action import Proof, Risk, Undo
 from queries.records.finding import Support
 from queries.records.node import Node, Phase, split_id
 from queries.records.record import Record
+from queries.text.counted import plural
 
 
 class Decline(Record, forbid_unknown_fields=True):
@@ -170,7 +171,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """
 
     code: str
-    sentence: str
+    sentence: str = ""  # default, for one that follows from a claim: `finders`
     title: str = ""  # default: the code
     severity: int = 7  # 1 (minor) to 9 (nothing makes progress)
     proof: Proof = Proof.VERIFIED
@@ -219,6 +220,14 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
         return f"samples/{self.sample}" if self.sample else f"findings/{self.code}"
 
     @property
+    def late(self) -> bool:
+        """Return True if its nodes are late, as their claim says.
+
+        Evidence: ``why``, None if they wait for nothing but a worker.
+        """
+        return self.finder and self.code == "late"
+
+    @property
     def newest_first(self) -> bool:
         """Return True if its statement begins with the newest nodes, because they fail."""
         return self.symptom == "failing" and not self.sample
@@ -259,17 +268,23 @@ class Own(Record):
     columns: dict[str, tuple[str, ...]] = {}
 
 
+NO_TIME = "NULL::timestamptz"  # of a claim that does not say it
+
+
 class Condition(Record, forbid_unknown_fields=True):
     """Condition under which workers take a node, as SQL of its row ``t``.
 
     NULL where it is not known. ``shows``: SQL of the value that decides. ``holder``: SQL of the id of the node that
-    keeps it from holding, or NULL.
+    keeps it from holding, or NULL. ``why``: SQL of a sentence, if a node that is due may be late because it fails;
+    ``resource``: SQL of the name of what such nodes wait for.
     """
 
     name: str
     holds: str
     shows: str = "NULL"
     holder: str = "NULL"
+    why: str = ""
+    resource: str = "NULL"
     needs: tuple[str, ...] = ()  # without which it is not known
 
 
@@ -280,7 +295,9 @@ class Claim(Record, forbid_unknown_fields=True):
     ``order``: in which a worker takes the nodes. ``queue``: SQL of what a worker must serve, ``queue_id`` of the id of
     its node. ``since``: SQL of the time since which the row could be taken, as far as it says. ``unfinished``:
     conditions of the rows that are counted, each with the order of the index that leads to them, or "". A running row
-    says by whom (``owner``), since when (``taken``) and until when (``held``).
+    says by whom (``owner``), since when (``taken``) and until when (``held``). Its owner is ``dead`` after that, or as
+    the SQL says, which may name the ``parts``; ``seen`` is its last sign of life. ``running``: conditions of these rows
+    if others lead to them than ``unfinished``, with ``running_needs``. ``noun``: word for a queue.
     """
 
     kind: str
@@ -292,40 +309,56 @@ class Claim(Record, forbid_unknown_fields=True):
     beside: dict[str, str] = {}
     queue: str = "NULL"
     queue_id: str = "NULL"
-    since: str = "NULL::timestamptz"
+    since: str = NO_TIME
     owner: str = "NULL"
-    taken: str = "NULL::timestamptz"
-    held: str = "NULL::timestamptz"
+    taken: str = NO_TIME
+    held: str = NO_TIME
+    seen: str = ""
+    dead: str = ""
+    parts: tuple[str, ...] = ()
+    running: dict[str, str] = {}
+    running_needs: tuple[str, ...] = ()
+    noun: str = "queue"
 
 
 def finders(claim: Claim) -> Iterator[FindingSpec]:
     """Yield the findings that follow from a claim, with their names in all engines."""
-    queue = " of {queue}" if claim.queue != "NULL" else ""
+    kinds, of = plural(claim.kind), f" of the {claim.noun} {{{claim.noun}}}" if claim.queue != "NULL" else ""
+    resource = ("resource",) if any(each.why for each in claim.conditions) else ()
     if "late" in claim.finders:
         yield FindingSpec(
             code="late",
             kind=claim.kind,
-            sentence=f"A worker could take it{queue} since {{since}}, and none has.",
-            incident=f"Workers could take {{n}}{queue}, the first since {{since}}, and none has.",
-            cause=("queue",) if queue else (),
+            sentence=f"The {claim.kind}{of} is due since {{since}}, and no worker has taken it. {{why}}.",
+            incident=f"{{n}} {kinds}{of} are due, the first since {{since}}, and no worker has taken them. {{why}}.",
+            cause=(*((claim.noun,) if of else ()), *resource),
             symptom="late",
             severity=6,
-            remedy=f"Look at the workers{queue}: unstick why.",
+            remedy="Look at the workers, and at what they run: unstick why.",
             finder=True,
         )
     if "owner_dead" in claim.finders:
         yield FindingSpec(
             code="owner_dead",
             kind=claim.kind,
-            sentence="{owner} took it at {taken}, and held it only until {held}. No worker takes it.",
-            incident="{owner} took {n}, the first at {taken}, and held them only until {held}. No worker takes them.",
+            sentence=f"{{owner}} took the {claim.kind} at {{taken}} and gives no sign of life. No worker takes it.",
+            incident=f"{{owner}} took {{n}} {kinds}, the first at {{taken}}, and gives no sign of life. "
+            "No worker takes them.",
             cause=("owner",),
             several="workers",
             symptom="dead_owner",
+            explains=(Explains(findings=("late",), matching=resource),) if resource and len(claim.finders) > 1 else (),
             severity=8,
             action="release",
             finder=True,
         )
+
+
+def _with_own(finder: FindingSpec, own: FindingSpec) -> FindingSpec:
+    """Return a finding that follows from a claim, with what the engine says of it."""
+    default = FindingSpec(code=own.code)
+    said = {name: value for name, value in msgspec.structs.asdict(own).items() if value != getattr(default, name)}
+    return msgspec.structs.replace(finder, **(said | ({"incident": own.incident} if own.sentence else {})))
 
 
 class FlowSpec(Record, forbid_unknown_fields=True):
@@ -610,9 +643,9 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         """Add what follows from other settings, where it is not there yet."""
         force_setattr(self, "kinds", tuple(map(self._with_columns, self.kinds)))
         force_setattr(self, "varies", self._with_set(self.varies))
-        own = {finding.code for finding in self.findings}
-        more = (each for claim in self.claim for each in finders(claim) if each.code not in own)
-        force_setattr(self, "findings", (*self.findings, *more))
+        derived = {each.code: each for claim in self.claim for each in finders(claim)}
+        own = [_with_own(derived.pop(each.code), each) if each.code in derived else each for each in self.findings]
+        force_setattr(self, "findings", (*own, *derived.values()))
         if not all(map(_is_complete, self.actions)):
             force_setattr(self, "actions", tuple(map(self._completed, self.actions)))
 

@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 
+from queries.claim.answers import Worker, in_sentence, workers_for
+from queries.claim.reader import NOT_RECORDED, ClaimReader
 from queries.contract.rows import SHAPES, json_kinds, json_object, json_part, verify
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import FindingSpec, Need
@@ -61,8 +63,8 @@ def finding_of(
 class FindingReader:
     """Findings of one engine. ``specs``: by code."""
 
-    def __init__(self, variant: EngineVariant, ids: NodeIds, samples: SampleReader) -> None:
-        self._variant, self._ids, self._samples = variant, ids, samples
+    def __init__(self, variant: EngineVariant, ids: NodeIds, samples: SampleReader, claims: ClaimReader) -> None:
+        self._variant, self._ids, self._samples, self._claims = variant, ids, samples, claims
         self.specs = {spec.code: spec for spec in variant.engine.spec.findings}
         self._offers = Offers(variant, ids, self.specs)
 
@@ -79,8 +81,10 @@ class FindingReader:
         capped: list[str] = []
         specs = [spec for spec in self.specs.values() if not spec.sample]
         async with self._variant.reading() as transaction:
-            reads = (self.of(IN_STEP, spec, local, limit, skipped, capped) for spec in specs)
-            now, *answers = await lockstep(transaction, [IN_STEP.now(), *reads])
+            reads = [self.of(IN_STEP, spec, local, limit, skipped, capped) for spec in specs]
+            asked = [self._claims.workers()] if any(spec.late for spec in specs) else []
+            now, *answers = await lockstep(transaction, [IN_STEP.now(), *reads, *asked])
+            workers = answers.pop() if asked else ()
             at: float = value_of(now)
             for spec, answer in zip(specs, answers, strict=True):
                 if isinstance(answer, DatabaseError):
@@ -89,7 +93,7 @@ class FindingReader:
                     findings += answer
             if ids is None and capped:
                 findings += await self._causes_beyond(transaction, findings, capped)
-            there = tuple(f for f in findings if self._samples.leave(f))
+            there = tuple(self._with_workers(f, workers) for f in findings if self._samples.leave(f))
             there = await self._offers.of(transaction, there) if offer else there
         unread = self._unread(skipped)
         if ids is None and self._variant.detected.policies:
@@ -183,6 +187,16 @@ class FindingReader:
             reads += [self.of(IN_STEP, spec, ids, len(ids), [], [])] if ids else []
         answers = await lockstep(transaction, reads)  # that not all were read is said already
         return [each for answer in answers if not isinstance(answer, DatabaseError) for each in answer]
+
+    def _with_workers(self, finding: Finding, workers: Sequence[Worker] | DatabaseError) -> Finding:
+        """Return a late node that waits for a worker with what is known of them."""
+        spec = self.specs[finding.code]
+        if not spec.late or finding.evidence.get("why", "") is not None:
+            return finding
+        known = [NOT_RECORDED] if isinstance(workers, DatabaseError) else workers
+        worker = workers_for(known, finding.evidence.get(self._claims.kinds[spec.kind].noun))
+        evidence = {**finding.evidence, "why": in_sentence(worker)}
+        return msgspec.structs.replace(finding, evidence=evidence, sentence=sentence.fill(spec.sentence, evidence))
 
     def _skipped(self, code: str, why: str, *, ddl: str | None = None, failed: bool = False) -> SkippedFinding:
         return SkippedFinding(engine=self._variant.label, code=code, why=why, ddl=ddl, failed=failed)

@@ -43,7 +43,7 @@ class Reader:
         self.pages = PageReader(self.variant, self.ids, self.nodes)
         self.samples = SampleReader(self.variant, self.ids)
         self.claims = ClaimReader(self.variant, self.ids.full, self.ids.local)
-        self.findings = FindingReader(self.variant, self.ids, self.samples)
+        self.findings = FindingReader(self.variant, self.ids, self.samples, self.claims)
 
     @property
     def label(self) -> str:

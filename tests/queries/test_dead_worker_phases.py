@@ -15,7 +15,7 @@ from tests.queries.incident_groups import incidents_of
 from tests.servers import PostgresServer
 
 DEAD = {  # findings of jobs with a dead worker
-    "graphile_worker": "locked_by_a_dead_worker",
+    "graphile_worker": "owner_dead",
     "oban": "dead_worker",
     "pgqueuer": "locked_by_a_dead_worker",
     "procrastinate": "locked_by_a_dead_worker",

@@ -187,5 +187,5 @@ async def test_signs_of_life_on_a_standby_are_as_old_as_its_data(own_server: Pos
     workspace = await opened(dsn, tmp_path)
     shown = await snapshot.snapshot(workspace, list(workspace.engines.values()))
     assert [incident.code for incident in shown.incidents] == ["standby"]
-    assert [symptom.code for symptom in shown.incidents[0].symptoms] == ["locked_by_a_dead_worker"]
+    assert [symptom.code for symptom in shown.incidents[0].symptoms] == ["owner_dead"]
     await workspace.close()

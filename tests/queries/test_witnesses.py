@@ -446,7 +446,7 @@ ENDED = [  # engine, action, finding, what the owner does meanwhile
     (
         "graphile_worker",
         "mark_failed",
-        "locked_by_a_dead_worker",
+        "owner_dead",
         "DELETE FROM _private_jobs WHERE locked_at IS NOT NULL",
     ),
     ("oban", "cancel", "dead_worker", "UPDATE oban_jobs SET state = 'completed' WHERE state = 'executing'"),

@@ -12,7 +12,7 @@ from tests.servers import PostgresServer
 from tests.terminal.driver import Terminal
 
 FINDINGS = {  # whose suggested action is `release`
-    "graphile_worker": "locked by a dead worker",
+    "graphile_worker": "owner dead",
     "oban": "dead worker",
     "pgqueuer": "locked by a dead worker",
     "procrastinate": "locked by a dead worker",

@@ -108,7 +108,7 @@ async def console(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Opener]:
 
     By default, no job is late and no worker is lost within a test.
     """
-    late = dict.fromkeys(("worker_lost", "locked_too_long", "not_served", "overdue"), YEAR)
+    late = dict.fromkeys(("worker_lost", "locked_too_long", "not_served", "late"), YEAR)
     async with contextlib.AsyncExitStack() as stack:
 
         async def open_(**limits: float) -> Workspace:
@@ -133,18 +133,18 @@ async def test_the_folder_describes_its_tables(genuine: Genuine, server: Postgre
 
 async def test_a_job_of_a_killed_worker_is_released_and_taken(genuine: Genuine, console: Opener) -> None:
     """The dead worker holds the job's queue, too."""
-    workspace = await console(worker_lost=SOON, overdue=SOON)
+    workspace = await console(worker_lost=SOON, late=SOON)
     killed = await genuine.worker("hold")
     job, behind = await genuine.job(queue="mail"), await genuine.job(queue="mail")
     await genuine.until(job, "locked")
     pool = (await genuine.of(job))["locked_by"]
     await genuine.workers.kill(genuine.dsn, killed)
-    found = await genuine.until_found(workspace, "locked_by_a_dead_worker", f"job:{job}")
-    assert (found.action, found.evidence["queue"], found.evidence["worker"]) == ("release", "mail", pool)
-    found = await genuine.until_found(workspace, "waits_for_queue", f"job:{behind}")
-    assert found.evidence["worker"] == pool
+    found = await genuine.until_found(workspace, "owner_dead", f"job:{job}")
+    assert (found.action, found.evidence["resource"], found.evidence["owner"]) == ("release", "mail", pool)
+    found = await genuine.until_found(workspace, "late", f"job:{behind}")
+    assert pool in found.sentence
     await genuine.worker("hold")
-    await genuine.until_found(workspace, "locked_by_a_dead_worker", f"job:{job}")
+    await genuine.until_found(workspace, "owner_dead", f"job:{job}")
     await genuine.act(workspace, "release", f"job:{job}")
     await genuine.until(job, "locked")
     assert (await genuine.of(job))["locked_by"] != pool
@@ -167,7 +167,7 @@ async def test_a_job_keeps_an_attempt_when_its_worker_is_killed_in_the_last_one(
     job = await genuine.job(most=1)
     await genuine.until(job, "locked")
     await genuine.workers.kill(genuine.dsn, killed)
-    await genuine.until_found(workspace, "locked_by_a_dead_worker", f"job:{job}")
+    await genuine.until_found(workspace, "owner_dead", f"job:{job}")
     done = await do(workspace, "release", [f"{LABEL}/job:{job}"], {"again": True}, label=LABEL)
     assert set(outcomes_of(done).values()) == {Outcome.CHANGED}
     assert (await genuine.of(job))["attempts"] == 0
@@ -187,7 +187,7 @@ async def test_a_job_that_ends_its_worker_is_ended_or_released_once(genuine: Gen
     job, behind = await genuine.job(queue="mail"), await genuine.job(queue="mail")
     await genuine.until(job, "locked")
     await genuine.workers.kill(genuine.dsn, killed)
-    await genuine.until_found(operators[0], "locked_by_a_dead_worker", f"job:{job}")
+    await genuine.until_found(operators[0], "owner_dead", f"job:{job}")
     await genuine.worker("hold")
     won = await ended_or_released(*operators, LABEL, f"{LABEL}/job:{job}", "mark_failed")
     genuine.gate.open()
@@ -285,10 +285,10 @@ async def test_what_is_marked_failed_is_as_the_engine_marks_it(genuine: Genuine,
 
 
 async def test_a_task_that_no_worker_serves_is_found(genuine: Genuine, console: Opener) -> None:
-    workspace = await console(not_served=SOON, overdue=SOON)
+    workspace = await console(not_served=SOON, late=SOON)
     lonely = await genuine.job("hold_lonely")
-    found = await genuine.until_found(workspace, "overdue", f"job:{lonely}")
-    assert found.evidence["sessions"] == "No worker is connected"
+    found = await genuine.until_found(workspace, "late", f"job:{lonely}")
+    assert found.evidence["why"] == "No worker lives"
     await genuine.worker("hold")
     served = await genuine.job()
     await genuine.until(served, "locked")

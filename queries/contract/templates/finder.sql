@@ -1,23 +1,27 @@
-:about
+-- :about
 -- kinds: :kind
 -- :header
-WITH looked AS MATERIALIZED (
+-- needs of ids: none
+WITH
+-- :parts
+-- :comma
+looked AS MATERIALIZED (
 -- :each
-(SELECT t.* FROM :"schema".:table AS t
+(SELECT :narrow FROM :"schema".:table AS t
   WHERE :ids IS NULL
     AND :unfinished
   :sorted
   LIMIT 10001)
 -- :end
 UNION ALL
-SELECT t.* FROM :"schema".:table AS t WHERE :wanted AND (:some)
+SELECT :narrow FROM :"schema".:table AS t WHERE :wanted AND (:some)
 )
-(SELECT :id AS id, :at AS since,
-        jsonb_build_object(:evidence) AS evidence
-   FROM looked AS t
+(SELECT :id AS id, t.its_since AS since, jsonb_build_object(:evidence) :cause AS evidence
+   FROM (SELECT t.*, :at AS its_since FROM looked AS t
+          :first
+          WHERE :found
+          ORDER BY :at, :id LIMIT :limit) AS t
    :beside
-  WHERE :found
-  ORDER BY 2, 1
-  LIMIT :limit)
+  ORDER BY 2, 1)
 UNION ALL
 SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM looked) > 10000

@@ -1,10 +1,13 @@
--- Worker pools that hold a job, each with its newest lock and the tasks of its jobs. A pool without a job leaves no sign.
--- needs: locked
--- Index: one on locked_at; of the newest locks, 1,000 are read.
+-- Worker pools: those that hold a job, each with its newest lock and the tasks of its jobs, and the sessions of pools. A pool
+-- without a job leaves no other sign.
+-- met_needs: without an index on locked jobs, only sessions are known
+-- Indexes: one on (locked_at) of locked jobs, 1,000 of them, the newest first; tasks_pkey.
+WITH
+\ir parts/sessions.sql
 SELECT o.locked_by AS worker, extract(epoch FROM max(o.locked_at))::float8 AS seen, CASE WHEN max(o.locked_at) >= now() - :worker_lost THEN true END AS alive,
        jsonb_agg(DISTINCT o.identifier) AS serves, false AS only
   FROM (SELECT j.locked_by, j.locked_at, (SELECT k.identifier FROM :"schema"._private_tasks k WHERE k.id = j.task_id) AS identifier FROM :"schema"._private_jobs j
-         WHERE j.locked_at IS NOT NULL AND j.locked_by IS NOT NULL ORDER BY j.locked_at DESC LIMIT 1000) AS o
+         WHERE 'locked' = ANY (:met_needs) AND j.locked_at IS NOT NULL AND j.locked_by IS NOT NULL ORDER BY j.locked_at DESC LIMIT 1000) AS o
  GROUP BY o.locked_by
 UNION ALL
-SELECT 'a pool without a job', NULL, NULL, '[]', false
+SELECT s.text, NULL, NULL, '[]', false FROM sessions s WHERE s.oldest < 'infinity'
