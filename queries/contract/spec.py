@@ -16,6 +16,7 @@ from queries.records.finding import Support
 from queries.records.node import Node, Phase, split_id
 from queries.records.record import Record
 from queries.text.counted import plural
+from queries.text.psql_text import literal, sql_name
 
 
 class Decline(Record, forbid_unknown_fields=True):
@@ -292,18 +293,19 @@ class Claim(Record, forbid_unknown_fields=True):
     """Claim of workers on nodes of a kind: the conditions of the engine's dequeue.
 
     They are in the engine's order. ``beside``: queries over the row ``t``, whose first row the conditions may name.
-    ``order``: in which a worker takes the nodes. ``queue``: SQL of what a worker must serve, ``queue_id`` of the id of
-    its node. ``since``: SQL of the time since which the row could be taken, as far as it says. ``unfinished``:
-    conditions of the rows that are counted, each with the order of the index that leads to them, or "". A running row
-    says by whom (``owner``), since when (``taken``) and until when (``held``). Its owner is ``dead`` after that, or as
-    the SQL says, which may name the ``parts``; ``seen`` is its last sign of life. ``running``: conditions of these rows
-    if others lead to them than ``unfinished``, with ``running_needs``. ``noun``: word for a queue.
+    ``order``: in which a worker takes the nodes, by default as they are due. ``queue``: SQL of what a worker must
+    serve, ``queue_id`` of the id of its node. ``since``: SQL of the time since which the row could be taken, as far as
+    it says. ``unfinished``: conditions of the rows that are counted, each with the order of the index that leads to
+    them, or "": by default those of each unfinished status. A running row says by whom (``owner``), since when
+    (``taken``) and until when (``held``). Its owner is ``dead`` after that, or as the SQL says, which may name the
+    ``parts``; ``seen`` is its last sign of life. ``running``: conditions of these rows if others lead to them than
+    ``unfinished``, with ``running_needs``. ``noun``: word for a queue.
     """
 
     kind: str
     conditions: Annotated[tuple[Condition, ...], forms.named("name", text=forms.condition)]
-    order: str
-    unfinished: dict[str, str]
+    order: str = ""
+    unfinished: dict[str, str] = {}
     finders: tuple[Literal["late", "owner_dead"], ...] = ()  # findings that follow from it
     needs: tuple[str, ...] = ()
     beside: dict[str, str] = {}
@@ -643,6 +645,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         """Add what follows from other settings, where it is not there yet."""
         force_setattr(self, "kinds", tuple(map(self._with_columns, self.kinds)))
         force_setattr(self, "varies", self._with_set(self.varies))
+        force_setattr(self, "claim", tuple(map(self._with_kind, self.claim)))
         derived = {each.code: each for claim in self.claim for each in finders(claim)}
         own = [_with_own(derived.pop(each.code), each) if each.code in derived else each for each in self.findings]
         force_setattr(self, "findings", (*own, *derived.values()))
@@ -692,6 +695,24 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         relation = self.recognise.relations.get(kind.table, {})
         same = {name: name for name in ("title", *RECORDED) if name in relation and not name.endswith("_id")}
         return msgspec.structs.replace(kind, columns={**same, **kind.columns}) if same.keys() - kind.columns else kind
+
+    def _with_kind(self, claim: Claim) -> Claim:
+        """Return a claim with what the columns and the statuses of its kind say."""
+        kind = next((kind for kind in self.kinds if kind.name == claim.kind), None)
+        if kind is None:
+            return claim
+        relation = self.recognise.relations.get(kind.table, {})
+        of = {name: column for name, column in kind.columns.items() if column in relation}
+        due, status, owner = (f"t.{sql_name(of[name])}" if name in of else "" for name in ("due_at", "status", "owner"))
+        over = (Phase.DONE, Phase.CANCELLED, Phase.FAILED)
+        statuses = dict.fromkeys(each.native for each in self.statuses if status and each.phase not in over)
+        return msgspec.structs.replace(
+            claim,
+            since=claim.since if claim.since != NO_TIME else of.get("due_at", NO_TIME),
+            owner=claim.owner if claim.owner != "NULL" else owner or "NULL",
+            order=claim.order or ", ".join(filter(None, (due, f"t.{sql_name(kind.key)}"))),
+            unfinished=claim.unfinished or {f"{status} = {literal(each)}": due for each in statuses},
+        )
 
     def _with_set(self, varies: VariesSpec) -> VariesSpec:
         """Return what may differ, with what follows from the columns that actions set."""

@@ -86,11 +86,13 @@ def test_a_folder_that_has_not_passed_names_file_and_line(tmp_path: Path, source
     ("old", "new"),
     [
         ('"t.send_after <= now()"', '"pg_sleep(1) IS NULL"'),
-        ('owner = "t.picked_by"\n', 'owner = "pg_sleep(1)"\n'),
-        ('since = "send_after"', 'since = "now() + pg_sleep(1)"'),
-        ('order = "t.send_after, t.id"', 'order = "pg_sleep(1)"'),
+        ("finders =", 'owner = "pg_sleep(1)"\nfinders ='),
+        ("finders =", 'since = "now() + pg_sleep(1)"\nfinders ='),
+        ("finders =", 'order = "pg_sleep(1)"\nfinders ='),
         ("finders =", 'queue = "pg_sleep(1)"\nfinders ='),
-        ('= "t.send_after" }', '= "pg_sleep(1)" }'),
+        ("finders =", 'dead = "pg_sleep(1) IS NULL"\nfinders ='),
+        ("finders =", """unfinished = { "t.state = 'new'" = "pg_sleep(1)" }\nfinders ="""),
+        ('"t.send_after <= now()"', """{ holds = "t.send_after <= now()", why = "pg_sleep(1)::text" }"""),
     ],
 )
 def test_a_claim_calls_nothing_foreign(tmp_path: Path, old: str, new: str) -> None:
