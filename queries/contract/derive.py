@@ -468,17 +468,7 @@ class _Writer:
                 else each
                 for each in claim.conditions
             )
-            texts = " ".join(
-                (
-                    claim.queue,
-                    claim.queue_id,
-                    claim.order,
-                    claim.since,
-                    *(f"{each.holds} {each.shows} {each.holder}" for each in known),
-                )
-            )
-            beside = {name: query for name, query in claim.beside.items() if f"{name}." in texts}
-            self._claim_files(n, msgspec.structs.replace(claim, conditions=known, beside=beside), ".few")
+            self._claim_files(n, msgspec.structs.replace(claim, conditions=known), ".few")
 
     def _claim_files(self, n: int, claim: Claim, suffix: str) -> None:
         at: Setting = ("claim", n)
@@ -492,6 +482,7 @@ class _Writer:
         upto = [" AND ".join(f"f.c{i}" for i in range(1, m + 1)) for m in range(1, len(holds) + 1)]
         of_row = not any(f"{name}." in claim.queue for name in claim.beside)
         served = f"(:queues IS NULL OR ({claim.queue})::text = ANY (:queues))"
+        asked = (claim.queue, claim.queue_id, claim.order, claim.since, claim.owner, claim.taken, claim.held)
         values: Filled = {
             **self._of(k, kind),
             "kind": kind.name,
@@ -507,7 +498,7 @@ class _Writer:
             ),
             "holds": [(f"{'AND ' * bool(m)}{text}", paths[m]) for m, text in enumerate(counted)],
             "columns": [(f"{text} AS c{m + 1},", paths[m]) for m, text in enumerate(counted)],
-            "beside": _beside(n, claim),
+            "beside": _beside(n, claim, *asked, *(f"{c.holds} {c.shows} {c.holder}" for c in claim.conditions)),
             "passed": ", ".join(f"count(*) FILTER (WHERE {each})" for each in upto),
             "possible": upto[-1],
             "order": (claim.order, (*at, "order")),
@@ -517,8 +508,8 @@ class _Writer:
         parts = _rows_of_claim(at, values, claim.unfinished)
         if not suffix:
             self._finders(n, claim, values, (*needs, *own))
-        asked = {**values, "header": self._header(own)}
-        self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", at, asked)])
+        row = {**values, "header": self._header(own)}
+        self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", at, row)])
         self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", at, values, parts)])
         values["header"] = self._header((*needs, *claim.running_needs, *own))
         parts = _rows_of_claim(at, values, {**claim.unfinished, **claim.running})
@@ -551,11 +542,15 @@ class _Writer:
         for finding in self.spec.findings:
             if not finding.finder or finding.kind != claim.kind or self._written(finding.statement):
                 continue
+            if finding.symptom == "failing":
+                self._failing(n, claim, values, finding)
+                continue
             (began, condition), own = found[finding.code], {**evidence[finding.code], **finding.evidence}
             rows = claim.unfinished if finding.late or not claim.running else claim.running
             said = ", ".join(f"{literal(name)}, {text}" for name, text in own.items())
             cause = f" || CASE {causes} ELSE {unknown} END" if causes else f" || {unknown}"
-            sql = " ".join((began, condition, said, causes, *claim.beside.values()))
+            sql = " ".join((began, condition, said, causes))
+            sql += " ".join(text for text, _ in _beside(n, claim, sql))
             parts_of_claim: Lines = [
                 (f"\\ir parts/{name}.sql", (*at, "parts"))
                 for name in claim.parts
@@ -567,8 +562,9 @@ class _Writer:
                 "header": self._header(needs if finding.late else claim.running_needs or needs),
                 "parts": parts_of_claim,
                 "comma": [(",", at)] * bool(parts_of_claim),
-                "narrow": ", ".join(dict.fromkeys((_of(kind.key), *re.findall(r't\.(?:"[^"]+"|\w+)', sql)))),
+                "narrow": _named(kind, sql),
                 "first": _beside(n, claim, began, condition),
+                "beside": _beside(n, claim, said, causes),
                 "at": began,
                 "found": condition,
                 "evidence": said,
@@ -577,6 +573,33 @@ class _Writer:
             }
             parts = _rows_of_claim(at, of_each, rows)
             self._add(f"{finding.statement}.sql", at, [repeated("finder", at, of_each, parts)])
+
+    def _failing(self, n: int, claim: Claim, values: Filled, finding: FindingSpec) -> None:
+        """Derive the newest nodes that failed."""
+        at: Setting = ("claim", n)
+        _, kind = self.kinds[claim.kind]
+        failed_at = self._time(kind, claim.failed_at)
+        error = f"coalesce(left(({claim.error})::text, 300), 'no error is recorded')"
+        own = {"failed": _instant(failed_at), "error": error}
+        own |= {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
+        said = ", ".join(f"{literal(name)}, {text}" for name, text in (own | finding.evidence).items())
+        beside = _beside(n, claim, failed_at, said)
+        by_status = status_need(self.needs, kind, self._relation(kind))
+        need = claim.failed_need or (by_status[0] if by_status else "")
+        failed = " OR ".join(claim.failed)
+        sql = " ".join((failed_at, failed, said, *(text for text, _ in beside)))
+        of_each: Filled = {
+            **values,
+            "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}, newest first.",
+            "narrow": _named(kind, sql),
+            "need": literal(need),
+            "failed": failed,
+            "at": failed_at,
+            "evidence": said,
+            "beside": beside,
+        }
+        parts = _rows_of_claim(at, of_each, claim.failed)
+        self._add(f"{finding.statement}.sql", at, [repeated("failing", at, of_each, parts)])
 
     # Pieces
 
@@ -770,6 +793,11 @@ def _beside(n: int, claim: Claim, *texts: str) -> Lines:
             lines.insert(0, (f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true", ("claim", n, "beside", name)))
             wanted += query
     return lines
+
+
+def _named(kind: Kind, sql: str) -> str:
+    """Return the columns of a row that an expression names, and its key."""
+    return ", ".join(dict.fromkeys((_of(kind.key), *re.findall(r't\.(?:"[^"]+"|\w+)', sql))))
 
 
 def _rows_of_claim(at: Setting, values: Filled, rows: Mapping[str, str]) -> list[TemplatePart]:

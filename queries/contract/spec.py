@@ -299,14 +299,16 @@ class Claim(Record, forbid_unknown_fields=True):
     them, or "": by default those of each unfinished status. A running row says by whom (``owner``), since when
     (``taken``) and until when (``held``). Its owner is ``dead`` after that, or as the SQL says, which may name the
     ``parts``; ``seen`` is its last sign of life. ``running``: conditions of these rows if others lead to them than
-    ``unfinished``, with ``running_needs``. ``noun``: word for a queue.
+    ``unfinished``, with ``running_needs``. ``noun``: word for a queue. ``failed``: conditions of nodes that no worker
+    takes again, with the ``failed_need`` that leads to them (else the newest nodes are looked at), ``failed_at`` and
+    ``error``.
     """
 
     kind: str
     conditions: Annotated[tuple[Condition, ...], forms.named("name", text=forms.condition)]
     order: str = ""
     unfinished: dict[str, str] = {}
-    finders: tuple[Literal["late", "owner_dead"], ...] = ()  # findings that follow from it
+    finders: tuple[Literal["late", "owner_dead", "failing"], ...] = ()  # findings that follow from it
     needs: tuple[str, ...] = ()
     beside: dict[str, str] = {}
     queue: str = "NULL"
@@ -321,6 +323,10 @@ class Claim(Record, forbid_unknown_fields=True):
     running: dict[str, str] = {}
     running_needs: tuple[str, ...] = ()
     noun: str = "queue"
+    failed: dict[str, str] = {}
+    failed_need: str = ""
+    failed_at: str = NO_TIME
+    error: str = "NULL"
 
 
 def finders(claim: Claim) -> Iterator[FindingSpec]:
@@ -352,6 +358,20 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
             explains=(Explains(findings=("late",), matching=resource),) if resource and len(claim.finders) > 1 else (),
             severity=8,
             action="release",
+            finder=True,
+        )
+    if "failing" in claim.finders:
+        yield FindingSpec(
+            code="failing",
+            kind=claim.kind,
+            sentence=f"The {claim.kind}{of} failed at {{failed}}: {{error}}.",
+            incident=f"{{n}} {kinds}{of} failed, the last at {{failed}}: {{error}}.",
+            cause=(claim.noun,) if of else (),
+            cause_text=("error",),
+            symptom="failing",
+            severity=5,
+            remedy=f"Remove the cause of the error first. {kinds.capitalize()} that run before fail again.",
+            action="retry",
             finder=True,
         )
 
@@ -646,7 +666,9 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         force_setattr(self, "kinds", tuple(map(self._with_columns, self.kinds)))
         force_setattr(self, "varies", self._with_set(self.varies))
         force_setattr(self, "claim", tuple(map(self._with_kind, self.claim)))
-        derived = {each.code: each for claim in self.claim for each in finders(claim)}
+        actions = {action.name for action in self.actions}
+        found = (each for claim in self.claim for each in finders(claim))
+        derived = {f.code: f if f.action in actions else msgspec.structs.replace(f, action=None) for f in found}
         own = [_with_own(derived.pop(each.code), each) if each.code in derived else each for each in self.findings]
         force_setattr(self, "findings", (*own, *derived.values()))
         if not all(map(_is_complete, self.actions)):
@@ -706,12 +728,16 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         due, status, owner = (f"t.{sql_name(of[name])}" if name in of else "" for name in ("due_at", "status", "owner"))
         over = (Phase.DONE, Phase.CANCELLED, Phase.FAILED)
         statuses = dict.fromkeys(each.native for each in self.statuses if status and each.phase not in over)
+        failed = [each.native for each in self.statuses if status and each.phase is Phase.FAILED]
         return msgspec.structs.replace(
             claim,
             since=claim.since if claim.since != NO_TIME else of.get("due_at", NO_TIME),
             owner=claim.owner if claim.owner != "NULL" else owner or "NULL",
             order=claim.order or ", ".join(filter(None, (due, f"t.{sql_name(kind.key)}"))),
             unfinished=claim.unfinished or {f"{status} = {literal(each)}": due for each in statuses},
+            failed=claim.failed or {f"{status} = {literal(each)}": f"t.{sql_name(kind.key)} DESC" for each in failed},
+            failed_at=claim.failed_at if claim.failed_at != NO_TIME else of.get("changed_at", NO_TIME),
+            error=claim.error if claim.error != "NULL" or "error" not in of else f"t.{sql_name(of['error'])}",
         )
 
     def _with_set(self, varies: VariesSpec) -> VariesSpec:

@@ -27,9 +27,11 @@ def test_the_claim_finds_what_is_late_and_what_a_dead_owner_holds(outbox: str, t
     engines = ["--config", str(settings), "--engines", str(FOLDER.parent), "--engine", "outbox"]
     answer = unstick("stuck", *engines, "--json", dsn=outbox)
     found = {(each["code"], each["node_id"], each["action"]) for each in answer.findings}
-    assert found == {("late", "outbox/mail:1", None), ("owner_dead", "outbox/mail:3", "release")}
+    failing = {("failing", f"outbox/mail:{number}", None) for number in (6, 7)}
+    assert found == {("late", "outbox/mail:1", None), ("owner_dead", "outbox/mail:3", "release"), *failing}
     text = unstick("stuck", *engines, dsn=outbox).out
     assert "app.1 took the mail at" in text
+    assert "2 mails failed, the last at" in text
     assert "no worker has taken it. Whether a worker lives is not recorded." in " ".join(text.split())
     why = unstick("why", "outbox/mail:3", "--engines", str(FOLDER.parent), "--json", dsn=outbox).json["nodes"][0]
     assert [each["holds"] for each in why["conditions"]] == [False, True, None]

@@ -245,7 +245,7 @@ async def test_used_up_retries_are_found_and_retried_and_deleted(genuine: Genuin
     job, other = [await genuine.job("fail", most=1, queue="mail") for _ in range(2)]
     for each in (job, other):
         await genuine.until(each, "failed")
-    found = await genuine.until_found(workspace, "retries_exhausted", f"job:{job}")
+    found = await genuine.until_found(workspace, "failing", f"job:{job}")
     assert (found.evidence["error"], found.evidence["task"]) == ("no such mailbox", "fail")
     dead = (await reader(workspace, LABEL).pages.dead()).dead_letters
     assert [each.node.id for each in dead] == [f"{LABEL}/job:{each}" for each in (other, job)], "the newest first"

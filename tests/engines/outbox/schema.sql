@@ -3,5 +3,6 @@ CREATE TABLE mail_outbox (
   state text NOT NULL DEFAULT 'new',
   send_after timestamptz NOT NULL DEFAULT now(),
   picked_by text,
-  picked_at timestamptz
+  picked_at timestamptz,
+  error text
 );

@@ -1,6 +1,6 @@
--- Unlock jobs of lost workers and their queues, as the engine does after 4 hours: they are due now. It leaves a job whose
--- last attempt was taken without an attempt, so it would never run; here, one is given back if the operator sets again: the
--- job may be what ended its worker.
+-- Unlock jobs of lost workers and their queues, as the engine's force_unlock_workers does. That function leaves a job
+-- whose last attempt was taken without an attempt, so it would never run; here, one is given back if the operator sets
+-- again: the job may be what ended its worker. A job keeps its place in the queue; updated_at says since when it is free.
 -- Indexes: jobs_pkey1, job_queues_pkey1.
 
 -- :refused
@@ -36,7 +36,7 @@ freed AS (
     FROM held h
    WHERE q.id = h.job_queue_id AND q.locked_by = h.locked_by
 )
-UPDATE :"schema"._private_jobs j SET locked_at = NULL, locked_by = NULL, attempts = least(j.attempts, j.max_attempts - 1), run_at = greatest(j.run_at, now())
+UPDATE :"schema"._private_jobs j SET locked_at = NULL, locked_by = NULL, attempts = least(j.attempts, j.max_attempts - 1), updated_at = now()
   FROM held h
  WHERE j.id = h.id AND j.locked_at IS NOT NULL AND (j.attempts < j.max_attempts OR (:args ->> 'again')::bool)
 RETURNING 'job:' || j.id AS id
