@@ -105,18 +105,16 @@ class Funnel(Record):
 def workers_for(workers: Sequence[Worker], queue: str | None) -> Condition:
     """Return the condition that a living worker takes a queue."""
     alive = [each for each in workers if each.alive]
-    serving = [each.name for each in alive if each.takes(queue)]
-    if serving:
-        return Condition(name="worker", holds=True, shows=_names(serving))
-    unsure = [each.name for each in workers if each.alive is not False and each.takes(queue) is not False]
-    if unsure:
+    holds: bool | None = False
+    shows = f"no worker lives{_names('; dead: ', workers)}"
+    if serving := [each for each in alive if each.takes(queue)]:
+        holds, shows = True, _names("", serving)
+    elif unsure := [each for each in workers if each.alive is not False and each.takes(queue) is not False]:
         takes = f"whether a worker takes {queue}" if queue else "whether a worker lives"
-        return Condition(name="worker", holds=None, shows=f"{takes} is not recorded{_those([n for n in unsure if n])}")
-    if alive:
-        return Condition(
-            name="worker", holds=False, shows=f"no worker takes {queue}{_those([each.name for each in alive])}"
-        )
-    return Condition(name="worker", holds=False, shows=f"no worker lives{_those([each.name for each in workers])}")
+        holds, shows = None, f"{takes} is not recorded{_names(': ', [each for each in unsure if each.name])}"
+    elif alive:
+        shows = f"no worker takes {queue}{_names('; alive: ', alive)}"
+    return Condition(name="worker", holds=holds, shows=shows)
 
 
 def in_sentence(worker: Condition) -> str:
@@ -124,10 +122,6 @@ def in_sentence(worker: Condition) -> str:
     return f"Workers that take it: {worker.shows}" if worker.holds else worker.shows[:1].upper() + worker.shows[1:]
 
 
-def _those(names: Sequence[str]) -> str:
-    return f": {_names(names)}" if names else ""
-
-
-def _names(names: Sequence[str]) -> str:
-    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
-    return ", ".join(names[:NAMED]) + more
+def _names(before: str, workers: Sequence[Worker]) -> str:
+    more = f" and {len(workers) - NAMED} more" if len(workers) > NAMED else ""
+    return f"{before}{', '.join(each.name for each in workers[:NAMED])}{more}" if workers else ""

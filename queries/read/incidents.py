@@ -242,13 +242,10 @@ def _is_older(symptom: Finding, cause: Finding, at: float | None) -> bool:
 def _values(rule: Explains, finding: Finding) -> tuple[str, ...]:
     """Return the values of the matching fields.
 
-    A field that is missing matches nothing.
+    A field that is missing or NULL matches nothing.
     """
-    ids = {"node": finding.node_id}
-    return tuple(
-        str(ids.get(field, finding.evidence.get(field, f"no {field} of {finding.node_id} {finding.code}")))
-        for field in rule.matching
-    )
+    known = {name: value for name, value in finding.evidence.items() if value is not None} | {"node": finding.node_id}
+    return tuple(str(known.get(field, f"no {field} of {finding.node_id} {finding.code}")) for field in rule.matching)
 
 
 def _ancestors(parents: Mapping[int, set[int]], place: int) -> set[int]:

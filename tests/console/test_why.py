@@ -106,7 +106,7 @@ def test_a_worker_is_one_that_lives_and_takes_the_queue(server: PostgresServer) 
     served = why(dsn, "solid_queue/job:1")["solid_queue/job:1"]
     other = why(dsn, "solid_queue/job:2")["solid_queue/job:2"]
     assert served["worker"] == (True, "w1 on ?")
-    assert other["worker"] == (False, "no worker takes reports: w1 on ?")
+    assert other["worker"] == (False, "no worker takes reports; alive: w1 on ?")
     server.drop(dsn)
 
 

@@ -83,6 +83,8 @@ def test_errors_are_compared_without_ids_and_numbers() -> None:
 def test_a_cause_absorbs_only_matching_symptoms() -> None:
     late = [found("late", 3, worker="a"), found("late", 4, worker="b")]
     assert shown(found("dead_owner", 1, worker="a"), *late) == [("dead_owner", 2, {"late": 1}), ("late", 1, {})]
+    unknown = found("dead_owner", 1, worker=None), found("late", 3, worker=None)
+    assert shown(*unknown) == [("dead_owner", 1, {}), ("late", 1, {})]
 
 
 def test_a_cause_absorbs_the_symptoms_of_its_symptoms() -> None:
