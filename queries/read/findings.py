@@ -27,6 +27,7 @@ from queries.records.finding import HIDDEN_ROWS, OPEN, Finding, Findings, Skippe
 from queries.records.node import split_id
 
 FINDING_NODES = 200  # nodes with each finding
+NO_WORKER = 8  # severity of a late node at least, if no living worker takes its queue
 
 
 def finding_of(
@@ -196,7 +197,9 @@ class FindingReader:
         known = [NOT_RECORDED] if isinstance(workers, DatabaseError) else workers
         worker = workers_for(known, finding.evidence.get(self._claims.kinds[spec.kind].noun))
         evidence = {**finding.evidence, "why": in_sentence(worker)}
-        return msgspec.structs.replace(finding, evidence=evidence, sentence=sentence.fill(spec.sentence, evidence))
+        text, severity = sentence.fill(spec.sentence, evidence), finding.severity
+        severity = max(severity, NO_WORKER) if worker.holds is False else severity
+        return msgspec.structs.replace(finding, evidence=evidence, sentence=text, severity=severity)
 
     def _skipped(self, code: str, why: str, *, ddl: str | None = None, failed: bool = False) -> SkippedFinding:
         return SkippedFinding(engine=self._variant.label, code=code, why=why, ddl=ddl, failed=failed)

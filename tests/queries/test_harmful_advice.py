@@ -27,6 +27,10 @@ INSERT INTO _private_job_queues (queue_name) VALUES ('q');
 INSERT INTO _private_jobs (task_id, job_queue_id, run_at)
 SELECT t, CASE t WHEN 1 THEN 1 END, now() - interval '2 hours' * (3 - t) FROM generate_series(1, 2) AS t
 """
+LONELY = """
+INSERT INTO _private_tasks (identifier) VALUES ('mail');
+INSERT INTO _private_jobs (task_id, run_at, updated_at) VALUES (1, now() - interval '1 hour', now() - interval '1 hour')
+"""
 OBAN = """
 INSERT INTO oban_producers (uuid, node, queue, started_at, updated_at)
 SELECT '6f1c1a3e-0000-4000-8000-000000000009', 'web@1', 'mail', now() - interval '1 day', now() - interval '30 minutes';
@@ -93,6 +97,7 @@ async def test_a_job_that_had_its_last_attempt_is_not_released(
     [
         ("pgqueuer", PICKED % "1 second", "no_heartbeat_for_the_job", "lives, because it beats for other jobs", 6),
         ("pgqueuer", PICKED % "1 hour", "locked_by_a_dead_worker", "gives no sign of life", 9),
+        ("graphile_worker", LONELY, "late", "No worker lives.", 8),
         ("oban", RETRYABLE % (1, "1 hour"), "failing_alike", "no data for", 3),
         ("oban", RETRYABLE % (5, "1 hour"), "failing_alike", "no data for", 6),
         ("oban", RETRYABLE % (1, "-1 hour"), "overdue", "stager", 6),
