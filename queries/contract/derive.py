@@ -460,6 +460,7 @@ class _Writer:
 
         Where a condition has needs, there is a variant without it.
         """
+        claim = self._with_statuses(claim)
         self._claim_files(n, claim, "")
         if any(each.needs for each in claim.conditions):
             known = tuple(
@@ -469,6 +470,30 @@ class _Writer:
                 for each in claim.conditions
             )
             self._claim_files(n, msgspec.structs.replace(claim, conditions=known), ".few")
+
+    def _with_statuses(self, claim: Claim) -> Claim:
+        """Return a claim with the rows that the statuses of its kind lead to."""
+        _, kind = self.kinds[claim.kind]
+        if not self._status(kind):
+            return claim
+        relation, needs = self._relation(kind), self.needs
+        by_status = status_need(needs, kind, relation)
+        failed_need = dead_need(needs, kind, relation) if kind.dead else by_status
+        waiting = {s.native for s in self.spec.statuses if s.phase not in (*ENDED, Phase.FAILED)}
+        failed = {s.native for s in self.spec.statuses if s.phase is Phase.FAILED}
+        unfinished = self._of_statuses(kind, waiting, by_status, "")
+        return msgspec.structs.replace(
+            claim,
+            unfinished=claim.unfinished or unfinished,
+            failed=claim.failed or self._of_statuses(kind, failed, failed_need, " DESC"),
+            failed_need=claim.failed_need or (failed_need[0] if failed_need else ""),
+        )
+
+    def _of_statuses(self, kind: Kind, words: set[str], need: tuple[str, Need] | None, way: str) -> dict[str, str]:
+        """Return the condition of each status, with the order of its index."""
+        column = next(iter(need[1].columns[1:]), kind.key) if need else kind.key
+        filters = self._each_from(kind, [s.native for s in self.spec.statuses if s.native in words])
+        return {self._with_partial(f, need[0] if need else ""): f"{_of(column)}{way}" for f in filters}
 
     def _claim_files(self, n: int, claim: Claim, suffix: str) -> None:
         at: Setting = ("claim", n)
@@ -562,7 +587,7 @@ class _Writer:
                 "header": self._header(needs if finding.late else claim.running_needs or needs),
                 "parts": parts_of_claim,
                 "comma": [(",", at)] * bool(parts_of_claim),
-                "narrow": _named(kind, sql),
+                "narrow": _named(kind, self._relation(kind), sql),
                 "first": _beside(n, claim, began, condition),
                 "beside": _beside(n, claim, said, causes),
                 "at": began,
@@ -584,15 +609,13 @@ class _Writer:
         own |= {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
         said = ", ".join(f"{literal(name)}, {text}" for name, text in (own | finding.evidence).items())
         beside = _beside(n, claim, failed_at, said)
-        by_status = status_need(self.needs, kind, self._relation(kind))
-        need = claim.failed_need or (by_status[0] if by_status else "")
         failed = " OR ".join(claim.failed)
         sql = " ".join((failed_at, failed, said, *(text for text, _ in beside)))
         of_each: Filled = {
             **values,
             "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}, newest first.",
-            "narrow": _named(kind, sql),
-            "need": literal(need),
+            "narrow": _named(kind, self._relation(kind), sql),
+            "need": literal(claim.failed_need),
             "failed": failed,
             "at": failed_at,
             "evidence": said,
@@ -795,9 +818,10 @@ def _beside(n: int, claim: Claim, *texts: str) -> Lines:
     return lines
 
 
-def _named(kind: Kind, sql: str) -> str:
-    """Return the columns of a row that an expression names, and its key."""
-    return ", ".join(dict.fromkeys((_of(kind.key), *re.findall(r't\.(?:"[^"]+"|\w+)', sql))))
+def _named(kind: Kind, relation: Iterable[str], sql: str) -> str:
+    """Return the columns of a row that an expression may name, and its key."""
+    known = (_of(name) for name in relation if re.search(rf"(?<![\w.])(?:t\.)?{re.escape(sql_name(name))}(?!\w)", sql))
+    return ", ".join(dict.fromkeys((_of(kind.key), *known, *re.findall(r"\bt\.\w+", sql))))
 
 
 def _rows_of_claim(at: Setting, values: Filled, rows: Mapping[str, str]) -> list[TemplatePart]:

@@ -16,7 +16,7 @@ from queries.contract.id_forms import KEY_TYPES
 from queries.contract.indexes import index_of
 from queries.contract.phases import phases_of
 from queries.contract.references import OF_KIND
-from queries.contract.spec import KEYS, Action, EngineSpec, FindingSpec, Kind, Need, Option, Status, VariesSpec
+from queries.contract.spec import KEYS, Action, Claim, EngineSpec, FindingSpec, Kind, Need, Option, Status, VariesSpec
 from queries.files.statement import NAME as SQL_NAME
 from queries.files.statement import PARAMETERS
 from queries.files.strict_toml import TomlFile
@@ -247,6 +247,10 @@ def _no_table_of(c: RuleInput, *names: str) -> bool:
     return len(names) != 1 or not any(kind.table for kind in c.spec.kinds if kind.name == names[0])
 
 
+def _no_rows(c: RuleInput, claim: Claim) -> bool:
+    return not claim.unfinished and not any(k.name == claim.kind and "status" in k.columns for k in c.spec.kinds)
+
+
 def _other_key(c: RuleInput, kind: Kind) -> list[str]:
     types = c.relations.get(kind.table, {}).get(kind.key, "")
     return [types] if types and types.partition("|")[0] not in KEY_TYPES else []
@@ -378,7 +382,7 @@ STATEMENT_RULES = (  # without which no statement can be derived
         ("kind", lambda c, claim: claim.kind not in {kind.name for kind in c.spec.kinds if kind.table},
          "there is no kind with a table of this name"),
         ("conditions", lambda c, claim: not claim.conditions, "it has no condition"),
-        ("unfinished", lambda c, claim: not claim.unfinished, "it names no rows that are counted"),
+        ("unfinished", _no_rows, "it names no rows that are counted"),
         ("needs", lambda c, claim: unknown(
             sum((each.needs for each in claim.conditions), claim.needs + claim.running_needs), c.spec.needs),
          "there is no need {value}"),

@@ -16,7 +16,7 @@ from queries.records.finding import Support
 from queries.records.node import Node, Phase, split_id
 from queries.records.record import Record
 from queries.text.counted import plural
-from queries.text.psql_text import literal, sql_name
+from queries.text.psql_text import sql_name
 
 
 class Decline(Record, forbid_unknown_fields=True):
@@ -333,6 +333,8 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
     """Yield the findings that follow from a claim, with their names in all engines."""
     kinds, of = plural(claim.kind), f" of the {claim.noun} {{{claim.noun}}}" if claim.queue != "NULL" else ""
     resource = ("resource",) if any(each.why for each in claim.conditions) else ()
+    failed = claim.failed_at != NO_TIME
+    at, first = (" at {taken}", ", the first at {taken},") if claim.taken != NO_TIME else ("", "")
     if "late" in claim.finders:
         yield FindingSpec(
             code="late",
@@ -349,9 +351,8 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
         yield FindingSpec(
             code="owner_dead",
             kind=claim.kind,
-            sentence=f"{{owner}} took the {claim.kind} at {{taken}} and gives no sign of life. No worker takes it.",
-            incident=f"{{owner}} took {{n}} {kinds}, the first at {{taken}}, and gives no sign of life. "
-            "No worker takes them.",
+            sentence=f"{{owner}} took the {claim.kind}{at} and gives no sign of life. No worker takes it.",
+            incident=f"{{owner}} took {{n}} {kinds}{first} and gives no sign of life. No worker takes them.",
             cause=("owner",),
             several="workers",
             symptom="dead_owner",
@@ -364,8 +365,8 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
         yield FindingSpec(
             code="failing",
             kind=claim.kind,
-            sentence=f"The {claim.kind}{of} failed at {{failed}}: {{error}}.",
-            incident=f"{{n}} {kinds}{of} failed, the last at {{failed}}: {{error}}.",
+            sentence=f"The {claim.kind}{of} failed{' at {failed}' if failed else ''}: {{error}}.",
+            incident=f"{{n}} {kinds}{of} failed{', the last at {failed}' if failed else ''}: {{error}}.",
             cause=(claim.noun,) if of else (),
             cause_text=("error",),
             symptom="failing",
@@ -719,25 +720,20 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         return msgspec.structs.replace(kind, columns={**same, **kind.columns}) if same.keys() - kind.columns else kind
 
     def _with_kind(self, claim: Claim) -> Claim:
-        """Return a claim with what the columns and the statuses of its kind say."""
+        """Return a claim with what the columns of its kind say."""
         kind = next((kind for kind in self.kinds if kind.name == claim.kind), None)
         if kind is None:
             return claim
         relation = self.recognise.relations.get(kind.table, {})
         of = {name: column for name, column in kind.columns.items() if column in relation}
-        due, status, owner = (f"t.{sql_name(of[name])}" if name in of else "" for name in ("due_at", "status", "owner"))
-        over = (Phase.DONE, Phase.CANCELLED, Phase.FAILED)
-        statuses = dict.fromkeys(each.native for each in self.statuses if status and each.phase not in over)
-        failed = [each.native for each in self.statuses if status and each.phase is Phase.FAILED]
+        due, owner, error = (f"t.{sql_name(of[n])}" if n in of else "" for n in ("due_at", "owner", "error"))
         return msgspec.structs.replace(
             claim,
             since=claim.since if claim.since != NO_TIME else of.get("due_at", NO_TIME),
             owner=claim.owner if claim.owner != "NULL" else owner or "NULL",
             order=claim.order or ", ".join(filter(None, (due, f"t.{sql_name(kind.key)}"))),
-            unfinished=claim.unfinished or {f"{status} = {literal(each)}": due for each in statuses},
-            failed=claim.failed or {f"{status} = {literal(each)}": f"t.{sql_name(kind.key)} DESC" for each in failed},
             failed_at=claim.failed_at if claim.failed_at != NO_TIME else of.get("changed_at", NO_TIME),
-            error=claim.error if claim.error != "NULL" or "error" not in of else f"t.{sql_name(of['error'])}",
+            error=claim.error if claim.error != "NULL" else error or "NULL",
         )
 
     def _with_set(self, varies: VariesSpec) -> VariesSpec:

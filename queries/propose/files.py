@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from queries.contract.folder import FIXTURE, SCHEMA, TOML
 from queries.files.state_file import make_private, open_private
 from queries.propose.catalog import Column
-from queries.propose.proposal import HELD, WAITING, Proposal, ProposedAction, ProposedStatus, names
+from queries.propose.proposal import FAILED_AT, HELD, WAITING, Proposal, ProposedAction, ProposedStatus, names
 from queries.propose.toml_text import Inline, written
 from queries.records.node import Phase
 from queries.text.psql_text import bound, identifier, literal
@@ -98,7 +98,8 @@ def _settings(proposal: Proposal) -> dict[str, Any]:
         "kinds": {proposal.kind: _kind(proposal)},
         "statuses": dict(_statuses(proposal)),
         "thresholds": {"late": "5m", "stale": "15m"},
-        "findings": dict(_findings(proposal)),
+        "claim": {proposal.kind: _claim(proposal)} if {"late", "owner_dead"} & {*proposal.findings} else {},
+        "findings": {name: {"proof": "assumed"} for name in proposal.findings if name != "dead_letters"},
         "actions": {action.name: _action(proposal, action) for action in proposal.actions},
     }
     status = proposal.roles.get("status")
@@ -165,41 +166,37 @@ def _statuses(proposal: Proposal) -> Iterator[tuple[str, Any]]:
             yield state.word, str(state.phase)
 
 
-def _findings(proposal: Proposal) -> Iterator[tuple[str, Any]]:
-    late_ones = [("overdue", "due", "", "It was due {age} ago")] if not proposal.lacks("overdue") else []
-    if proposal.undated:
-        undated = f"{proposal.column('due')} IS NULL AND "
-        late_ones.append(("not_taken", "created", undated, "It has no due time, was created {age} ago"))
-    for code, role, where, sentence in late_ones:
-        late = f"{where}{proposal.column(role)} < {proposal.stored(role, 'now() - :late')}"
-        yield (
-            code,
-            {
-                "severity": 5,
-                "proof": "assumed",
-                "symptom": "late",
-                "sentence": f"{sentence}, and no worker has taken it.",
-                "from": [state.word for state in proposal.of(*WAITING)],
-                "where": f"{late} AND ({proposal.taken}) IS NOT TRUE" if proposal.taken else late,
-                "since": proposal.time(role, "moment"),
-            },
-        )
-    if not proposal.lacks("stale_lock"):
-        owner, sign = "owner" in proposal.roles, proposal.sign_sql
-        moment = names().times[proposal.roles[proposal.sign].type].moment.format(sign)
-        yield (
-            "stale_lock",
-            {
-                "severity": 7,
-                "proof": "assumed",
-                "sentence": f"{'{worker} has' if owner else 'Its worker has'} shown no sign of life for {{age}}.",
-                "from": proposal.words(Phase.RUNNING),
-                "where": f"{sign} < {proposal.stored(proposal.sign, 'now() - :stale')}",
-                "since": moment,
-                **({"evidence": {"worker": f"{proposal.column('owner')}::text"}, "cause": ["worker"]} if owner else {}),
-                **({"action": "release"} if "release" in {action.name for action in proposal.actions} else {}),
-            },
-        )
+def _claim(proposal: Proposal) -> dict[str, Any]:
+    """Return what a worker takes, with the findings that follow from it."""
+    status, roles = proposal.status, proposal.roles
+    waiting, running = (_one_of(status, proposal.of(*phases)) for phases in (WAITING, (Phase.RUNNING,)))
+    conditions = {"status": Inline({"holds": waiting, "shows": f"({status})::text"})}
+    if proposal.taken:
+        conditions["free"] = Inline({"holds": f"({proposal.taken}) IS NOT TRUE"})
+        running = f"{running} OR {proposal.taken}"
+    if "due" in roles:
+        due = f"coalesce({proposal.column('due')} <= {proposal.stored('due', 'now()')}, true)"
+        conditions["due"] = Inline({"holds": due, "shows": f"date_trunc('second', {proposal.moment('due')})"})
+    claim: dict[str, Any] = {"conditions": conditions, "since": _first_of(proposal, "due", "created")}
+    claim["taken"] = _first_of(proposal, "taken")
+    if "owner_dead" in proposal.findings:
+        sign, silent = proposal.sign_sql, proposal.stored(proposal.sign, "now() - :stale")
+        claim["seen"] = names().times[roles[proposal.sign].type].moment.format(sign)
+        claim["dead"] = f"({running}) AND {sign} < {silent}"
+    if "failing" in proposal.findings:
+        claim["failed_at"] = _first_of(proposal, *FAILED_AT)
+    claim["finders"] = [name for name in proposal.findings if name in ("late", "owner_dead", "failing")]
+    return {name: value for name, value in claim.items() if value}
+
+
+def _one_of(status: str, states: Sequence[ProposedStatus]) -> str:
+    return f"({status}) IN ({', '.join(literal(state.word) for state in states)})" if states else "false"
+
+
+def _first_of(proposal: Proposal, *roles: str) -> str:
+    """Return the first of the times of these roles that a row has, as SQL, or ""."""
+    moments = [proposal.moment(role) for role in roles if role in proposal.roles]
+    return f"coalesce({', '.join(moments)})" if moments else ""
 
 
 def _action(proposal: Proposal, action: ProposedAction) -> dict[str, Any]:

@@ -23,7 +23,8 @@ from queries.text.psql_text import literal
 
 HELD = ("owner", "taken", "heartbeat", "lease")  # roles of the columns that a worker sets when it takes a task
 SIGNS = ("heartbeat", "lease", "taken", "changed")  # roles of the columns that tell when a worker last did something
-FINDINGS = ("overdue", "stale_lock", "dead_letters")
+FINDINGS = ("late", "owner_dead", "failing", "dead_letters")
+FAILED_AT = ("failed", "finished", "changed")  # roles of the columns that tell when work failed
 OVER = ("failed", "finished")  # roles of the times at which a worker was done with a row
 GIVEN_UP = "given up"  # status of a row whose attempts are used up
 WAITING = (Phase.READY, Phase.SCHEDULED)
@@ -157,6 +158,11 @@ class Proposal(Record):
         expression: str = getattr(names().times[column.type], of)
         return column.name if expression == "{}" else expression.format(column.sql)
 
+    def moment(self, role: str) -> str:
+        """Return the time of a role as SQL."""
+        column = self.roles[role]
+        return names().times[column.type].moment.format(column.sql)
+
     def stored(self, role: str, moment: str) -> str:
         """Return a moment as a value of the role's column."""
         return names().times[self.roles[role].type].stored.format(moment)
@@ -179,11 +185,6 @@ class Proposal(Record):
         return "due" in self.roles and all(state.word != Phase.SCHEDULED for state in self.states)
 
     @property
-    def undated(self) -> bool:
-        """True if rows may have no due time, and tell when they were created."""
-        return not self.lacks("overdue") and not self.roles["due"].required and "created" in self.roles
-
-    @property
     def taken(self) -> str:
         """SQL condition of a row that a worker has taken, or "" if its status tells it."""
         locks = [role for role in HELD if role in self.roles]
@@ -197,10 +198,10 @@ class Proposal(Record):
         there: dict[str, Any] = {
             "waiting": self.of(*WAITING),
             "due": "due" in roles,
-            "running": self.of(Phase.RUNNING) or self.taken,
-            "running_states": self.of(Phase.RUNNING),
+            "running": self.of(Phase.RUNNING) or (self.taken and self.of(*WAITING)),
             "sign": self.sign,
             "failed_states": self.of(Phase.FAILED),
+            "claim": not (self.lacks("late") and self.lacks("owner_dead")) if part == "failing" else True,
             "cancelled_states": self.of(Phase.CANCELLED),
             "ready": self.ready,
             "over": by_status
@@ -219,7 +220,7 @@ class Proposal(Record):
     @property
     def findings(self) -> tuple[str, ...]:
         """Findings, and dead letters, that can be proposed."""
-        return (*(name for name in FINDINGS if not self.lacks(name)), *["not_taken"] * self.undated)
+        return tuple(name for name in FINDINGS if not self.lacks(name))
 
     @property
     def ready(self) -> ProposedStatus | None:
@@ -554,8 +555,9 @@ def _about_times(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
         yield "stale", (base.roles[base.sign].name if base.sign else "not recorded",)
     if unused := [f"{column.name} ({column.type})" for column in _other_times(base)]:
         yield "other_time", (", ".join(unused),)
-    if "due" in base.roles and not base.roles["due"].required and not base.lacks("overdue"):
-        yield "no_due", (base.roles["due"].name, "The finding not_taken" if base.undated else "No finding")
+    if "due" in base.roles and not base.roles["due"].required and not base.lacks("late"):
+        since = f"since its {base.roles['created'].name}" if "created" in base.roles else "but not since when"
+        yield "no_due", (base.roles["due"].name, since)
     times = {role: base.roles[role] for role in _TIMES if role in base.roles}
     if zoneless := _named(times, "timestamp"):
         yield "time_zone", (zoneless,)

@@ -46,8 +46,8 @@ class Shape(NamedTuple):
 
 
 WAITING = {"ready", "scheduled"}
-PARTS = {"overdue", "stale_lock", "dead_letters", "wake", "retry", "release", "cancel"}
-EVERY = {"overdue", "stale_lock", "dead_letters"}
+PARTS = {"late", "owner_dead", "failing", "dead_letters", "wake", "retry", "release", "cancel"}
+EVERY = {"late", "owner_dead", "failing", "dead_letters"}
 SHAPES = [
     Shape("enum", "jobs",
         {"queued": WAITING, "running": {"running"}, "failed": {"failed"}, "done": {"done"}, "cancelled": {"cancelled"}},
@@ -62,7 +62,7 @@ SHAPES = [
          "finished": {"done"}, "perhaps": {"unknown"}},
         ["free_text", "unknown_words", "ready_word", "no_cancelled", "guessed_columns", "stale", "attempts_on_retry",
          "attempts_on_release", "notify", "parent"],
-        {"retry", "release"}, {"stale_lock", "dead_letters"}),
+        {"retry", "release"}, {"owner_dead", "failing", "dead_letters"}),
     Shape("epoch", "steps",
         {"ready": WAITING, "running": {"running"}, "failed": {"failed"}, "success": {"done"},
          "canceled": {"cancelled"}},
@@ -88,7 +88,7 @@ SHAPES = [
         {"ready": {*WAITING, "running"}, "failed": {"failed"}, "dead": {"failed"}, "cancelled": {"cancelled"},
          "done": {"done"}},
         ["lock_alone", "cancel", "guessed_columns", "stale", "no_due", "notify"],
-        {"wake", "retry", "release", "cancel"}, {"overdue", "dead_letters"}),
+        {"wake", "retry", "release", "cancel"}, EVERY),
     Shape("numbers", "deliveries", {str(number): {"unknown"} for number in range(5)},
         ["number_status", "other_status", "lock_alone", "no_cancelled", "stale"], set(), set()),
     Shape("ended", "archive", {"done": {"done"}}, ["free_text", "no_cancelled"], set(), set()),
@@ -244,8 +244,8 @@ def test_each_column_that_may_matter_is_asked_about(server: PostgresServer, data
     assert "statename (text)" in asked["other_status"]
     times = "date_created (timestamp), date_started (timestamp), next_run_time (float8)"
     assert f"these columns say of the times of a row: {times}?" in asked["other_time"]
-    assert "The finding not_taken looks at such rows." in asked["no_due"]
-    assert stuck(database, home) == {"not_taken"}
+    assert "for due, since its created_at." in asked["no_due"]
+    assert stuck(database, home) == {"late"}
 
 
 def test_a_row_that_a_worker_has_taken_is_not_given_up(server: PostgresServer, database: str, home: Path) -> None:
@@ -278,11 +278,11 @@ def test_a_worker_lives_before_its_first_heartbeat_and_a_check_is_kept(
     assert answer.code == 0, answer.err
     settings = tomllib.loads((Path(answer.json["folder"]) / "engine.toml").read_text())
     assert "coalesce(heartbeat_at, started_at)" in settings["actions"]["release"]["refuse"][0]["when"]
-    assert "coalesce(heartbeat_at, started_at)" in settings["findings"]["stale_lock"]["where"]
+    assert "coalesce(heartbeat_at, started_at)" in settings["claim"]["work"]["dead"]
     assert settings["actions"]["cancel"]["set"] == {"status": "'cancelled'", "finished_at": "now()"}
     assert stuck(database, home) == set()
     server.sql("INSERT INTO work VALUES (1, now(), now() - interval '1 day', NULL, 'running', NULL)", database)
-    assert stuck(database, home) == {"stale_lock"}
+    assert stuck(database, home) == {"owner_dead"}
 
 
 def test_a_table_of_failures_is_no_waiting_work(server: PostgresServer, database: str, home: Path) -> None:
