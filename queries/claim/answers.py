@@ -49,6 +49,11 @@ class Condition(Record):
         """Its name as words."""
         return words(self.name)
 
+    @property
+    def mark(self) -> str:
+        """Sign of whether it holds."""
+        return "?" if self.holds is None else "✓" if self.holds else "✗"
+
 
 class Why(Record):
     """Reasons for which a worker takes a node, or does not.

@@ -22,7 +22,6 @@ PAYLOAD_HEAD_BYTES = 65536  # bytes of a payload that are read by default
 CHILDREN_READ = 20  # children in a node's detail
 WHY = "What a worker asks before it takes it"
 HOLDERS = "What keeps it waiting"
-MARKS = {True: "✓", False: "✗", None: "?"}
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD, Phase.UNKNOWN)
 
 
@@ -127,7 +126,7 @@ async def _why(reader: Reader, node: Node) -> list[Section]:
     read = await attempted(reader.claims.why([node.id], place=False))
     if isinstance(read, DatabaseError):
         return [_unread("why", WHY, read.line)]
-    rows = tuple((MARKS[each.holds], each.words, in_text(each.shows)) for why in read for each in why.conditions)
+    rows = tuple((each.mark, each.words, in_text(each.shows)) for why in read for each in why.conditions)
     sections = [Section(name="why", title=WHY, columns=("", "condition", "value"), rows=rows)] if rows else []
     behind = await attempted(holders(reader, read))
     if isinstance(behind, DatabaseError):

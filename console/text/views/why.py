@@ -12,7 +12,7 @@ from queries.read.holders import Holder
 from queries.read.sentence import in_text
 from queries.text.duration import spelled
 
-MARKS = {True: ("✓", "$success"), False: ("✗", "$error"), None: ("?", "$warning")}
+STYLES = {True: "$success", False: "$error", None: "$warning"}  # of a condition that holds, fails, is not known
 
 
 def lines(
@@ -42,8 +42,11 @@ def _holders(behind: Sequence[Holder], cells: int) -> Iterator[Spans]:
 
 
 def _condition(condition: Condition) -> list[Cell]:
-    mark, style = MARKS[condition.holds]
-    return [[(mark, style)], [(condition.words, "")], [(in_text(condition.shows), "$faint")]]
+    return [
+        [(condition.mark, STYLES[condition.holds])],
+        [(condition.words, "")],
+        [(in_text(condition.shows), "$faint")],
+    ]
 
 
 def _verdict(why: Why, at: float) -> str:
@@ -76,7 +79,6 @@ def _funnel(label: str, funnel: Funnel, at: float) -> Iterator[Spans]:
 
 def _queues(queues: Iterable[QueueFunnel], at: float) -> Iterator[Sequence[Cell]]:
     for each in queues:
-        mark, style = MARKS[each.worker.holds]
         age = "" if each.since is None else spelled(max(at - each.since, 0))
         counts = ([(f"{number:,}", "" if number else "$error")] for number in (each.n, *each.passed))
         yield [
@@ -84,5 +86,5 @@ def _queues(queues: Iterable[QueueFunnel], at: float) -> Iterator[Sequence[Cell]
             [(each.queue or "", "bold")],
             *counts,
             [(age, "")],
-            [(f"{mark} ", style), (each.worker.shows, "$faint")],
+            [(f"{each.worker.mark} ", STYLES[each.worker.holds]), (each.worker.shows, "$faint")],
         ]
