@@ -151,7 +151,7 @@ class FindingReader:
         """
         key = f"findings/{spec.code}"
         candidates = self._variant.engine.statements[key]
-        if ids is not None and not any(s.is_for(i.partition(":")[0]) for s in candidates for i in ids):
+        if ids is not None and not any(self.is_for(spec.code, i.partition(":")[0]) for i in ids):
             return []
         chosen = self._variant.select(key)
         if chosen is None and ids is not None:
@@ -169,6 +169,10 @@ class FindingReader:
             skipped.append(self._skipped(spec.code, why))
             return []
         return self._findings_in(spec, chosen, rows, limit, skipped, capped)
+
+    def is_for(self, code: str, kind: str) -> bool:
+        """Return True if nodes of a kind can have a finding."""
+        return any(each.is_for(kind) for each in self._variant.engine.statements[f"findings/{code}"])
 
     async def _causes_beyond(
         self, transaction: Reads, findings: Iterable[Finding], capped: Collection[str]

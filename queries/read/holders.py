@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from queries.claim.answers import Why
 from queries.read.reader import Reader
-from queries.records.finding import Finding
+from queries.records.finding import Finding, SkippedFinding
+from queries.records.node import split_id
 from queries.records.record import Record
 
 LEVELS = 5  # nodes behind each other that are looked at
@@ -22,11 +23,14 @@ class Holder(Record):
     waiter: str
     condition: str
     findings: tuple[Finding, ...] = ()
+    skipped_findings: tuple[SkippedFinding, ...] = ()
 
     @property
     def problems(self) -> str:
-        """Its findings in words."""
-        return ", ".join(each.title for each in self.findings) or "none was found"
+        """Its findings in words; without any, how many checks were not made."""
+        number = len({each.code for each in self.skipped_findings})
+        skipped = f"; {number} {'check was' if number == 1 else 'checks were'} not made" if number else ""
+        return ", ".join(each.title for each in self.findings) or f"none was found{skipped}"
 
 
 async def holders(reader: Reader, whys: Sequence[Why]) -> tuple[Holder, ...]:
@@ -51,7 +55,15 @@ async def holders(reader: Reader, whys: Sequence[Why]) -> tuple[Holder, ...]:
         for node_id, (waiter, condition) in held.items():
             own = tuple(each for each in findings if each.node_id == node_id)
             if own or condition.holds is False:
-                found[node_id] = Holder(node_id=node_id, waiter=waiter, condition=condition.words, findings=own)
+                kind = split_id(node_id)[1]
+                skipped = tuple(s for s in read.skipped_findings if reader.findings.is_for(s.code, kind))
+                found[node_id] = Holder(
+                    node_id=node_id,
+                    waiter=waiter,
+                    condition=condition.words,
+                    findings=own,
+                    skipped_findings=skipped,
+                )
         if any(each.findings for each in found.values()):
             break
         asked |= held.keys()

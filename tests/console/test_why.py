@@ -166,6 +166,24 @@ def test_what_waits_leads_to_the_node_with_a_problem(server: PostgresServer) -> 
     server.drop(dsn)
 
 
+def test_a_holder_is_without_problems_only_as_far_as_it_was_checked(
+    server: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
+    dsn = server.fresh("procrastinate")
+    server.sql(BEHIND.replace("'doing', 1", "'doing', 2"), dsn)
+    (holder,) = unstick("why", "procrastinate/job:2", "--json", dsn=dsn).json["holders"]
+    skipped = [each["code"] for each in holder["skipped_findings"]]
+    assert (holder["findings"], skipped) == ([], ["blocked_by_a_scheduled_job", "lock_held_long"])
+    said = unstick("why", "procrastinate/job:2", dsn=dsn).out
+    assert "No problem of it was found by the checks that ran." in said
+    assert "Not checked: blocked_by_a_scheduled_job, lock_held_long: " in said
+    page = unstick("show", "procrastinate/job:2", dsn=dsn).out
+    assert "No problem of its own was detected by the checks that ran." in page
+    assert "none was found; 2 checks were not made" in page
+    server.drop(dsn)
+
+
 def test_what_waits_leads_over_a_node_that_waits_itself(server: PostgresServer) -> None:
     dsn = server.fresh("solid_queue")
     server.sql(KEYS, dsn)

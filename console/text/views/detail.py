@@ -51,7 +51,7 @@ def detail(
     if node_detail.children is not None and node_detail.children.nodes:
         none = f"No problem of its own was detected{ran}. {_below(node_detail.children, problem_ids)}"
     if node_detail.node.phase is Phase.BLOCKED:
-        none = "No problem of its own was detected. It waits for another node, which may be stuck."
+        none = f"No problem of its own was detected{ran}. It waits for another node, which may be stuck."
     done = (line for entry in entries for line in wrap(summary(entry, node_detail.node.id), cells - 2))
     unread = wrapped(why_unread, cells, "$warning") if why_unread else []
     unchanged = "" if entries else "no changes made with unstick"

@@ -38,7 +38,9 @@ def _holders(behind: Sequence[Holder], cells: int) -> Iterator[Spans]:
         for text in (f"{found.title}: {found.sentence}" for found in each.findings):
             yield from wrapped(text, cells)
         if not each.findings:
-            yield plain("No problem of it was found.")
+            yield plain(f"No problem of it was found{' by the checks that ran' if each.skipped_findings else ''}.")
+        for _, text in formatting.by_reason(each.skipped_findings):
+            yield from wrapped(f"Not checked: {text}", cells, "$warning")
 
 
 def _condition(condition: Condition) -> list[Cell]:
