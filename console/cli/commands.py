@@ -209,9 +209,8 @@ def _words(name: str, *offered: str, **settings: Any) -> Callable[[Any], Any]:
 _engine = click.option("--engine", help="Only this engine.", shell_complete=_completing("engines"))
 _allow_scan = click.option("--allow-scan", is_flag=True, help="Run reads that scan a large table.")
 _arguments = click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
-_sample = click.option(
-    "--sample", type=click.FloatRange(0), metavar="SECONDS", help="Sample for this time; some findings need it."
-)
+_sampling = functools.partial(click.option, "--sample", type=click.FloatRange(0), metavar="SECONDS")
+_sample = _sampling(help="Sample for this time; some findings need it.")
 _watch = click.option(
     "-w", "--watch", is_flag=True, help="Repeat at each --interval until Ctrl-C. With --json, one line each time."
 )
@@ -382,6 +381,7 @@ def show() -> None:
 
 @_command("id", take=functools.partial(CliOptions.at_most_one, name="ID"), type=node_id)
 @_engine
+@_sampling(help="With ID: measure its queue for this time, to say when it is next.")
 def why() -> None:
     """Show which conditions of a worker a node meets, and which not.
 

@@ -24,10 +24,10 @@ class Whys(Record):
     engines: dict[str, tuple[Funnel, ...]] = {}
 
 
-async def why(target: Target, text: str | None, *, engine: str | None) -> int:
+async def why(target: Target, text: str | None, *, engine: str | None, sample: float | None = None) -> int:
     """Show why a node is not taken, or the funnel of each engine.
 
-    Return the exit code: 3 if there is no answer.
+    ``sample``: seconds in which the rate of a node's queue is measured. Return the exit code: 3 if there is no answer.
     """
     async with opened(target) as workspace:
         if text is None:
@@ -40,6 +40,7 @@ async def why(target: Target, text: str | None, *, engine: str | None) -> int:
                 return SKIPPED
             reader = workspace.reader(node_id)
             nodes = await reader.claims.why([node_id])
+            nodes = await reader.claims.measured(nodes[0], sample) if sample and nodes else nodes
             answer = Whys(nodes=nodes, holders=await holders(reader, nodes))
             if not answer.nodes:
                 say(f"{node_id}: it does not exist, or its kind is none that a worker takes.")

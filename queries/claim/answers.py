@@ -60,7 +60,8 @@ class Why(Record):
 
     ``since``: since when it could be taken, as far as its row says. ``taken`` and ``held``: since and until when it
     belongs to ``owner``. ``before``: how many nodes of its queue come first; ``at_least``: no more were counted. It is
-    None for a node that no worker would take. Times are seconds since 1970.
+    None for a node that no worker would take. Times are seconds since 1970. ``next_in``: least and most
+    seconds until it is next, at the rates of its queue in the ``measured`` seconds; None: that is not known.
     """
 
     node_id: str
@@ -72,6 +73,8 @@ class Why(Record):
     held: float | None = None
     before: int | None = None
     at_least: bool = False
+    measured: float | None = None
+    next_in: tuple[float | None, float | None] = (None, None)
 
     @property
     def failing(self) -> tuple[Condition, ...]:

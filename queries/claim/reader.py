@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import math
+import time
 from collections.abc import Callable, Iterable, Sequence
+from itertools import pairwise
 from typing import Any
 
 import msgspec
@@ -15,10 +19,13 @@ from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query, Row, Rows
 from queries.db.reads import IN_STEP, Reads, lockstep
 from queries.db.transaction import Transaction
+from queries.files.statement import Statement
+from queries.records.node import split_id
 from queries.text.json_text import decoded
 
 QUEUES_SHOWN = 100  # of a funnel: those with the most unfinished nodes
 NEXT_READ = 1_000  # nodes among which the place of one is looked for
+RATES = 4  # of a queue, each of an equal part of the time in which it is measured
 NOT_RECORDED = Worker(name="", seen=None, alive=None, serves=(), only=False)
 
 
@@ -43,8 +50,17 @@ class ClaimReader:
             for claim in (self.kinds[kind] for kind in by_kind if kind in self.kinds):
                 rows, workers = await self._with_workers(reads, "claim", claim, ids=by_kind[claim.kind])
                 whys = [self._why(claim, row, workers) for row in rows]
-                found += [await self._with_place(reads, claim, why) for why in whys] if place else whys
+                found += [await self._with_place(reads, why) for why in whys] if place else whys
         return tuple(found)
+
+    async def measured(self, why: Why, seconds: float) -> tuple[Why, ...]:
+        """Read a node again after ``seconds``, with the range of when it is next."""
+        read: list[tuple[float, list[str]]] = []
+        while why.before and not why.failing and len(read) <= RATES:
+            await asyncio.sleep(seconds / RATES if read else 0)
+            async with self._variant.reading() as reads:
+                read.append((time.monotonic(), await self._first(reads, why)))
+        return tuple(timed(each, read) for each in await self.why([why.node_id]))
 
     async def funnels(self) -> tuple[Funnel, ...]:
         """Read how many unfinished nodes of each queue get how far. Raises DatabaseError."""
@@ -52,7 +68,8 @@ class ClaimReader:
         async with self._variant.reading(in_order=False) as reads:
             for claim in self.kinds.values():
                 names = tuple(each.name for each in claim.conditions)
-                if unread := self._unread("funnel", claim):
+                if self._variant.select("funnel", kind=claim.kind) is None:
+                    unread = self._variant.scan_required("funnel", claim.kind).why
                     funnels.append(Funnel(kind=claim.kind, conditions=names, unread=unread))
                     continue
                 rows, workers = await self._with_workers(reads, "funnel", claim, limit=QUEUES_SHOWN + 1)
@@ -108,32 +125,37 @@ class ClaimReader:
             for each, holds, shows, holder in zip(claim.conditions, *values, strict=True)
         )
 
-    async def _with_place(self, reads: Reads, claim: Claim, why: Why) -> Why:
+    async def _with_place(self, reads: Reads, why: Why) -> Why:
         """Add how many nodes come first, if all conditions of the row itself hold."""
-        chosen = self._variant.select("next", kind=claim.kind)
-        if chosen is None or not all(each.holds for each in why.conditions[:-1]):
+        if not all(each.holds for each in why.conditions[:-1]):
             return why
-        queues = None if why.queue is None else [why.queue]
-        rows = await attempted(self._variant.rows(reads, "next", chosen, queues=queues, limit=NEXT_READ))
-        if isinstance(rows, DatabaseError):
+        ids = await attempted(self._first(reads, why))
+        if isinstance(ids, DatabaseError):
             return why
-        ids = [self._full(row["id"]) for row in rows]
         known = why.node_id in ids
-        return msgspec.structs.replace(why, before=ids.index(why.node_id) if known else len(ids), at_least=not known)
+        return msgspec.structs.replace(why, before=len(ids) - known, at_least=not known)
 
-    def _unread(self, name: str, claim: Claim) -> str:
-        """Return why a statement cannot be read without a scan, or ""."""
-        read = self._variant.select(name, kind=claim.kind)
-        return "" if read is not None else self._variant.scan_required(name, claim.kind).why
+    async def _first(self, reads: Reads, why: Why) -> list[str]:
+        """Read the first nodes of a node's queue, up to it. Raises DatabaseError."""
+        chosen = self._chosen("next", self.kinds[split_id(why.node_id)[1]])
+        queues = None if why.queue is None else [why.queue]
+        rows = await self._variant.rows(reads, "next", chosen, queues=queues, limit=NEXT_READ)
+        ids = [self._full(row["id"]) for row in rows]
+        return ids[: ids.index(why.node_id) + 1] if why.node_id in ids else ids
+
+    def _chosen(self, name: str, claim: Claim) -> Statement:
+        """Return a statement. Raises DatabaseError if it cannot be read without a scan."""
+        chosen = self._variant.select(name, kind=claim.kind)
+        if chosen is None:
+            why = self._variant.scan_required(name, claim.kind).why
+            raise DatabaseError(f"{self._variant.label}: {name} cannot be read here.", why)
+        return chosen
 
     async def _with_workers(
         self, reads: Reads, name: str, claim: Claim, **values: Any
     ) -> tuple[Rows, tuple[Worker, ...]]:
         """Read the rows of a statement, and with them the workers."""
-        chosen = self._variant.select(name, kind=claim.kind)
-        if chosen is None:
-            raise DatabaseError(f"{self._variant.label}: {name} cannot be read here.", self._unread(name, claim))
-        both = [self._variant.rows(IN_STEP, name, chosen, **values), self.workers()]
+        both = [self._variant.rows(IN_STEP, name, self._chosen(name, claim), **values), self.workers()]
         rows, workers = await lockstep(reads, both, raises=True)
         return rows, workers
 
@@ -154,6 +176,22 @@ class ClaimReader:
                 )
                 for row in rows
             )
+
+
+def timed(why: Why, reads: Sequence[tuple[float, Sequence[str]]]) -> Why:
+    """Add when a node is next, from the times and answers of reads of its queue."""
+    if why.failing or why.before is None or not reads:
+        return why
+    lowest, highest = math.inf, 0.0
+    for (at, before), (then, now) in pairwise(reads):
+        places = {node_id: place for place, node_id in enumerate(now)}
+        seen = [place - places[node_id] for place, node_id in enumerate(before) if node_id in places]
+        moved = seen[-1] if seen else math.inf  # one less or more may have been taken than the reads show
+        lowest = min(lowest, (moved - 1) / (then - at))
+        highest = max(highest, (moved + 1) / (then - at) if moved > 0 else 0)
+    soonest = why.before / highest if highest > 0 else None
+    latest = why.before / lowest if 0 < lowest < math.inf and not why.at_least else None
+    return msgspec.structs.replace(why, measured=reads[-1][0] - reads[0][0], next_in=(soonest, latest))
 
 
 def _queue(row: Any, workers: Sequence[Worker]) -> QueueFunnel:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -19,6 +23,11 @@ OVERRIDING SYSTEM VALUE VALUES
   (5, 0, 'mail', 'failed', now() - interval '5 minutes', NULL, now()),
   (6, 0, 'mail', 'queued', now() - interval '2 minutes', NULL, now())
 """
+MORE_JOBS = """
+INSERT INTO pgqueuer (id, priority, entrypoint, status, execute_after, heartbeat) OVERRIDING SYSTEM VALUE
+SELECT n, 0, 'mail', 'queued', now() - interval '2 minutes', now() FROM generate_series(10, 3000) AS n
+"""
+TAKEN = "DELETE FROM pgqueuer WHERE id = (SELECT min(id) FROM pgqueuer WHERE id >= 10)"
 QUEUES = """
 INSERT INTO solid_queue_jobs (id, queue_name, class_name, created_at, updated_at) SELECT n, q, 'SyncJob', now(), now()
   FROM (VALUES (1, 'mail_slow'), (2, 'reports')) AS v(n, q);
@@ -78,12 +87,37 @@ def test_each_condition_is_said_with_its_value(pgqueuer: str) -> None:
     assert "It is taken by 00000000-0000-4000-8000-000000000001 since" in taken
 
 
-def test_a_node_that_all_conditions_allow_has_a_place(pgqueuer: str) -> None:
-    (first,) = unstick("why", "pgqueuer/job:1", "--json", dsn=pgqueuer).json["nodes"]
-    (last,) = unstick("why", "pgqueuer/job:6", "--json", dsn=pgqueuer).json["nodes"]
-    assert (first["before"], last["before"]) == (0, 1)
-    (later,) = unstick("why", "pgqueuer/job:2", "--json", dsn=pgqueuer).json["nodes"]
-    assert later["before"] is None
+def test_a_node_that_all_conditions_allow_is_next_at_the_rate_of_its_queue(
+    server: PostgresServer, pgqueuer: str
+) -> None:
+    def node(number: int, *words: str) -> Any:
+        (found,) = unstick("why", f"pgqueuer/job:{number}", *words, "--json", dsn=pgqueuer).json["nodes"]
+        return found
+
+    def work() -> None:
+        while not done.wait(0.01):
+            server.sql(TAKEN, pgqueuer)
+
+    server.sql(MORE_JOBS, pgqueuer)
+    assert [node(number)["before"] for number in (1, 6, 2, 900)] == [0, 1, None, 892]
+    assert [node(number, "--sample", "0.1")["next_in"] for number in (1, 6, 2)] == [[None, None]] * 3
+    still = "1 of its queue come first. In the last 1s their number did not fall."
+    assert still in unstick("why", "pgqueuer/job:6", "--sample", "1", dsn=pgqueuer).out
+    done = threading.Event()
+    with ThreadPoolExecutor() as pool:
+        worker = pool.submit(work)
+        try:
+            known = node(900, "--sample", "2")
+            beyond = unstick("why", "pgqueuer/job:3000", "--sample", "2", dsn=pgqueuer).out
+        finally:
+            done.set()
+        worker.result()
+    soonest, latest = known["next_in"]
+    assert known["before"] < 892
+    assert known["measured"] >= 2
+    assert 0 < soonest < (latest or 1e9)
+    said = r"at least 1,000 of its queue come first\. At the rates measured in the last \w+, it is next in \w+ or later"
+    assert re.search(said, " ".join(beyond.split()))
 
 
 def test_what_no_worker_takes_has_no_answer(pgqueuer: str) -> None:

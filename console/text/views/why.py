@@ -43,12 +43,8 @@ def _holders(behind: Sequence[Holder], cells: int) -> Iterator[Spans]:
             yield from wrapped(f"Not checked: {text}", cells, "$warning")
 
 
-def _condition(condition: Condition) -> list[Cell]:
-    return [
-        [(condition.mark, STYLES[condition.holds])],
-        [(condition.words, "")],
-        [(in_text(condition.shows), "$faint")],
-    ]
+def _condition(each: Condition) -> list[Cell]:
+    return [[(each.mark, STYLES[each.holds])], [(each.words, "")], [(in_text(each.shows), "$faint")]]
 
 
 def _verdict(why: Why, at: float) -> str:
@@ -60,9 +56,19 @@ def _verdict(why: Why, at: float) -> str:
         return f"No worker takes it: {', '.join(each.words for each in why.failing)}."
     if why.before is None:
         return "Whether a worker takes it is not known: see the conditions with a question mark."
-    least = "at least " if why.at_least else ""
+    least, of = "at least " if why.at_least else "", " of its queue" if why.queue is not None else ""
     since = "" if why.since is None else f" It could be taken for {spelled(max(at - why.since, 0))}."
-    return f"A worker would take it: {least}{why.before} of its queue come first.{since}"
+    return f"A worker would take it: {least}{why.before:,}{of} come first.{_when(why)}{since}"
+
+
+def _when(why: Why) -> str:
+    if why.measured is None:
+        return ""
+    measured, (soonest, latest) = spelled(round(why.measured)), why.next_in
+    if soonest is None:
+        return f" In the last {measured} their number did not fall."
+    until = "or later" if latest is None else f"to {spelled(latest + 1)}"
+    return f" At the rates measured in the last {measured}, it is next in {spelled(soonest)} {until}."
 
 
 def _funnel(label: str, funnel: Funnel, at: float) -> Iterator[Spans]:
