@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from click import UsageError
+
 from console.cli import find
 from console.cli.exit_codes import SKIPPED
 from console.cli.output import output_for, say
@@ -29,6 +31,8 @@ async def why(target: Target, text: str | None, *, engine: str | None, sample: f
 
     ``sample``: seconds in which the rate of a node's queue is measured. Return the exit code: 3 if there is no answer.
     """
+    if sample is not None and text is None:
+        raise UsageError("--sample measures the queue of one node: name its ID.")
     async with opened(target) as workspace:
         if text is None:
             readers = [each for each in select_readers(workspace, engine) if each.claims.kinds]

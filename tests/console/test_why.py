@@ -103,6 +103,7 @@ def test_a_node_that_all_conditions_allow_is_next_at_the_rate_of_its_queue(
     assert [node(number, "--sample", "0.1")["next_in"] for number in (1, 6, 2)] == [[None, None]] * 3
     still = "1 of its queue come first. In the last 1s their number did not fall."
     assert still in unstick("why", "pgqueuer/job:6", "--sample", "1", dsn=pgqueuer).out
+    assert unstick("why", "--sample", "1", dsn=pgqueuer).code == 2
     done = threading.Event()
     with ThreadPoolExecutor() as pool:
         worker = pool.submit(work)
