@@ -77,10 +77,8 @@ def _funnel(label: str, funnel: Funnel, at: float) -> Iterator[Spans]:
         yield plain(f"not read: {funnel.unread}", "$warning")
         return
     names = [name.replace("_", " ") for name in funnel.conditions]
-    rows: list[Sequence[Cell]] = [
-        ["", *([(each, "$faint")] for each in ("queue", "unfinished", *names, "first", "worker"))]
-    ]
-    yield from aligned([*rows, *_queues(funnel.queues, at)])
+    head: list[Cell] = ["", *([(each, "$faint")] for each in ("queue", "unfinished", *names, "first", "worker"))]
+    yield from aligned([head, *_queues(funnel.queues, at)])
     if funnel.more:
         yield plain("There are more nodes or queues: each number is the least.", "$warning")
 
