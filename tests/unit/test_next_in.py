@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from queries.claim.answers import Why
+from console.text import spans
+from console.text.views import why as view
+from queries.claim.answers import Condition, Why
 from queries.claim.reader import timed
 
 
@@ -31,3 +33,10 @@ def test_the_range_is_of_the_lowest_and_the_highest_rate(
     why = Why(node_id="60", queue="q", conditions=(), before=before, at_least=before == 1000)
     found = timed(why, [(10.0 * n, ids) for n, ids in enumerate(reads)]).next_in
     assert found == tuple(None if each is None else pytest.approx(each) for each in next_in)
+
+
+@pytest.mark.parametrize(("holds", "said"), [(True, "would take it: 3"), (None, "would take it, if one serves it: 3")])
+def test_a_worker_that_is_not_known_may_not_serve_the_node(holds: bool | None, said: str) -> None:
+    worker = Condition(name="worker", holds=holds, shows="")
+    found = view.lines([Why(node_id="60", queue="q", conditions=(worker,), before=3)], [], {}, 100, 0.0)
+    assert f"A worker {said} of its queue come first." in "\n".join(map(spans.text, found))

@@ -58,7 +58,8 @@ def _verdict(why: Why, at: float) -> str:
         return "Whether a worker takes it is not known: see the conditions with a question mark."
     least, of = "at least " if why.at_least else "", " of its queue" if why.queue is not None else ""
     since = "" if why.since is None else f" It could be taken for {spelled(max(at - why.since, 0))}."
-    return f"A worker would take it: {least}{why.before:,}{of} come first.{_when(why)}{since}"
+    would = "A worker would take it" if why.conditions[-1].holds else "A worker would take it, if one serves it"
+    return f"{would}: {least}{why.before:,}{of} come first.{_when(why)}{since}"
 
 
 def _when(why: Why) -> str:
