@@ -3,18 +3,14 @@
 -- after the restart. With table as the profile there is no Redis.
 -- needs: by_user, by_agent, by_created
 \ir users.sql
-,
-\ir late.sql
+, \ir late.sql
+, \ir restarts.sql
 ,
 more AS (SELECT (SELECT count(*) FROM late) = 2000 OR NOT ARRAY['unfinished', 'jobs_scan'] && :met_needs AND (SELECT count(*) FROM users) = 500 AS more),
-\ir restarts.sql
-, nodes AS (
+nodes AS (
   SELECT 'job:' || l.id AS id, l.job_id, l.created_at, r.at, r.job_id AS first, r.before
     FROM late l
    CROSS JOIN LATERAL (SELECT o.* FROM restarts o WHERE o.at > l.created_at ORDER BY o.at LIMIT 1) AS r
    WHERE :settings ->> 'profile' = 'mirror'
-     AND (r.reused OR EXISTS (SELECT FROM numbered n WHERE n.completed_at >= r.at AND coalesce(n.error, '') NOT LIKE '% by operator %'))
-     AND NOT EXISTS (SELECT FROM numbered n
-                      WHERE n.created_at > l.created_at AND n.completed_at < r.at - :overdue
-                        AND coalesce(n.error, '') NOT LIKE '% by operator %')
+     AND (r.reused OR r.ended) AND (r.passed > l.created_at) IS NOT TRUE
 )

@@ -3,10 +3,8 @@
 -- needs: by_user, by_agent
 -- Indexes: those of the included part, one on jobs(agent_id, created_at).
 \ir users.sql
-,
-\ir late.sql
-,
-\ir judged.sql
+, \ir late.sql
+, \ir judged.sql
 ,
 more AS (SELECT (SELECT count(*) FROM late) = 2000 OR NOT ARRAY['unfinished', 'jobs_scan'] && :met_needs AND (SELECT count(*) FROM users) = 500 AS more),
 nodes AS (
