@@ -1,9 +1,6 @@
 """SQL files: a statement, an action of statements, or a part.
 
-A part is one whole table expression.
-
-What only findings read is not judged: findings of engines, the parts that they name by `among`, and the parts that no
-other file includes.
+A part is one whole table expression; one that only findings name by `among` may be several.
 """
 
 from __future__ import annotations
@@ -30,6 +27,9 @@ from tests.servers import PostgresServer, both_versions
 # Engines with parts that read rows which the including file has: only these files are prepared.
 READERS = ("agent_jobs", "estuary", "eternaltwin", "tasker", "uni2work")
 
+# Engines of which findings, and the parts that only they read, are not judged.
+LOOSE = ("oban", "pgqueuer", "procrastinate", "solid_queue", "tasker")
+
 ROOT = Path(queries.__file__).resolve().parent
 FOLDERS = [*(ROOT / "engines" / each.name for each in builtin()), ROOT / "sql", ROOT / "server"]
 INLINE = re.compile(r"(?m)^( *(?:WITH|WITH RECURSIVE|,)) (?=\\ir )")
@@ -44,6 +44,7 @@ AMONG = [
     for name in re.findall(r'(?m)^among = "(\w+)"', path.read_text("utf-8"))
 ]
 USES = Counter([*(part for parts in INCLUDED.values() for part in parts), *AMONG])
+SEVERAL = {*AMONG} - {part for parts in INCLUDED.values() for part in parts}
 NO_CODE = re.compile(r"--.*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$)(?s:.*?)\1")
 NAMED = re.compile(r"\b(\w+)(?: ?\([^()]*\))? AS (?:NOT )?(?:MATERIALIZED )?\(")
 
@@ -65,6 +66,8 @@ def files(folder: Path) -> set[Path]:
 def judged(folder: Path) -> list[Path]:
     """Return the files to judge."""
     every = files(folder)
+    if folder.name not in LOOSE:
+        return sorted(every)
     findings = {path for path in every if path.parent.name == "findings" and folder.parent.name == "engines"}
     others = {path for path in every - findings if path.parent.name != "parts"}
     return sorted(every - (reached({*findings, *every & {*AMONG}}) - reached(others)))
@@ -72,7 +75,7 @@ def judged(folder: Path) -> list[Path]:
 
 def parts(folder: Path) -> dict[Path, str]:
     """Return the parts to judge, each with the name of its expression, or ""."""
-    of_parts = [path for path in judged(folder) if path.parent.name == "parts"]
+    of_parts = [path for path in judged(folder) if path.parent.name == "parts" and path not in SEVERAL]
     return {path: match[1] if (match := NAMED.match(code(path))) else "" for path in of_parts}
 
 
@@ -88,28 +91,29 @@ def chain(path: Path, names: dict[Path, str]) -> list[Path]:
     return [*dict.fromkeys([*(other for each in named(path, names) for other in chain(each, names)), path])]
 
 
-def is_whole(text: str) -> bool:
-    """Return True if the bracket that begins a table expression ends with the text."""
-    begin = NAMED.match(text)
-    depth = 1
-    for at, sign in enumerate(text[begin.end() :] if begin else "", begin.end() + 1 if begin else 0):
-        depth += (sign == "(") - (sign == ")")
-        if depth == 0:
-            return at == len(text)
-    return False
+def expressions(path: Path) -> int:
+    """Return the number of table expressions, also included ones; 0 if there is more."""
+    text, brackets = code(path), 1
+    while brackets:
+        text, brackets = re.subn(r"\([^()]*\)", "", text)
+    every = [each.strip() for each in text.split(",")]
+    return len(every) if all(re.fullmatch(r"\w+ +AS( NOT)?( MATERIALIZED)?|\\ir \S+", each) for each in every) else 0
 
 
 def faults(folder: Path) -> Iterator[str]:
     names = parts(folder)
     for path in judged(folder):
         lines = [line.strip() for line in code(path).split("\n") if line.strip()]
-        for before, line, after in zip(["", *lines], lines, [*lines[1:], ""], strict=False):
+        around = "," * (path in SEVERAL)
+        for before, line, after in zip([around, *lines], lines, [*lines[1:], around], strict=False):
             if line.startswith("\\ir ") and not re.search(r"(,|\bWITH|\bWITH RECURSIVE)$", before):
                 yield f"{path}: {line} follows neither WITH nor a comma"
             if line.startswith("\\ir ") and not re.match(r",|\(|(SELECT|INSERT|UPDATE|DELETE)\b", after):
                 yield f"{path}: after {line} a table expression goes on"
+        if path in SEVERAL and not expressions(path):
+            yield f"{path}: not only whole table expressions"
     for path in names:
-        if not is_whole(code(path)):
+        if expressions(path) != 1:
             yield f"{path}: it is not one whole table expression"
         if USES[path] < 2:
             yield f"{path}: it has fewer than two users"
