@@ -523,6 +523,7 @@ def _wrong_types(recognise: Recognise, schema: str, parts: Parts) -> str | None:
 
 _LITERAL = r"'(?:[^']|'')*'"
 _CAST = r'::(?:"(?:[^"]|"")*"|\w+)\.'
+_ONE_VALUE = re.compile(rf"\(?(\w+)\)?(?:::text)? = {_LITERAL}")
 
 
 def bare(predicate: str, schema: str) -> str:
@@ -578,8 +579,11 @@ def _met(
 def _serves(index: Mapping[str, Any], need: Need, schema: str) -> bool:
     """Return True if an index leads with the columns of a need and covers its rows.
 
-    The server would have to read any other index completely.
+    One of all rows does, too, if it begins with the column of which they have one value. The server would have to read
+    any other index completely.
     """
-    partial = index["partial"]
-    here = need.full if partial is None else plain(partial, schema) in {plain(each, schema) for each in need.partial}
-    return bool(here) and index["columns"][: len(need.columns)] == list(need.columns)
+    partial, predicates = index["partial"], {plain(each, schema) for each in need.partial}
+    starts = [need.columns] * bool(need.full if partial is None else plain(partial, schema) in predicates)
+    if partial is None:
+        starts += [(one[1], *need.columns) for one in map(_ONE_VALUE.fullmatch, predicates) if one]
+    return any(index["columns"][: len(start)] == list(start) for start in starts)
