@@ -72,7 +72,7 @@ async def passes(
     lab = Lab(server, tmp_path, loaded.schema, loaded.script(fixture))
     try:
         async for check in prove.prove(loaded.engine, loaded.toml, lab, names, rows=ROWS):
-            assert check.number
+            assert check.number or check.name == prove.INDEXES  # an engine's own indexes may meet all of its needs
             assert [str(fault) for fault in check.faults] == [], check.name
     finally:
         await lab.close()

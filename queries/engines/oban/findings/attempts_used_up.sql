@@ -1,7 +1,6 @@
 -- Available jobs that have no attempt left, among the first 20 of each queue: producers skip them, and they take the place of others.
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan; oban_jobs_pkey.
-WITH RECURSIVE
-\ir ../parts/heads.sql
+WITH \ir ../parts/heads.sql
 , checked AS MATERIALIZED (
   SELECT j.id, j.queue, j.scheduled_at, j.attempt, j.max_attempts
     FROM (SELECT h.name FROM heads h WHERE :ids IS NULL) AS h
@@ -18,3 +17,5 @@ WITH RECURSIVE
  LIMIT :limit)
 UNION ALL
 (SELECT NULL, NULL, NULL FROM checked c WHERE :ids IS NULL GROUP BY c.queue HAVING count(*) = 20 AND bool_and(c.attempt >= c.max_attempts) LIMIT 1)
+UNION ALL
+SELECT NULL, NULL, NULL FROM heads h WHERE h.name IS NULL

@@ -18,7 +18,8 @@ newest AS MATERIALIZED (
 )
 (SELECT 'job:' || j.id AS id, extract(epoch FROM j.discarded_at)::float8 AS since,
        jsonb_build_object('worker', j.worker, 'discarded', date_trunc('second', j.discarded_at)::text, 'attempts', j.attempt, 'error', coalesce(
-\ir ../parts/error.sql
+       left((SELECT CASE WHEN e.text LIKE 'Traceback%' THEN regexp_replace(rtrim(e.text, E' \n'), '^.*\n', '') ELSE e.text END
+               FROM (SELECT coalesce(to_jsonb(j.errors) -> -1 ->> 'error', CASE WHEN jsonb_typeof(to_jsonb(j.errors) -> -1) = 'string' THEN to_jsonb(j.errors) ->> -1 END) AS text) AS e), 300)
          , 'no error is recorded')) AS evidence,
        CASE WHEN j.discarded_at > timezone('UTC', now()) - :failed_lately THEN 5 ELSE 3 END::int8 AS severity
   FROM :"schema".oban_jobs j

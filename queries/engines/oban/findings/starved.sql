@@ -1,7 +1,6 @@
 -- Queues whose next job waits for longer than the threshold.
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan.
-WITH RECURSIVE
-\ir ../parts/heads.sql
+WITH \ir ../parts/heads.sql
 (SELECT 'queue:' || h.name AS id, extract(epoch FROM h.scheduled_at)::float8 AS since,
         jsonb_build_object('queue', h.name, 'age', date_trunc('second', timezone('UTC', now()) - h.scheduled_at)::text,
           'running', (SELECT CASE count(*) WHEN 0 THEN 'No job of it is executing'
@@ -14,4 +13,4 @@ WITH RECURSIVE
   ORDER BY h.scheduled_at, h.name
   LIMIT :limit)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE (SELECT count(*) FROM names) > 500
+SELECT NULL, NULL, NULL FROM heads h WHERE h.name IS NULL

@@ -13,7 +13,8 @@ retryable AS MATERIALIZED (
 ),
 failures AS MATERIALIZED (
   SELECT 'job:' || j.id AS id, j.attempted_at AS at, j.first,
-\ir error.sql
+       left((SELECT CASE WHEN e.text LIKE 'Traceback%' THEN regexp_replace(rtrim(e.text, E' \n'), '^.*\n', '') ELSE e.text END
+               FROM (SELECT coalesce(to_jsonb(j.errors) -> -1 ->> 'error', CASE WHEN jsonb_typeof(to_jsonb(j.errors) -> -1) = 'string' THEN to_jsonb(j.errors) ->> -1 END) AS text) AS e), 300)
          AS error
     FROM retryable j
 ),

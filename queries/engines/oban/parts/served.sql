@@ -2,8 +2,7 @@
 -- needs: producers
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan.
 \ir heads.sql
-,
-\ir started.sql
+, \ir started.sql
 , served AS MATERIALIZED (
   SELECT p.queue, count(*) AS producers, bool_and(coalesce(p.meta ->> 'paused', 'false') = 'true') AS paused, min(p.updated_at) AS since
     FROM :"schema".oban_producers p
@@ -13,7 +12,7 @@
 nodes AS (
   SELECT 'queue:' || h.name AS id, h.name, h.scheduled_at, s.producers, s.paused FROM heads h LEFT JOIN served s ON s.queue = h.name
 ),
-more AS (SELECT (SELECT count(*) FROM names) > 500 AS more),
+more AS (SELECT EXISTS (SELECT FROM heads h WHERE h.name IS NULL) AS more),
 unjudged AS (
   SELECT s.why FROM started s WHERE EXISTS (SELECT FROM nodes n WHERE n.producers IS NULL AND n.scheduled_at < timezone('UTC', now()) - :waiting)
 )
