@@ -33,7 +33,7 @@ async def deploy_without_a_type(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, "locked_by_a_dead_worker", actions=("release",), most=1)
+@drill(NAME, "owner_dead", actions=("release",), most=1)
 async def manual_update_left_heartbeats(scene: Scene) -> None:
     """A script set wake_at of held tasks to NULL; their executor has died since."""
     for n in range(6):

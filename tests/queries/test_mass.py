@@ -193,8 +193,8 @@ async def test_the_newest_locks_of_dead_workers_are_in_front_of_5000_older_ones(
     assert [round((page.at - (each.since or 0)) / 3600) for each in page.dead_letters] == [*range(1, 11)]
     assert page.scope == "the 5,000 locked tasks with the newest heartbeat"
     read = await reader.findings.read(limit=6000)
-    times = [read.at - (each.since or 0) for each in read.findings if each.code == "locked_by_a_dead_worker"]
+    times = [read.at - (each.since or 0) for each in read.findings if each.code == "owner_dead"]
     assert (round(min(times) / 3600), round(max(times) / 3600), len(times)) == (1, 6000, 6000)  # a small table: all
-    assert "locked_by_a_dead_worker" not in read.capped
+    assert "owner_dead" not in read.capped
     await workspace.close()
     server.drop(dsn)

@@ -108,4 +108,4 @@ async def test_one_message_that_many_tasks_cannot_decode(estuary_db: EstuaryDb, 
 async def test_tasks_locked_by_dead_workers_are_released_together(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     for n in range(5):
         await estuary_db.task(2 + n % 2, wake=None if n % 2 else 900, beat=400 + n)
-    await the_only(workspace, LABEL, "locked_by_a_dead_worker", n=5, action="release")
+    await the_only(workspace, LABEL, "owner_dead", n=5, action="release")

@@ -312,9 +312,9 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     ]
     findings = await r.findings.read()
     assert {u.code for u in findings.skipped_findings} == {
-        "locked_by_a_dead_worker", "unread_inbox", "missing_child", "dependency_cycle",
+        "owner_dead", "unread_inbox", "missing_child", "dependency_cycle",
     }  # fmt: skip
-    for task, code in ((orphaned, "locked_by_a_dead_worker"), (unread, "unread_inbox")):
+    for task, code in ((orphaned, "owner_dead"), (unread, "unread_inbox")):
         detail = await details.read(r, estuary_db.id(task))
         assert detail is not None
         assert [f.code for f in detail.findings] == [code], "checking one task is cheap"
@@ -328,7 +328,7 @@ async def test_what_would_scan_a_large_table_is_offered_not_done(
     workspace = await opened(estuary, tmp_path)
     r = reader(workspace, LABEL)
     assert [n.id for n in (await r.pages.children(estuary_db.id(parent))).nodes] == [estuary_db.id(child)]
-    assert {f.code for f in (await r.findings.read()).findings} == {"locked_by_a_dead_worker"}
+    assert {f.code for f in (await r.findings.read()).findings} == {"owner_dead"}
     await workspace.close()
 
 
