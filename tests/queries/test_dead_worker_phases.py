@@ -19,7 +19,7 @@ DEAD = {  # findings of jobs with a dead worker
     "oban": "dead_worker",
     "pgqueuer": "locked_by_a_dead_worker",
     "procrastinate": "locked_by_a_dead_worker",
-    "solid_queue": "dead_worker",
+    "solid_queue": "owner_dead",
 }
 
 

@@ -453,7 +453,7 @@ ENDED = [  # engine, action, finding, what the owner does meanwhile
     (
         "solid_queue",
         "mark_failed",
-        "dead_worker",
+        "owner_dead",
         "UPDATE solid_queue_processes SET last_heartbeat_at = timezone('UTC', now())",
     ),
 ]

@@ -16,7 +16,7 @@ FINDINGS = {  # whose suggested action is `release`
     "oban": "dead worker",
     "pgqueuer": "locked by a dead worker",
     "procrastinate": "locked by a dead worker",
-    "solid_queue": "dead worker",
+    "solid_queue": "owner dead",
 }
 REASON = "its worker is gone"
 

@@ -87,10 +87,10 @@ async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(
     await queue.becomes(job, "claimed")
     await queue.healthy(server, tmp_path)
     assert await queue.do("release", job) == Outcome.REFUSED  # its worker lives
-    assert "dead_worker" not in (await queue.codes()).get(job, set())
+    assert "owner_dead" not in (await queue.codes()).get(job, set())
     await queue.kill(one)
     codes = await queue.codes()
-    assert "dead_worker" in codes[job]
+    assert "owner_dead" in codes[job]
     assert {"silent_process"} in codes.values()
     two = queue.start()
     released = await do(queue.workspace, "release", [job], label=ENGINE)
@@ -137,7 +137,7 @@ async def test_a_released_job_keeps_its_concurrency_slot(queue: SolidQueue, gate
     )
     await queue.kill(one)
     codes = await queue.codes()
-    assert "dead_worker" in codes[first]
+    assert "owner_dead" in codes[first]
     assert codes[second] == {"key_held"}
     assert await queue.do("wake", second) == Outcome.REFUSED
     assert await queue.do("release", first) == Outcome.CHANGED
