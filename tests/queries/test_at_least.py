@@ -143,7 +143,7 @@ def test_an_action_on_an_incident_is_for_all_its_nodes(server: PostgresServer) -
     dsn = server.fresh("oban")
     server.sql(EXECUTING, dsn)
     incident = the_only_one(dsn, "oban")
-    assert (incident["code"], incident["capped"]) == ("dead_worker", True)
+    assert (incident["code"], incident["capped"]) == ("owner_dead", True)
     assert [each["code"] for each in incident["explained"]] == ["executing_long"] * 200, "also of nodes beyond a page"
     words = ["--incident", incident["key"], "-r", "test", "--json", "--dry-run"]
     whole = unstick("do", "release", *words, dsn=dsn)

@@ -16,7 +16,7 @@ from tests.servers import PostgresServer
 
 DEAD = {  # findings of jobs with a dead worker
     "graphile_worker": "owner_dead",
-    "oban": "dead_worker",
+    "oban": "owner_dead",
     "pgqueuer": "locked_by_a_dead_worker",
     "procrastinate": "locked_by_a_dead_worker",
     "solid_queue": "owner_dead",
@@ -55,9 +55,9 @@ SIGNS = [
 ]
 
 
-@pytest.mark.parametrize(("producers", "taken", "seen"), SIGNS)
+@pytest.mark.parametrize(("producers", "taken", "sign"), SIGNS)
 async def test_a_worker_of_oban_lives_if_its_node_does(
-    server: PostgresServer, tmp_path: Path, producers: list[tuple[str, str, int, int]], taken: str, seen: str | None
+    server: PostgresServer, tmp_path: Path, producers: list[tuple[str, str, int, int]], taken: str, sign: str | None
 ) -> None:
     dsn = server.fresh("oban")
     connection = await asyncpg.connect(dsn)
@@ -72,8 +72,8 @@ async def test_a_worker_of_oban_lives_if_its_node_does(
     await connection.close()
     workspace = await opened(dsn, tmp_path)
     engine = reader(workspace, "oban")
-    found = [finding for finding in (await engine.findings.read()).findings if finding.code == "dead_worker"]
-    assert [str(finding.evidence["seen"]).startswith(seen or "") for finding in found] == ([True] if seen else [])
+    found = [finding for finding in (await engine.findings.read()).findings if finding.code == "owner_dead"]
+    assert [str(finding.evidence["sign"]).startswith(sign or "") for finding in found] == ([True] if sign else [])
     await workspace.close()
     server.drop(dsn)
 
@@ -93,7 +93,7 @@ async def test_after_a_crash_of_the_server_producers_have_time_to_register_again
     answer = await reader(workspace, "oban").findings.read()
     await workspace.close()
     skipped = {each.code for each in answer.skipped_findings if re.match(r"the server started \d+ s ago", each.why)}
-    found = {each.code for each in answer.findings} & {"dead_worker", "queue_not_served"}
+    found = {each.code for each in answer.findings} & {"owner_dead", "queue_not_served"}
     assert (len(found), len(skipped), answer.capped) == ((2, 0, ()) if judged else (0, 3, ()))
     server.drop(dsn)
 

@@ -144,7 +144,7 @@ async def test_just_after_a_start_unregistered_producers_are_not_judged(server: 
     workspace = await opened(dsn, tmp_path, overrides={"oban": {"alive": YEAR}})  # as of a server that just started
     read = await workspace.engines["oban"].findings.read()
     (skipped,) = read.skipped_findings
-    assert (read.findings, skipped.code) == ((), "dead_worker")
+    assert (read.findings, skipped.code) == ((), "owner_dead")
     assert "the server started" in skipped.why
     await workspace.close()
 

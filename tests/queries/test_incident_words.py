@@ -38,7 +38,7 @@ async def test_dead_producers_of_a_node_are_one_incident(server: PostgresServer,
     await connection.execute("UPDATE oban_producers SET node = 'one', updated_at = now() - interval '1 day'")
     await connection.execute("UPDATE oban_jobs SET attempted_by[1] = 'one' WHERE state = 'executing'")
     workspace = await opened(dsn, tmp_path)
-    (incident,) = (await incidents_of(workspace, "oban"))["dead_worker"]
+    (incident,) = (await incidents_of(workspace, "oban"))["owner_dead"]
     assert len({finding.evidence["producer"] for finding in incident.findings}) > 1
     await workspace.close()
     await connection.close()

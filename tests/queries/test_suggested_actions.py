@@ -58,7 +58,7 @@ async def test_a_refused_action_is_not_suggested_and_the_reason_is_said(server: 
     assert "Oban.cancel_job(" in long.evidence[REFUSED]
     incident = next(i for i in snapshot.incidents(workspace, found) if i.code == "executing_long")
     assert (incident.action, incident.remedy[:18]) == (None, "Release is refused")
-    assert {f.action for f in found if f.code == "dead_worker"} == {"release", "cancel"}
+    assert {f.action for f in found if f.code == "owner_dead"} == {"release", "cancel"}
     server.sql("DELETE FROM oban_producers", dsn)
     assert {f.action for f in (await engine.findings.read([long.node_id])).findings} <= {"release", "cancel", None}
     await workspace.close()

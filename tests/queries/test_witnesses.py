@@ -449,7 +449,7 @@ ENDED = [  # engine, action, finding, what the owner does meanwhile
         "owner_dead",
         "DELETE FROM _private_jobs WHERE locked_at IS NOT NULL",
     ),
-    ("oban", "cancel", "dead_worker", "UPDATE oban_jobs SET state = 'completed' WHERE state = 'executing'"),
+    ("oban", "cancel", "owner_dead", "UPDATE oban_jobs SET state = 'completed' WHERE state = 'executing'"),
     (
         "solid_queue",
         "mark_failed",
@@ -525,11 +525,11 @@ async def test_a_producer_of_the_same_node_is_a_sign_of_life(server: PostgresSer
     workspace = await opened(dsn, tmp_path)
     engine = workspace.engines["oban"]
     jobs = [node.id for node in (await known_nodes(engine)).values() if node.status == "executing"]
-    assert "dead_worker" not in {f.code for f in (await engine.findings.read()).findings}
+    assert "owner_dead" not in {f.code for f in (await engine.findings.read()).findings}
     lives = await dry_run_of(workspace, "release", jobs, {}, "oban")
     assert set(outcomes_of(lives).values()) == {REFUSED}
     server.sql("UPDATE oban_producers SET updated_at = updated_at - interval '1 hour'", dsn)
-    assert "dead_worker" in {f.code for f in (await engine.findings.read()).findings}
+    assert "owner_dead" in {f.code for f in (await engine.findings.read()).findings}
     assert set(outcomes_of(await dry_run_of(workspace, "cancel", jobs, {}, "oban")).values()) == {CHANGED}
     await workspace.close()
     server.drop(dsn)

@@ -13,7 +13,7 @@ from tests.terminal.driver import Terminal
 
 FINDINGS = {  # whose suggested action is `release`
     "graphile_worker": "owner dead",
-    "oban": "dead worker",
+    "oban": "owner dead",
     "pgqueuer": "locked by a dead worker",
     "procrastinate": "locked by a dead worker",
     "solid_queue": "owner dead",

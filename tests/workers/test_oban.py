@@ -74,7 +74,7 @@ async def test_a_job_of_a_killed_worker_is_released_and_taken_by_another(
     assert job not in await oban.codes()
     await oban.workers.kill(oban.dsn, one)
     await oban.change("UPDATE oban_producers SET updated_at = updated_at - interval '1 hour'")
-    assert "dead_worker" in (await oban.codes())[job]
+    assert "owner_dead" in (await oban.codes())[job]
     assert await oban.do("release", job) == Outcome.CHANGED
     await oban.becomes(job, "available")
     oban.start()
@@ -114,7 +114,7 @@ async def test_a_producer_that_is_not_registered_is_dead(oban: Oban, gate: Gate,
         oban.workspace, workspace = workspace, oban.workspace
 
         async def found() -> bool:  # once the server has run for a second
-            return "dead_worker" in (await oban.codes()).get(job, set())
+            return "owner_dead" in (await oban.codes()).get(job, set())
 
         await oban.workers.until(oban.dsn, found)
         released = await do(oban.workspace, "release", [job], again := {"again": True}, label=ENGINE)

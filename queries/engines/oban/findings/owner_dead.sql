@@ -9,9 +9,9 @@ WITH
 ,
 \ir ../parts/producer.sql
 (SELECT 'job:' || j.id AS id, extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since,
-        jsonb_build_object('producer', j.attempted_by[2], 'attempted', date_trunc('second', j.attempted_at)::text, 'queue', j.queue,
-          'node', coalesce(j.attempted_by[1], 'an unknown node'),
-          'seen', CASE WHEN p.id IS NULL THEN 'not registered any more' ELSE 'silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
+        jsonb_build_object('owner', coalesce(j.attempted_by[1], 'an unknown node'), 'taken', date_trunc('second', j.attempted_at)::text,
+          'seen', date_trunc('second', coalesce(p.updated_at, j.attempted_at))::text, 'queue', j.queue, 'producer', j.attempted_by[2],
+          'sign', CASE WHEN p.id IS NULL THEN 'not registered any more' ELSE 'silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
    FROM executing j LEFT JOIN producer p ON p.id = j.id
   WHERE p.updated_at < timezone('UTC', now()) - :alive
      OR p.id IS NULL AND NOT EXISTS (SELECT FROM started)
