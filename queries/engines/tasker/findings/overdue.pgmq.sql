@@ -1,5 +1,5 @@
--- Find steps that wait far longer for a worker or an orchestrator than steps of their name usually do, if their queue tells
--- nothing: it cannot be read, or it is too long to read. Other findings are about messages that are lost, unread or hidden.
+-- Find steps that wait far longer for a worker or an orchestrator than steps of their name usually do, if their queue
+-- tells nothing: it cannot be read, or is too long to read. Other findings name lost, unread or hidden messages.
 -- Neither this file nor overdue.sql is derived: a derived finding is the same wherever the engine's queues are.
 -- Indexes: those of the included parts; steps are read only if a queue tells nothing.
 WITH queues AS MATERIALIZED (
@@ -19,15 +19,8 @@ WITH queues AS MATERIALIZED (
   HAVING count(*) = 2000
      AND NOT bool_or((m.m ->> 'due')::bool AND (m.m ->> CASE WHEN (m.m ->> 'read')::int = 0 THEN 'at' ELSE 'vt' END)::float8
                                                < extract(epoch FROM now()) - (:settings ->> 'no_worker')::float8)
-),
-wanted AS (
-  SELECT unnest(ARRAY['enqueued', 'enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state
-   WHERE :settings ->> 'queue' <> 'pgmq' OR EXISTS (SELECT FROM silent)
-),
-\ir ../parts/old_steps.sql
-, unexplained AS MATERIALIZED (
-  SELECT o.*, coalesce(s.why, 'The engine''s messages are not in this database, so the cause is unknown') AS why
-    FROM old o LEFT JOIN silent s ON s.queue_name = o.queue
-   WHERE :settings ->> 'queue' <> 'pgmq' OR s.queue_name IS NOT NULL
+  UNION ALL
+  SELECT NULL, 'The engine''s messages are not in this database, so the cause is unknown' WHERE :settings ->> 'queue' <> 'pgmq'
 ),
 \ir ../parts/overdue.sql
+SELECT o.* FROM overdue o

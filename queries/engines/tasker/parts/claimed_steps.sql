@@ -2,7 +2,8 @@
 -- is alive, so compare with the step's usual run time. A running batch writes its checkpoint and thereby updated_at.
 -- Indexes: those of the included part, idx_workflow_steps_named_step (at most 200 runs of the same step).
 wanted AS (SELECT unnest(ARRAY['in_progress']) AS to_state),
-\ir open_steps_of_tasks.sql
+\ir open_steps.sql
+, \ir ended_tasks.sql
 , claimed AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.named_step_uuid, s.attempts, s.at, greatest(s.at, s.updated_at) AS heard, s.metadata ->> 'worker_uuid' AS worker
     FROM open_steps s
@@ -16,4 +17,5 @@ asked AS (SELECT c.named_step_uuid FROM claimed c),
 , nodes AS (
   SELECT 'step:' || c.workflow_step_uuid AS id, c.*, u.p95 FROM claimed c LEFT JOIN usual_times u ON u.named_step_uuid = c.named_step_uuid
 ),
+more AS (SELECT EXISTS (SELECT FROM open_steps s WHERE s.workflow_step_uuid IS NULL) AS more),
 unread AS (SELECT NULL::text AS unread WHERE (SELECT count(*) FROM claimed) = 1000)

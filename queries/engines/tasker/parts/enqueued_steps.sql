@@ -1,7 +1,8 @@
 -- Enqueued steps whose message is missing. The engine sends it after it writes the state, so it can be lost.
 -- Indexes: those of the included part. A queue of 2,000 or more messages is not read completely, so it proves nothing.
 wanted AS (SELECT unnest(ARRAY['enqueued']) AS to_state),
-\ir open_steps_of_tasks.sql
+\ir open_steps.sql
+, \ir ended_tasks.sql
 , their_tasks AS MATERIALIZED (
   SELECT t.task_uuid, t.named_task_uuid FROM :"schema".tasks t WHERE t.task_uuid = ANY (ARRAY(SELECT s.task_uuid FROM open_steps s))
 ),
@@ -13,7 +14,7 @@ handed AS MATERIALIZED (
     FROM step_tasks t
     JOIN :"schema".named_tasks n ON n.named_task_uuid = t.named_task_uuid
     JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = n.task_namespace_uuid
-   WHERE :settings ->> 'queue' = 'pgmq' AND t.at < now() - make_interval(secs => 2 * (:settings ->> 'visibility')::float8)
+   WHERE :settings ->> 'queue' = 'pgmq' AND t.at < now() - 2 * :visibility
      AND t.task_uuid NOT IN (SELECT e.task_uuid FROM ended_tasks e)
 ),
 queues AS MATERIALIZED (SELECT q.queue_name FROM pgmq.meta q WHERE q.queue_name IN (SELECT h.queue FROM handed h)),
@@ -28,7 +29,5 @@ nodes AS (
      AND coalesce(z.n, 0) < 2000
      AND h.queue NOT IN (SELECT u.queue_name FROM queue_tables u WHERE u.unread IS NOT NULL)
 ),
+more AS (SELECT EXISTS (SELECT FROM open_steps s WHERE s.workflow_step_uuid IS NULL) AS more),
 \ir unread.sql
-  UNION ALL
-  SELECT NULL FROM sizes z WHERE z.n = 2000
-)

@@ -36,4 +36,5 @@ nodes AS (
     FROM far f
     JOIN :"schema".named_steps n ON n.named_step_uuid = f.named_step_uuid
     LEFT JOIN usual u ON u.named_step_uuid = f.named_step_uuid
-)
+),
+more AS (SELECT EXISTS (SELECT FROM open_steps s WHERE s.workflow_step_uuid IS NULL) AS more)

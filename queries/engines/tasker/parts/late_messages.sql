@@ -1,7 +1,6 @@
--- The oldest message of each queue of the orchestrators among those that no orchestrator reads: never read, or not again after
--- their time.
--- `moved`: how often orchestrators moved a task lately, among the newest 2,000 transitions.
--- Indexes: pgmq's primary keys (at most 2,000 messages of each queue); task_transitions_pkey backwards if a message is late.
+-- The oldest message of each queue of the orchestrators among those that no orchestrator reads: never read, or not
+-- again after their time. `moved`: how often orchestrators moved a task lately, among the newest 2,000 transitions.
+-- Indexes: pgmq's primary keys (at most 2,000 messages of each queue); if a message is late, task_transitions_pkey.
 queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
    WHERE :settings ->> 'queue' = 'pgmq' AND q.queue_name LIKE 'orchestration\_%'
@@ -28,5 +27,7 @@ nodes AS (
   SELECT 'message:' || o.queue_name || '/' || o.key AS id, o.*, (SELECT m.moved FROM moves m) AS moved, (SELECT count(*) FROM messages a WHERE a.queue_name = o.queue_name) = 2000 AS many
     FROM oldest o
 ),
-\ir unread.sql
+unread AS (
+  SELECT string_agg(u.queue_name || ': ' || u.unread, '; ' ORDER BY u.queue_name) AS unread
+    FROM queue_tables u WHERE u.unread IS NOT NULL HAVING count(*) > 0
 )

@@ -1,7 +1,8 @@
 -- Namespaces whose queue has messages that no worker has read for too long: never read, or not again after their time.
--- `claims` counts the steps of the namespace that workers claimed just now, among the newest 2,000 transitions. A queue is read
--- in order, so a step that was enqueued later than the oldest message proves nothing.
--- Indexes: pgmq's primary keys (at most 2,000 messages of each queue), task_namespaces(name), primary keys; claims are read only if a queue is late.
+-- `claims` counts the steps of the namespace that workers claimed just now, among the newest 2,000 transitions. A queue
+-- is read in order, so a step that was enqueued later than the oldest message proves nothing.
+-- Indexes: pgmq's primary keys (at most 2,000 messages of each queue), task_namespaces(name), primary keys; claims are
+-- read only if a queue is late.
 spaces AS MATERIALIZED (
   SELECT p.task_namespace_uuid, q.queue_name
     FROM pgmq.meta q JOIN :"schema".task_namespaces p ON p.name = substring(q.queue_name FROM '^worker_(.*)_queue$')
@@ -48,8 +49,10 @@ claims AS MATERIALIZED (
    GROUP BY n.task_namespace_uuid
 ),
 nodes AS (
-  SELECT 'namespace:' || l.task_namespace_uuid AS id, l.queue_name, l.waiting, to_timestamp(l.since) AS at, c.n AS claims
+  SELECT 'namespace:' || l.task_namespace_uuid AS id, l.*, to_timestamp(l.since) AS at, c.n AS claims
     FROM late l LEFT JOIN claims c ON c.task_namespace_uuid = l.task_namespace_uuid
 ),
-\ir unread.sql
+unread AS (
+  SELECT string_agg(u.queue_name || ': ' || u.unread, '; ' ORDER BY u.queue_name) AS unread
+    FROM queue_tables u WHERE u.unread IS NOT NULL HAVING count(*) > 0
 )

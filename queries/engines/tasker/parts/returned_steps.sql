@@ -1,14 +1,15 @@
 -- Steps whose result waits for an orchestrator, but whose message is missing.
 -- Indexes: those of the included part. A queue of 2,000 or more messages is not read completely, so it proves nothing.
 wanted AS (SELECT unnest(ARRAY['enqueued_for_orchestration', 'enqueued_as_error_for_orchestration']) AS to_state),
-\ir open_steps_of_tasks.sql
+\ir open_steps.sql
+, \ir ended_tasks.sql
 , handed AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, s.at, s.to_state
     FROM open_steps s
-   WHERE :settings ->> 'queue' = 'pgmq' AND s.at < now() - make_interval(secs => 2 * (:settings ->> 'visibility')::float8)
+   WHERE :settings ->> 'queue' = 'pgmq' AND s.at < now() - 2 * :visibility
      AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
 ),
--- The engine saves the state first and the result second. An orchestrator refuses the message of a step without a result.
+-- The engine saves the state before the result. An orchestrator refuses the message of a step without a result.
 unsaved AS MATERIALIZED (
   SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s
    WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT h.workflow_step_uuid FROM handed h)) AND s.results IS NULL
@@ -26,7 +27,5 @@ queues AS MATERIALIZED (
      AND (SELECT count(*) FROM messages) < 2000
      AND NOT EXISTS (SELECT FROM queue_tables u WHERE u.unread IS NOT NULL)
 ),
+more AS (SELECT EXISTS (SELECT FROM open_steps s WHERE s.workflow_step_uuid IS NULL) AS more),
 \ir unread.sql
-  UNION ALL
-  SELECT NULL WHERE (SELECT count(*) FROM messages) = 2000
-)
