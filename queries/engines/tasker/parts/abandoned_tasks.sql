@@ -1,7 +1,8 @@
 -- Tasks that an orchestrator has processed for minutes: neither the poller nor the staleness detector finds them.
--- Exclude evaluating_results with a step in flight: the engine continues there with the next result. An orchestrator that moved
--- another task lately, among the newest 5,000 transitions, lives: it may wait for a row lock, and unstick is not suggested.
--- Indexes: those of the included part, task_transitions_pkey backwards, idx_workflow_steps_task_covering, the steps' state_lookup.
+-- Exclude evaluating_results with a step in flight: the engine continues there with the next result. An orchestrator
+-- that moved another task lately, among the newest 5,000 transitions, lives and may wait for a row lock. Then unstick
+-- is not suggested. Indexes: those of the included part, task_transitions_pkey backwards,
+-- idx_workflow_steps_task_covering, the steps' state_lookup.
 wanted AS (SELECT unnest(ARRAY['initializing', 'enqueuing_steps', 'evaluating_results']) AS to_state),
 \ir open_tasks.sql
 , late AS MATERIALIZED (
@@ -26,4 +27,5 @@ nodes AS (
   SELECT 'task:' || l.task_uuid AS id, l.*, v.at AS moved
     FROM late l LEFT JOIN alive v ON v.processor_uuid = l.processor_uuid
    WHERE l.task_uuid NOT IN (SELECT r.task_uuid FROM at_rest r)
-)
+),
+more AS (SELECT EXISTS (SELECT FROM open_tasks o WHERE o.task_uuid IS NULL) AS more)

@@ -1,6 +1,6 @@
 -- Tasks that the staleness detector will soon set to error: their time in this state is near the limit of their
--- template (or the threshold), or they are near the maximum age. Suggest waking only if the task waits, has more steps to
--- run and is not too old.
+-- template (or the threshold), or they are near the maximum age. Suggest waking only if the task waits, has more steps
+-- to run and is not too old.
 -- Indexes: those of the included part, tasks_pkey, idx_dlq_unique_pending_task.
 wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry', 'steps_in_process']) AS to_state),
 \ir open_tasks.sql
@@ -32,11 +32,13 @@ late AS MATERIALIZED (
    LIMIT :limit
 ),
 asked AS (SELECT l.task_uuid FROM late l),
-\ir counted_steps.sql
+\ir known_steps.sql
+, \ir counted_steps.sql
 , nodes AS (
   SELECT 'task:' || j.task_uuid AS id, j.*, p.name AS namespace,
          coalesce(j.to_state <> 'steps_in_process' AND j.age < 0.8 * j.lifetime AND k.failed = 0 AND k.done < k.total, false) AS help
     FROM late j
     JOIN :"schema".task_namespaces p ON p.task_namespace_uuid = j.task_namespace_uuid
-    LEFT JOIN counted k ON k.task_uuid = j.task_uuid
-)
+    LEFT JOIN counted_steps k ON k.task_uuid = j.task_uuid
+),
+more AS (SELECT EXISTS (SELECT FROM open_tasks o WHERE o.task_uuid IS NULL) AS more)

@@ -29,4 +29,5 @@ given_up AS (SELECT o.task_uuid, o.at AS created_at, false AS by_hand FROM block
     JOIN (SELECT f.task_uuid, count(*) AS failed, left(string_agg(f.name, ', ' ORDER BY f.workflow_step_uuid), 200) AS steps,
                  (array_agg(left(f.message, 200) ORDER BY f.workflow_step_uuid))[1] AS message
             FROM failed_steps f GROUP BY f.task_uuid) AS f ON f.task_uuid = b.task_uuid
-)
+),
+more AS (SELECT EXISTS (SELECT FROM open_tasks o WHERE o.task_uuid IS NULL) AS more)

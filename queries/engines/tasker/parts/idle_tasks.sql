@@ -10,20 +10,23 @@ wanted AS (SELECT unnest(ARRAY['waiting_for_dependencies', 'waiting_for_retry'])
    ORDER BY o.at, o.task_uuid LIMIT 500
 ),
 asked AS (SELECT w.task_uuid FROM waiting w),
-\ir triable_steps.sql
+\ir known_steps.sql
+, \ir counted_steps.sql
+, \ir step_parents.sql
+, \ir triable_steps.sql
 , idle AS MATERIALIZED (
   SELECT w.task_uuid, w.to_state, w.at, coalesce(c.total, 0) AS total, coalesce(c.done, 0) AS done
-    FROM waiting w LEFT JOIN counted c ON c.task_uuid = w.task_uuid
+    FROM waiting w LEFT JOIN counted_steps c ON c.task_uuid = w.task_uuid
    WHERE coalesce(c.failed + c.in_flight, 0) = 0 AND (c.total IS NULL OR c.done < c.total)
-     AND w.task_uuid NOT IN (SELECT t.task_uuid FROM triable t)
+     AND w.task_uuid NOT IN (SELECT t.task_uuid FROM triable_steps t)
 ),
 -- Unmet parents of the steps that wait.
 unmet AS MATERIALIZED (
-  SELECT k.task_uuid, e.down, e.up, p.task_uuid AS of_task, coalesce(p.state, 'unknown') AS state
-    FROM edges e
-    JOIN known k ON k.step = e.down AND k.task_uuid IN (SELECT i.task_uuid FROM idle i)
-    LEFT JOIN known p ON p.step = e.up
-   WHERE coalesce(p.state, '') NOT IN ('complete', 'resolved_manually')
+  SELECT k.task_uuid, e.step AS down, e.parent AS up, p.task_uuid AS of_task, coalesce(p.state, 'unknown') AS state
+    FROM step_parents e
+    JOIN known_steps k ON k.step = e.step AND k.task_uuid IN (SELECT i.task_uuid FROM idle i)
+    LEFT JOIN known_steps p ON p.step = e.parent
+   WHERE e.parent IS NOT NULL AND p.done IS NOT TRUE
 ),
 abroad AS MATERIALIZED (
   SELECT s.workflow_step_uuid, s.task_uuid, x.to_state FROM :"schema".workflow_steps s
@@ -33,18 +36,19 @@ abroad AS MATERIALIZED (
 -- Processed steps without a current state: no_current_state reads the unprocessed ones.
 stateless AS MATERIALIZED (
   SELECT s.task_uuid, s.workflow_step_uuid AS step FROM :"schema".workflow_steps s
-   WHERE s.workflow_step_uuid = ANY (ARRAY(SELECT k.step FROM known k WHERE NOT k.free AND k.task_uuid IN (SELECT i.task_uuid FROM idle i)))
-     AND s.processed AND s.workflow_step_uuid NOT IN (SELECT x.workflow_step_uuid FROM step_states x)
+   WHERE s.processed
+     AND s.workflow_step_uuid = ANY (ARRAY(
+           SELECT k.step FROM known_steps k WHERE NOT k.free AND k.stateless AND k.task_uuid IN (SELECT i.task_uuid FROM idle i)))
 ),
--- Tasks with an obstacle that another finding names: a cancelled parent, a set flag, no attempts left, no current state.
+-- Tasks whose obstacle another finding names: a cancelled parent, a set flag, no attempts left, no current state.
 named AS (
   SELECT u.task_uuid FROM unmet u WHERE u.state = 'cancelled'
   UNION ALL
-  SELECT k.task_uuid FROM known k
+  SELECT k.task_uuid FROM known_steps k
    WHERE NOT k.free AND k.state IN ('pending', 'waiting_for_retry') AND k.step NOT IN (SELECT p.step FROM stateless p)
   UNION ALL
-  SELECT k.task_uuid FROM known k
-   WHERE k.free AND k.state IN ('pending', 'waiting_for_retry') AND (k.step IN (SELECT s.step FROM satisfied s)) IS TRUE -- hashed
+  SELECT k.task_uuid FROM known_steps k
+   WHERE k.free AND k.state IN ('pending', 'waiting_for_retry') AND k.step NOT IN (SELECT u.down FROM unmet u)
 ),
 found AS MATERIALIZED (
   SELECT i.* FROM idle i WHERE i.task_uuid NOT IN (SELECT n.task_uuid FROM named n) ORDER BY i.at, i.task_uuid LIMIT :limit
@@ -76,4 +80,5 @@ nodes AS (
                             FROM unmet u JOIN abroad a ON a.workflow_step_uuid = u.up JOIN names n ON n.workflow_step_uuid = u.up
                            WHERE u.task_uuid = f.task_uuid)) AS detail) AS o
 ),
+more AS (SELECT EXISTS (SELECT FROM open_tasks o WHERE o.task_uuid IS NULL) AS more),
 unread AS (SELECT NULL::text AS unread WHERE (SELECT count(*) FROM waiting) = 500)

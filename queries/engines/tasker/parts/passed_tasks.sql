@@ -1,9 +1,18 @@
 -- Tasks that the poller should have taken long ago, while orchestrators pick up other tasks. The poller ranks at most
 -- ten times as many tasks as it takes, by priority and age, so tasks that are not ready can fill its list.
 -- Indexes: those of the included part, tasks_pkey for the ranked tasks if a task is late.
-\ir late_tasks.sql
-, passed AS MATERIALIZED (
-  SELECT l.* FROM late l WHERE EXISTS (SELECT FROM picked) ORDER BY l.since, l.task_uuid LIMIT :limit
+wanted AS (SELECT unnest(ARRAY['pending', 'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
+\ir open_tasks.sql
+, \ir waiting_tasks.sql
+, \ir late_tasks.sql
+, picked AS MATERIALIZED (
+  SELECT x.task_uuid
+    FROM (SELECT x.task_uuid, x.to_state, x.created_at FROM :"schema".task_transitions x
+           WHERE EXISTS (SELECT FROM late_tasks) ORDER BY x.task_transition_uuid DESC LIMIT 1000) AS x
+   WHERE x.to_state IN ('initializing', 'enqueuing_steps') AND x.created_at > now() - :picked_up
+),
+passed AS MATERIALIZED (
+  SELECT l.* FROM late_tasks l WHERE EXISTS (SELECT FROM picked) ORDER BY l.since, l.task_uuid LIMIT :limit
 ),
 ranked_rows AS MATERIALIZED (
   SELECT t.task_uuid, t.priority, t.created_at, t.named_task_uuid FROM :"schema".tasks t
@@ -34,4 +43,5 @@ nodes AS (
     JOIN :"schema".named_tasks n ON n.named_task_uuid = r.named_task_uuid
    CROSS JOIN others o
 ),
-unread AS (SELECT NULL::text AS unread WHERE EXISTS (SELECT FROM passed) AND (SELECT count(*) FROM waiting) = 500)
+more AS (SELECT EXISTS (SELECT FROM open_tasks o WHERE o.task_uuid IS NULL) AS more),
+unread AS (SELECT NULL::text AS unread WHERE EXISTS (SELECT FROM passed) AND (SELECT count(*) FROM waiting_tasks) = 500)

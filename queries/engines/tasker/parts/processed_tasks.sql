@@ -14,6 +14,8 @@ waiting AS MATERIALIZED (
    ORDER BY o.at, o.task_uuid LIMIT 200
 ),
 asked AS (SELECT w.task_uuid FROM waiting w),
-\ir counted_steps.sql
-, nodes AS MATERIALIZED (SELECT 'task:' || w.task_uuid AS id, w.*, k.total, k.done FROM waiting w FULL JOIN counted k ON k.task_uuid = w.task_uuid),
+\ir known_steps.sql
+, \ir counted_steps.sql
+, nodes AS MATERIALIZED (SELECT 'task:' || w.task_uuid AS id, w.*, k.total, k.done FROM waiting w FULL JOIN counted_steps k ON k.task_uuid = w.task_uuid),
+more AS (SELECT EXISTS (SELECT FROM open_tasks o WHERE o.task_uuid IS NULL) AS more),
 unread AS (SELECT NULL::text AS unread WHERE (SELECT count(*) FROM waiting) = 200)

@@ -13,4 +13,5 @@ stale AS MATERIALIZED (
           OR y.created_at > now() - :idle)
 ),
 in_flight AS (SELECT s.task_uuid FROM steps s WHERE (s.workflow_step_uuid IN (SELECT m.workflow_step_uuid FROM stale m)) IS TRUE) -- IS TRUE: hashed subplan
-, nodes AS (SELECT 'task:' || o.task_uuid AS id, o.* FROM open_tasks o WHERE o.task_uuid NOT IN (SELECT f.task_uuid FROM in_flight f))
+, nodes AS (SELECT 'task:' || o.task_uuid AS id, o.* FROM open_tasks o WHERE o.task_uuid NOT IN (SELECT f.task_uuid FROM in_flight f)),
+more AS (SELECT EXISTS (SELECT FROM open_tasks o WHERE o.task_uuid IS NULL) AS more)

@@ -24,4 +24,5 @@ given_up AS MATERIALIZED (
 , nodes AS (
   SELECT 'task:' || o.task_uuid AS id, o.task_uuid, o.created_at AS at, o.n
     FROM given_up o WHERE o.task_uuid NOT IN (SELECT d.task_uuid FROM decided_tasks d)
-)
+),
+more AS (SELECT EXISTS (SELECT FROM open_tasks o WHERE o.task_uuid IS NULL) AS more)
