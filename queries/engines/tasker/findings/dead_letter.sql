@@ -1,7 +1,7 @@
 -- Find pending dead letters whose task is still in error.
--- Not derived: only dead letters of tasks that workers had name a queue, and evidence without it is not NULL but absent.
--- Indexes: those of the included part, idx_task_transitions_state_lookup, tasks_pkey. Look up the newest first, which are often
--- sufficient, then all others at once.
+-- Not derived: only dead letters of tasks that workers had name a queue; in others, that evidence is absent, not NULL.
+-- Indexes: those of the included part, idx_task_transitions_state_lookup, tasks_pkey. Look up the newest first, which
+-- are often sufficient, then all others at once.
 WITH \ir ../parts/dead_letters.sql
 , newest AS MATERIALIZED (SELECT d.* FROM dead_letters d ORDER BY d.dlq_timestamp DESC, d.dlq_entry_uuid DESC LIMIT 2 * :limit),
 newest_states AS MATERIALIZED (

@@ -1,8 +1,8 @@
--- Find tasks and steps whose time of entry, or a running step whose last sign of life, is ahead of the server's clock. Rules
--- that compare ages do not apply to them until then. Times are stored without a time zone: a session that does not use UTC
--- shifts them.
+-- Find tasks and steps whose time of entry, or a running step whose last sign of life, is ahead of the server's clock.
+-- Rules that compare ages do not apply to them until then. Times are stored without a time zone: a session that does
+-- not use UTC shifts them.
 -- Not derived: only tasks and signs of life name their task, and evidence without it is not NULL but absent.
--- Indexes: those of the included part and of open steps, the state_lookups, index-only; or those that start with the state.
+-- Indexes: those of the included part and of open steps, the state_lookups, index-only; or those led by the state.
 WITH \ir ../parts/newest_tasks.sql
 ,
 task_states AS (SELECT unnest(ARRAY['pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results',

@@ -1,6 +1,5 @@
--- failures: the newest 5,000 unprocessed steps that wait for another attempt. A step is compared with the others also if it alone
--- is asked for.
--- Indexes: idx_workflow_steps_active_operations backwards, the newest 5,000 unprocessed steps; the state_lookup of these.
+-- failures: the newest 5,000 unprocessed steps that wait for another attempt. A step is compared with the others also
+-- if it alone is asked for. Indexes: idx_workflow_steps_active_operations backwards, the state_lookup.
 candidates AS MATERIALIZED (
   SELECT s.workflow_step_uuid FROM :"schema".workflow_steps s WHERE s.processed = false ORDER BY s.workflow_step_uuid DESC LIMIT 5000
 ),

@@ -1,7 +1,7 @@
 -- Tasks and steps without a current transition; the engine treats them as pending. A step without any transition is
--- healthy: a decision or a batch created it, and it gets its first transition when it is enqueued. A task gets its first
--- transition in the transaction that creates it; without one, no poll finds it. Search the requested ids, or the newest
--- 5,000 open tasks and steps.
+-- healthy: a decision or a batch created it, and it gets its first transition when it is enqueued. A task gets its
+-- first transition in the transaction that creates it; without one, no poll finds it. Search the requested ids, or the
+-- newest 5,000 open tasks and steps.
 -- Indexes: those of open tasks and steps, the state_lookups, index-only.
 \ir newest_tasks.sql
 , task_ids AS MATERIALIZED (
