@@ -28,7 +28,7 @@ from tests.servers import PostgresServer, both_versions
 READERS = ("agent_jobs", "estuary", "eternaltwin", "oban", "tasker", "uni2work")
 
 # Engines of which findings, and the parts that only they read, are not judged.
-LOOSE = ("pgqueuer", "procrastinate", "solid_queue", "tasker")
+LOOSE = ("pgqueuer", "procrastinate", "solid_queue")
 
 ROOT = Path(queries.__file__).resolve().parent
 FOLDERS = [*(ROOT / "engines" / each.name for each in builtin()), ROOT / "sql", ROOT / "server"]
