@@ -63,7 +63,7 @@ async def test_a_finished_job_with_a_failed_execution_is_not_called_failed(
     found = (await engine.findings.read()).findings
     assert {each.node_id: (each.code, each.action) for each in found} == {
         both: ("finished_and_failed", None),
-        failed: ("retries_exhausted", "retry"),
+        failed: ("failing", "retry"),
     }
     assert [each.node.id for each in (await engine.pages.dead()).dead_letters] == [failed]
     assert {node.id: node.phase for node in (await engine.nodes.read([both, failed])).nodes} == {

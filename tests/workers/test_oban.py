@@ -137,7 +137,7 @@ async def test_a_discarded_job_is_retried(oban: Oban, gate: Gate) -> None:
     assert [dead.node.id for dead in (await oban.workspace.engines[ENGINE].pages.dead()).dead_letters] == [job]
     (dead,) = (await oban.workspace.engines[ENGINE].pages.dead()).dead_letters
     assert "no such mailbox" in dead.error
-    assert (await oban.codes())[job] == {"retries_exhausted"}
+    assert (await oban.codes())[job] == {"failing"}
     gate.open()
     assert await oban.do("retry", job) == Outcome.CHANGED
     await oban.becomes(job, "completed", attempt=2)
@@ -225,7 +225,7 @@ async def test_the_tables_of_the_elixir_edition_are_recognised(database: str, tm
     try:
         engine = workspace.engines[ENGINE]
         found = {finding.code: finding.node_id for finding in (await engine.findings.read()).findings}
-        assert {"executing_long", "retries_exhausted"} <= found.keys()
+        assert {"executing_long", "failing"} <= found.keys()
         (dead,) = (await engine.pages.dead()).dead_letters
         assert "oops" in dead.error
         job = found["executing_long"]
