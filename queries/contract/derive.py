@@ -571,7 +571,9 @@ class _Writer:
                 self._failing(n, claim, values, finding)
                 continue
             (began, condition), own = found[finding.code], {**evidence[finding.code], **finding.evidence}
-            rows = claim.unfinished if finding.late or not claim.running else claim.running
+            waiting = {rows: order for rows, order in claim.unfinished.items() if rows not in claim.running}
+            rows = waiting if finding.late else claim.running or claim.unfinished
+            looked = claim.rows.get(finding.code, f':"schema".{values["table"]}')
             said = ", ".join(f"{literal(name)}, {text}" for name, text in own.items())
             cause = f" || CASE {causes} ELSE {unknown} END" if causes else f" || {unknown}"
             sql = " ".join((began, condition, said, causes))
@@ -579,7 +581,7 @@ class _Writer:
             parts_of_claim: Lines = [
                 (f"\\ir parts/{name}.sql", (*at, "parts"))
                 for name in claim.parts
-                if re.search(rf"\b{re.escape(name)}\b", sql)
+                if re.search(rf"\b{re.escape(name)}\b", sql + looked + claim.more * finding.late)
             ]
             of_each: Filled = {
                 **values,
@@ -595,6 +597,8 @@ class _Writer:
                 "evidence": said,
                 "cause": cause if finding.late else "",
                 "some": " OR ".join(rows),
+                "rows": looked,
+                "more": claim.more if finding.late else "false",
             }
             parts = _rows_of_claim(at, of_each, rows)
             self._add(f"{finding.statement}.sql", at, [repeated("finder", at, of_each, parts)])

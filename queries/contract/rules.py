@@ -388,6 +388,7 @@ STATEMENT_RULES = (  # without which no statement can be derived
          "there is no need {value}"),
         ("parts", lambda c, claim: [part for part in claim.parts if f"parts/{part}.sql" not in c.folder.files],
          "parts/{value}.sql is missing"),
+        ("rows", lambda c, claim: [*claim.rows.keys() - {*claim.finders}], "`finders` does not have {value}"),
     )),
 )
 

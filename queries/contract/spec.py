@@ -299,9 +299,10 @@ class Claim(Record, forbid_unknown_fields=True):
     them, or "": by default those of each unfinished status. A running row says by whom (``owner``), since when
     (``taken``) and until when (``held``). Its owner is ``dead`` after that, or as the SQL says, which may name the
     ``parts``; ``seen`` is its last sign of life. ``running``: conditions of these rows if others lead to them than
-    ``unfinished``, with ``running_needs``. ``noun``: word for a queue. ``failed``: conditions of nodes that no worker
-    takes again, with the ``failed_need`` that leads to them (else the newest nodes are looked at), ``failed_at`` and
-    ``error``.
+    ``unfinished``, with ``running_needs``; those are not late. ``noun``: word for a queue. ``failed``: conditions of
+    nodes that no worker takes again, with the ``failed_need`` that leads to them (else the newest nodes are looked at),
+    ``failed_at`` and ``error``. ``rows``: SQL of a limited FROM item, by finder, instead of the table. ``more``: SQL,
+    true if it may omit late ones.
     """
 
     kind: str
@@ -322,6 +323,8 @@ class Claim(Record, forbid_unknown_fields=True):
     parts: tuple[str, ...] = ()
     running: dict[str, str] = {}
     running_needs: tuple[str, ...] = ()
+    rows: dict[str, str] = {}
+    more: str = "false"
     noun: str = "queue"
     failed: dict[str, str] = {}
     failed_need: str = ""

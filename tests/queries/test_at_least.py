@@ -131,6 +131,16 @@ def test_the_newest_job_without_an_execution_is_found_behind_many(server: Postgr
     server.drop(dsn)
 
 
+def test_a_late_job_is_found_behind_many_of_another_queue(server: PostgresServer) -> None:
+    dsn = server.fresh("pgqueuer")
+    jobs = "INSERT INTO pgqueuer (priority, entrypoint, status, execute_after, updated) SELECT"
+    server.sql(f"{jobs} 1, 'busy', 'queued', now(), now() FROM generate_series(1, 10100)", dsn)
+    server.sql(f"{jobs} 0, 'quiet', 'queued', t, t FROM (SELECT now() - interval '1 hour' AS t) AS t", dsn)
+    late = [each for each in unstick("stuck", "--json", dsn=dsn).findings if each["code"] == "late"]
+    assert [each["node_id"] for each in late] == ["pgqueuer/job:10101"]
+    server.drop(dsn)
+
+
 def the_only_one(dsn: str, label: str) -> dict[str, Any]:
     """Return the incident of an engine. The server may have others: more tests use it."""
     incidents = unstick("stuck", "--json", dsn=dsn).json["incidents"]

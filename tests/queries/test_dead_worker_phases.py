@@ -17,7 +17,7 @@ from tests.servers import PostgresServer
 DEAD = {  # findings of jobs with a dead worker
     "graphile_worker": "owner_dead",
     "oban": "owner_dead",
-    "pgqueuer": "locked_by_a_dead_worker",
+    "pgqueuer": "owner_dead",
     "procrastinate": "locked_by_a_dead_worker",
     "solid_queue": "owner_dead",
 }

@@ -96,7 +96,7 @@ async def test_a_job_that_had_its_last_attempt_is_not_released(
     ("engine", "insert", "code", "said", "severity"),
     [
         ("pgqueuer", PICKED % "1 second", "no_heartbeat_for_the_job", "lives, because it beats for other jobs", 6),
-        ("pgqueuer", PICKED % "1 hour", "locked_by_a_dead_worker", "gives no sign of life", 9),
+        ("pgqueuer", PICKED % "1 hour", "owner_dead", "gives no sign of life", 9),
         ("graphile_worker", LONELY, "late", "No worker lives.", 8),
         ("oban", RETRYABLE % (1, "1 hour"), "failing_alike", "no data for", 3),
         ("oban", RETRYABLE % (5, "1 hour"), "failing_alike", "no data for", 6),

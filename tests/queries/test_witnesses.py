@@ -443,12 +443,7 @@ def test_running_work_of_a_dead_owner_can_be_ended() -> None:
 
 
 ENDED = [  # engine, action, finding, what the owner does meanwhile
-    (
-        "graphile_worker",
-        "mark_failed",
-        "owner_dead",
-        "DELETE FROM _private_jobs WHERE locked_at IS NOT NULL",
-    ),
+    ("graphile_worker", "mark_failed", "owner_dead", "DELETE FROM _private_jobs WHERE locked_at IS NOT NULL"),
     ("oban", "cancel", "owner_dead", "UPDATE oban_jobs SET state = 'completed' WHERE state = 'executing'"),
     (
         "solid_queue",

@@ -14,7 +14,7 @@ from tests.terminal.driver import Terminal
 FINDINGS = {  # whose suggested action is `release`
     "graphile_worker": "owner dead",
     "oban": "owner dead",
-    "pgqueuer": "locked by a dead worker",
+    "pgqueuer": "owner dead",
     "procrastinate": "locked by a dead worker",
     "solid_queue": "owner dead",
 }

@@ -82,7 +82,7 @@ async def genuine(workers: Workers, database: str, tmp_path: Path) -> AsyncItera
 @pytest.fixture
 async def impatient(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console, for which a worker is silent and a job is late after seconds."""
-    limits = {"heartbeat_timeout": SILENT, "not_retaken": SILENT, "not_served": SILENT, "overdue": SILENT}
+    limits = {"heartbeat_timeout": SILENT, "not_retaken": SILENT, "not_served": SILENT, "late": SILENT}
     async with genuine.console(tmp_path, **limits) as workspace:
         yield workspace
 
@@ -114,7 +114,7 @@ async def test_a_job_of_a_killed_worker_is_released_and_taken(genuine: Genuine, 
     job, behind = await genuine.job("one_by_one"), await genuine.job("one_by_one")
     await genuine.until(job, "picked")
     await genuine.workers.kill(genuine.dsn, killed)
-    found = await genuine.until_found(impatient, "locked_by_a_dead_worker", f"job:{job}")
+    found = await genuine.until_found(impatient, "owner_dead", f"job:{job}")
     assert found.action == "release"
     await genuine.worker("one_by_one")
     assert await genuine.value("SELECT status::text FROM pgqueuer WHERE id = $1", behind) == "queued"
@@ -134,7 +134,7 @@ async def test_a_job_of_a_killed_worker_is_marked_failed_and_retried(genuine: Ge
     job = await genuine.job()
     await genuine.until(job, "picked")
     await genuine.workers.kill(genuine.dsn, killed)
-    await genuine.until_found(impatient, "locked_by_a_dead_worker", f"job:{job}")
+    await genuine.until_found(impatient, "owner_dead", f"job:{job}")
     await genuine.act(impatient, "mark_failed", f"job:{job}")
     assert [held.id for held in await genuine.queries.list_failed_jobs()] == [job]
     (dead,) = (await reader(impatient, LABEL).pages.dead()).dead_letters

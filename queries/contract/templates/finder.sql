@@ -7,7 +7,7 @@ WITH
 -- :comma
 looked AS MATERIALIZED (
 -- :each
-(SELECT :narrow FROM :"schema".:table AS t
+(SELECT :narrow FROM :rows AS t
   WHERE :ids IS NULL
     AND :unfinished
   :sorted
@@ -24,4 +24,4 @@ SELECT :narrow FROM :"schema".:table AS t WHERE :wanted AND (:some)
    :beside
   ORDER BY 2, 1)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND (SELECT count(*) FROM looked) > 10000
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND ((SELECT count(*) FROM looked) > 10000 OR :more)
