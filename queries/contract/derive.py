@@ -506,8 +506,9 @@ class _Writer:
         counted = ["true" if each.holds == UNKNOWN else f"({each.holds})" for each in claim.conditions]
         upto = [" AND ".join(f"f.c{i}" for i in range(1, m + 1)) for m in range(1, len(holds) + 1)]
         of_row = not any(f"{name}." in claim.queue for name in claim.beside)
+        of_rows = (claim.queue, claim.queue_id, claim.order, claim.since, *holds)
+        of_node = (claim.owner, claim.taken, claim.held, *(f"{each.shows} {each.holder}" for each in claim.conditions))
         served = f"(:queues IS NULL OR ({claim.queue})::text = ANY (:queues))"
-        asked = (claim.queue, claim.queue_id, claim.order, claim.since, claim.owner, claim.taken, claim.held)
         values: Filled = {
             **self._of(k, kind),
             "kind": kind.name,
@@ -523,7 +524,7 @@ class _Writer:
             ),
             "holds": [(f"{'AND ' * bool(m)}{text}", paths[m]) for m, text in enumerate(counted)],
             "columns": [(f"{text} AS c{m + 1},", paths[m]) for m, text in enumerate(counted)],
-            "beside": _beside(n, claim, *asked, *(f"{c.holds} {c.shows} {c.holder}" for c in claim.conditions)),
+            **_beside(n, claim, *of_rows),
             "passed": ", ".join(f"count(*) FILTER (WHERE {each})" for each in upto),
             "possible": upto[-1],
             "order": (claim.order, (*at, "order")),
@@ -533,8 +534,8 @@ class _Writer:
         parts = _rows_of_claim(at, values, claim.unfinished)
         if not suffix:
             self._finders(n, claim, values, (*needs, *own))
-        row = {**values, "header": self._header(own)}
-        self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", at, row)])
+        asked = {**values, "header": self._header(own), **_beside(n, claim, *of_rows, *of_node)}
+        self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", at, asked)])
         self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", at, values, parts)])
         values["header"] = self._header((*needs, *claim.running_needs, *own))
         parts = _rows_of_claim(at, values, {**claim.unfinished, **claim.running})
@@ -555,7 +556,7 @@ class _Writer:
         unknown = "jsonb_build_object('resource', NULL, 'why', NULL)"
         queue = {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
         resources = [each.resource for each in claim.conditions if each.why]
-        times = {"seen": seen, "taken": taken} | ({"held": held} if claim.held != NO_TIME else {})
+        times = {"seen": "its_since", "taken": taken} | ({"held": held} if claim.held != NO_TIME else {})
         owner = {"owner": f"coalesce(({claim.owner})::text, 'A worker')"}
         owner |= {name: _instant(sql) for name, sql in times.items()}
         owner |= queue | ({"resource": f"coalesce({', '.join(resources)})"} if resources else {})
@@ -563,7 +564,7 @@ class _Writer:
             "late": (since, f"{' AND '.join(lasting)} AND {since} < extract(epoch FROM now() - :late)"),
             "owner_dead": (seen, claim.dead or f"{held} < extract(epoch FROM now())"),
         }
-        evidence = {"late": {"since": _instant(since), **queue}, "owner_dead": owner}
+        evidence = {"late": {"since": _instant("its_since"), **queue}, "owner_dead": owner}
         for finding in self.spec.findings:
             if not finding.finder or finding.kind != claim.kind or self._written(finding.statement):
                 continue
@@ -576,31 +577,27 @@ class _Writer:
             looked = claim.rows.get(finding.code, f':"schema".{values["table"]}')
             said = ", ".join(f"{literal(name)}, {text}" for name, text in own.items())
             cause = f" || CASE {causes} ELSE {unknown} END" if causes else f" || {unknown}"
-            sql = " ".join((began, condition, said, causes))
-            sql += " ".join(text for text, _ in _beside(n, claim, sql))
-            parts_of_claim: Lines = [
-                (f"\\ir parts/{name}.sql", (*at, "parts"))
-                for name in claim.parts
-                if re.search(rf"\b{re.escape(name)}\b", sql + looked + claim.more * finding.late)
-            ]
+            shown = (said, causes if finding.late else "")
+            every = _beside(n, claim, looked, claim.more * finding.late, began, condition, *shown)
+            sql = " ".join((began, condition, *shown, *(text for text, _ in every["beside"])))
             of_each: Filled = {
                 **values,
                 "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}.",
                 "header": self._header(needs if finding.late else claim.running_needs or needs),
-                "parts": parts_of_claim,
-                "comma": [(",", at)] * bool(parts_of_claim),
-                "narrow": _named(kind, self._relation(kind), sql),
-                "first": _beside(n, claim, began, condition),
-                "beside": _beside(n, claim, said, causes),
+                **every,
+                "beside": _beside(n, claim, *shown)["beside"],
+                "narrow": ", ".join(dict.fromkeys((_of(kind.key), *re.findall(r'\bt\.(?:"[^"]+"|\w+)', sql)))),
+                "first": _beside(n, claim, began, condition)["beside"],
                 "at": began,
                 "found": condition,
                 "evidence": said,
                 "cause": cause if finding.late else "",
                 "some": " OR ".join(rows),
                 "rows": looked,
+                "most": "ALL" if finding.code in claim.rows else "5001",
                 "more": claim.more if finding.late else "false",
             }
-            parts = _rows_of_claim(at, of_each, rows)
+            parts = _rows_of_claim(at, of_each, dict.fromkeys(rows, "") if finding.code in claim.rows else rows)
             self._add(f"{finding.statement}.sql", at, [repeated("finder", at, of_each, parts)])
 
     def _failing(self, n: int, claim: Claim, values: Filled, finding: FindingSpec) -> None:
@@ -612,7 +609,7 @@ class _Writer:
         own = {"failed": _instant(failed_at), "error": error}
         own |= {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
         said = ", ".join(f"{literal(name)}, {text}" for name, text in (own | finding.evidence).items())
-        beside = _beside(n, claim, failed_at, said)
+        beside = _beside(n, claim, failed_at, said)["beside"]
         failed = " OR ".join(claim.failed)
         sql = " ".join((failed_at, failed, said, *(text for text, _ in beside)))
         of_each: Filled = {
@@ -811,15 +808,17 @@ def _instant(seconds: str) -> str:
     return f"to_timestamp({seconds})::timestamptz(0)::text"
 
 
-def _beside(n: int, claim: Claim, *texts: str) -> Lines:
-    """Return the rows beside a node: all, or those that the texts lead to."""
+def _beside(n: int, claim: Claim, *texts: str) -> dict[str, Lines]:
+    """Return the rows beside a node that texts lead to, and the parts that both name."""
     lines: Lines = []
     wanted = " ".join(texts)
     for name, query in reversed(claim.beside.items()):
-        if not texts or re.search(rf"\b{re.escape(name)}\.", wanted):
+        if re.search(rf"\b{re.escape(name)}\.", wanted):
             lines.insert(0, (f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true", ("claim", n, "beside", name)))
             wanted += query
-    return lines
+    named = [name for name in claim.parts if re.search(rf"\b{re.escape(name)}\b", wanted)]
+    parts: Lines = [(text, ("claim", n, "parts")) for name in named for text in (f"\\ir parts/{name}.sql", ",")]
+    return {"beside": lines, "parts": parts}
 
 
 def _named(kind: Kind, relation: Iterable[str], sql: str) -> str:

@@ -139,10 +139,10 @@ class EngineVariant:
     def parameters(self, **more: Any) -> dict[str, Any]:
         """Return the parameters of statements.
 
-        ``settings`` are the thresholds and options.
+        ``settings`` are the thresholds and options. ``ids`` are NULL for all nodes.
         """
         settings = {**self.engine.settings, "moved": self.moved} if self.moved else self.engine.settings
-        return {"met_needs": sorted(self.detected.met_needs), "settings": settings, **more}
+        return {"met_needs": sorted(self.detected.met_needs), "settings": settings, "ids": None, **more}
 
     def met_needs(self, allow_scan: bool) -> frozenset[str]:
         """Return the needs that are met, with ``allow_scan`` also by a scan."""

@@ -18,7 +18,7 @@ DEAD = {  # findings of jobs with a dead worker
     "graphile_worker": "owner_dead",
     "oban": "owner_dead",
     "pgqueuer": "owner_dead",
-    "procrastinate": "locked_by_a_dead_worker",
+    "procrastinate": "owner_dead",
     "solid_queue": "owner_dead",
 }
 

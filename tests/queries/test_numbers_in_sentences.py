@@ -97,7 +97,7 @@ async def test_of_pending_jobs(read: Read, users: list[object], each: int, said:
 
 async def test_of_jobs_behind_a_lock(read: Read) -> None:
     found = await read("procrastinate", LOCKED)
-    assert found["locked_by_a_dead_worker"].evidence["waiting"] == "1,000 or more jobs"
+    assert found["owner_dead"].evidence["waiting"] == "1,000 or more jobs"
 
 
 async def test_of_unread_messages(read: Read) -> None:

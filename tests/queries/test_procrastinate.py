@@ -19,7 +19,7 @@ LABEL = "procrastinate"
         (None, False, True, {"running_long"}),
         ("one", False, True, {"running_long"}),
         ("one", True, True, {"lock_held_long"}),
-        (None, False, False, {"locked_by_a_dead_worker"}),
+        (None, False, False, {"owner_dead"}),
     ],
 )
 async def test_a_job_that_runs_for_days_is_found_once(
@@ -40,7 +40,7 @@ async def test_a_job_that_runs_for_days_is_found_once(
     findings = (await reader(workspace, LABEL).findings.read()).findings
     assert {each.code for each in findings if each.node_id == f"{LABEL}/job:1"} == expected
     for each in findings:
-        assert (each.action is None) == (each.code in ("running_long", "overdue"))
+        assert (each.action is None) == (each.code in ("running_long", "late"))
     await workspace.close()
     await connection.close()
     server.drop(dsn)

@@ -15,7 +15,7 @@ FINDINGS = {  # whose suggested action is `release`
     "graphile_worker": "owner dead",
     "oban": "owner dead",
     "pgqueuer": "owner dead",
-    "procrastinate": "locked by a dead worker",
+    "procrastinate": "owner dead",
     "solid_queue": "owner dead",
 }
 REASON = "its worker is gone"

@@ -79,7 +79,7 @@ async def genuine(workers: Workers, database: str, tmp_path: Path) -> AsyncItera
 @pytest.fixture
 async def impatient(genuine: Genuine, tmp_path: Path) -> AsyncIterator[Workspace]:
     """The console, for which a worker is silent and a job is late after seconds."""
-    limits = {"worker_silent": SILENT, "not_served": SILENT, "overdue": SILENT}
+    limits = {"worker_silent": SILENT, "not_served": SILENT, "late": SILENT}
     async with genuine.console(tmp_path, **limits) as workspace:
         yield workspace
 
@@ -111,7 +111,7 @@ async def test_a_job_of_a_killed_worker_is_released_and_taken(genuine: Genuine, 
     await genuine.until(job, "doing")
     await genuine.workers.kill(genuine.dsn, killed)
     await genuine.listening()
-    found = await genuine.until_found(impatient, "locked_by_a_dead_worker", f"job:{job}")
+    found = await genuine.until_found(impatient, "owner_dead", f"job:{job}")
     assert (found.action, found.evidence["waiting"]) == ("release", "1 job")
     await genuine.act(impatient, "release", f"job:{job}")
     taken = f"SELECT worker_id = (SELECT max(id) FROM procrastinate_workers) FROM procrastinate_jobs WHERE id = {job}"
@@ -131,8 +131,8 @@ async def test_a_job_of_a_removed_worker_is_marked_failed_and_retried(genuine: G
     await genuine.until(job, "doing")
     await genuine.workers.kill(genuine.dsn, killed)
     assert await genuine.app.job_manager.prune_stalled_workers(0) == [1]
-    found = await genuine.until_found(impatient, "locked_by_a_dead_worker", f"job:{job}")
-    assert "removed" in found.evidence["worker"]
+    found = await genuine.until_found(impatient, "owner_dead", f"job:{job}")
+    assert "removed" in found.evidence["owner"]
     await genuine.act(impatient, "mark_failed", f"job:{job}")
     (dead,) = (await reader(impatient, LABEL).pages.dead()).dead_letters
     assert dead.node.id == f"{LABEL}/job:{job}"

@@ -4,14 +4,13 @@
 -- needs of ids: none
 WITH
 -- :parts
--- :comma
 looked AS MATERIALIZED (
 -- :each
 (SELECT :narrow FROM :rows AS t
   WHERE :ids IS NULL
     AND :unfinished
   :sorted
-  LIMIT 10001)
+  LIMIT :most)
 -- :end
 UNION ALL
 SELECT :narrow FROM :"schema".:table AS t WHERE :wanted AND (:some)
@@ -24,4 +23,4 @@ SELECT :narrow FROM :"schema".:table AS t WHERE :wanted AND (:some)
    :beside
   ORDER BY 2, 1)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND ((SELECT count(*) FROM looked) > 10000 OR :more)
+SELECT NULL, NULL, NULL WHERE :ids IS NULL AND ((SELECT count(*) FROM looked) > 5000 OR :more)

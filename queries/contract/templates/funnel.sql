@@ -2,7 +2,9 @@
 -- Of each sort of unfinished nodes, 10,000 are looked at.
 -- kinds: :kind
 -- :header
-WITH f AS MATERIALIZED (
+WITH
+-- :parts
+f AS MATERIALIZED (
 -- :each
 (SELECT (:queue)::text AS queue,
         :columns

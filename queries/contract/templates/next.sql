@@ -3,7 +3,9 @@
 -- :header
 -- plan: custom
 -- queues: those that the worker serves, or NULL for any
-WITH first AS MATERIALIZED (
+WITH
+-- :parts
+first AS MATERIALIZED (
 -- :each
 (SELECT t.:key AS key
    FROM (SELECT t.* FROM :"schema".:table AS t

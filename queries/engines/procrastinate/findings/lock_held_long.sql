@@ -7,7 +7,7 @@ WITH
 ,
 \ir ../parts/doing.sql
 (SELECT 'job:' || j.id AS id, extract(epoch FROM e.started)::float8 AS since,
-        jsonb_build_object('started', date_trunc('second', e.started)::text, 'waiting', n.text, 'lock', j.lock, 'holder', j.id::text) AS evidence
+        jsonb_build_object('started', date_trunc('second', e.started)::text, 'waiting', n.text, 'lock', j.lock, 'resource', j.id::text) AS evidence
    FROM doing j
   CROSS JOIN LATERAL (SELECT o.last_heartbeat FROM :"schema".procrastinate_workers o WHERE o.id = j.worker_id OFFSET 0) AS w -- one index search for each
 \ir ../parts/times.sql

@@ -27,7 +27,13 @@ ready AS MATERIALIZED (
           ORDER BY t.priority DESC, t.id LIMIT 1) AS f
    WHERE q.name NOT IN (SELECT d.queue_name FROM doing d)
 ),
-\ir ../parts/alive.sql
+-- Number of living workers, as a sentence.
+alive AS MATERIALIZED (
+  SELECT CASE count(*) WHEN 0 THEN 'No worker is alive' WHEN 1 THEN 'One worker is alive; its queues are not recorded'
+                       ELSE 'Living workers: ' || CASE count(*) WHEN 1000 THEN '1,000 or more' ELSE count(*)::text END || '; their queues are not recorded' END AS text
+    FROM (SELECT FROM :"schema".procrastinate_workers w
+           WHERE w.last_heartbeat >= now() - :worker_silent LIMIT 1000) AS o
+)
 (SELECT 'queue:' || r.name AS id, extract(epoch FROM d.due)::float8 AS since,
         jsonb_build_object('queue', r.name, 'oldest', date_trunc('second', d.due)::text, 'workers', (SELECT a.text FROM alive a)
            || CASE WHEN (SELECT count(*) FROM doing) = 5000 THEN '. Only 5,000 of the running jobs were read: one of the queue may run' ELSE '' END) AS evidence

@@ -7,7 +7,7 @@
 ,
 \ir locks.sql
 , nodes AS (
-  SELECT 'job:' || j.id AS id, j.id AS job, j.worker_id, j.queue_name, w.id AS worker, w.last_heartbeat, e.started, n.n, n.text AS waiting
+  SELECT 'job:' || j.id AS id, j.worker_id, j.queue_name, w.last_heartbeat, e.started, n.n
     FROM doing j
     LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
 \ir times.sql
