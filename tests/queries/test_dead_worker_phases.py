@@ -14,13 +14,8 @@ from tests.queries.builders import opened, reader
 from tests.queries.incident_groups import incidents_of
 from tests.servers import PostgresServer
 
-DEAD = {  # findings of jobs with a dead worker
-    "graphile_worker": "owner_dead",
-    "oban": "owner_dead",
-    "pgqueuer": "owner_dead",
-    "procrastinate": "owner_dead",
-    "solid_queue": "owner_dead",
-}
+DEAD = dict.fromkeys(("graphile_worker", "pgqueuer", "procrastinate"), "owner_dead")
+DEAD |= {"oban": "owner_dead", "solid_queue": "owner_dead"}  # findings of jobs with a dead worker
 
 
 MORE = {  # jobs of four dead workers
