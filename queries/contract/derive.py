@@ -586,7 +586,7 @@ class _Writer:
                 "header": self._header(needs if finding.late else claim.running_needs or needs),
                 **every,
                 "beside": _beside(n, claim, *shown)["beside"],
-                "narrow": ", ".join(dict.fromkeys((_of(kind.key), *re.findall(r'\bt\.(?:"[^"]+"|\w+)', sql)))),
+                "narrow": _named(kind, self._relation(kind), sql),
                 "first": _beside(n, claim, began, condition)["beside"],
                 "at": began,
                 "found": condition,

@@ -72,9 +72,7 @@ async def test_the_action_that_will_work_is_suggested_instead(server: PostgresSe
     twin = f"UPDATE pgqueuer SET dedupe_key = 'twin' WHERE status = 'failed' OR id = ({queued})"
     server.sql(twin, dsn)
     workspace = await opened(dsn, tmp_path)
-    failed = [
-        f for f in (await workspace.engines["pgqueuer"].findings.read()).findings if f.code == "retries_exhausted"
-    ]
+    failed = [f for f in (await workspace.engines["pgqueuer"].findings.read()).findings if f.code == "failing"]
     assert {f.action for f in failed} == {"delete"}
     assert all("same dedupe key" in f.evidence[REFUSED] for f in failed)
     outcomes = outcomes_of(await dry_run_of(workspace, "delete", [f.node_id for f in failed], {}, "pgqueuer"))

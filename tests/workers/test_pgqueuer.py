@@ -188,7 +188,7 @@ async def test_held_failures_are_retried_and_deleted(genuine: Genuine, patient: 
     for each in (job, other):
         await genuine.until(each, "failed")
     await genuine.until(lost, "exception")
-    found = await genuine.until_found(patient, "retries_exhausted", f"job:{job}")
+    found = await genuine.until_found(patient, "failing", f"job:{job}")
     assert found.evidence["error"] == "ValueError: no such mailbox"
     found = await genuine.until_found(patient, "failed_and_deleted", "entrypoint:fail")
     assert (found.evidence["jobs"], found.action) == ("1 job", None)

@@ -164,7 +164,7 @@ async def test_retries_are_exhausted_until_a_restart(genuine: Genuine, patient: 
     job = await genuine.job("fail_thrice")
     await genuine.listening()
     await genuine.until(job, "failed")
-    found = await genuine.until_found(patient, "retries_exhausted", f"job:{job}")
+    found = await genuine.until_found(patient, "failing", f"job:{job}")
     assert found.evidence["attempts"] == "3 attempts"
     await genuine.act(patient, "retry", f"job:{job}")
     await genuine.workers.until(genuine.dsn, f"SELECT attempts FROM procrastinate_jobs WHERE id = {job}", 5)
