@@ -25,10 +25,10 @@ from queries.text.psql_text import bound
 from tests.servers import PostgresServer, both_versions
 
 # Engines with parts that read rows which the including file has: only these files are prepared.
-READERS = ("agent_jobs", "estuary", "eternaltwin", "oban", "tasker", "uni2work")
+READERS = ("agent_jobs", "estuary", "eternaltwin", "oban", "procrastinate", "tasker", "uni2work")
 
 # Engines of which findings, and the parts that only they read, are not judged.
-LOOSE = ("pgqueuer", "procrastinate", "solid_queue")
+LOOSE = ("pgqueuer", "solid_queue")
 
 ROOT = Path(queries.__file__).resolve().parent
 FOLDERS = [*(ROOT / "engines" / each.name for each in builtin()), ROOT / "sql", ROOT / "server"]

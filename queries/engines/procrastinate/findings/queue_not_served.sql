@@ -16,7 +16,7 @@ queues AS MATERIALIZED (
   SELECT DISTINCT substr(i, 7) FROM unnest(:ids) AS i WHERE i LIKE 'queue:%'
 ),
 doing AS MATERIALIZED (SELECT j.queue_name, j.lock FROM :"schema".procrastinate_jobs j WHERE j.status = 'doing' ORDER BY j.lock LIMIT 5000),
-ready AS MATERIALIZED (
+asked AS MATERIALIZED (
   SELECT q.name, f.id, f.scheduled_at
     FROM queues q
    CROSS JOIN LATERAL (
@@ -34,20 +34,20 @@ alive AS MATERIALIZED (
     FROM (SELECT FROM :"schema".procrastinate_workers w
            WHERE w.last_heartbeat >= now() - :worker_silent LIMIT 1000) AS o
 )
+, \ir ../parts/times.sql
 (SELECT 'queue:' || r.name AS id, extract(epoch FROM d.due)::float8 AS since,
         jsonb_build_object('queue', r.name, 'oldest', date_trunc('second', d.due)::text, 'workers', (SELECT a.text FROM alive a)
            || CASE WHEN (SELECT count(*) FROM doing) = 5000 THEN '. Only 5,000 of the running jobs were read: one of the queue may run' ELSE '' END) AS evidence
-   FROM ready r
-  CROSS JOIN LATERAL (SELECT r.id) AS j
-\ir ../parts/times.sql
-  CROSS JOIN LATERAL (SELECT coalesce(r.scheduled_at, e.queued) AS due) AS d
+   FROM times r
+  CROSS JOIN LATERAL (SELECT coalesce(r.scheduled_at, r.queued) AS due) AS d
   WHERE d.due < now() - :not_served
     AND NOT EXISTS (SELECT FROM ((SELECT n.id FROM :"schema".procrastinate_jobs n WHERE n.queue_name = r.name AND n.id < r.id ORDER BY n.id DESC LIMIT 50)
                                  UNION ALL
                                  (SELECT n.id FROM :"schema".procrastinate_jobs n WHERE n.queue_name = r.name ORDER BY n.id DESC LIMIT 50)) AS j
                      CROSS JOIN LATERAL (
-\ir ../parts/events.sql
-                           ) AS s WHERE s.started >= d.due)
+                           SELECT CASE WHEN count(*) < 100 THEN max(v.at) FILTER (WHERE v.type = 'started') END AS started
+                             FROM (SELECT x.type, x.at FROM :"schema".procrastinate_events x
+                                    WHERE x.job_id >= j.id AND x.job_id <= j.id ORDER BY x.job_id LIMIT 100) AS v) AS s WHERE s.started >= d.due)
   ORDER BY d.due, r.name
   LIMIT :limit)
 UNION ALL
