@@ -5,8 +5,7 @@
 -- Indexes: jobs_pkey; one on jobs(user_id, status, created_at). A page reads at most as many users as it has rows: the
 -- users with the newest failed jobs. An index-only scan finds the time at which the page is full; older jobs are not
 -- read.
-WITH
-\ir parts/users.sql
+WITH \ir parts/users.sql
 , c AS MATERIALIZED (
   SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, 'infinity') AS at,
          coalesce(split_part(:cursor, '|', 2)::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS id

@@ -2,8 +2,7 @@
 -- needs: by_user
 -- cursor: created_at|id of the last row of the previous page, or NULL
 -- Index: one on jobs(user_id, status, created_at), for each user and status.
-WITH
-\ir parts/users.sql
+WITH \ir parts/users.sql
 , c AS MATERIALIZED (
   SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS at,
          coalesce(split_part(:cursor, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id

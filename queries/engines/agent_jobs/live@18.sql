@@ -4,8 +4,7 @@
 -- Index: one on jobs(user_id, status, created_at). In this index the paused and pending jobs of a user come last,
 -- directly before the active jobs of the next user. If these neighbours are few, one index range reads them together.
 -- Servers before 18 use only the first column of such a bound and would read all jobs of the user.
-WITH
-\ir parts/users.sql
+WITH \ir parts/users.sql
 , c AS MATERIALIZED (
   SELECT coalesce(split_part(:cursor, '|', 1)::timestamptz, '-infinity') AS at,
          coalesce(split_part(:cursor, '|', 2)::uuid, '00000000-0000-0000-0000-000000000000') AS id

@@ -2,8 +2,7 @@
 -- kinds: agent
 -- needs: agent_names
 -- Index: one on jobs(agent_id, created_at). Unfinished jobs are counted among the newest 20 of each agent.
-WITH
-\ir parts/agents.sql
+WITH \ir parts/agents.sql
 SELECT 'agent:' || n.key AS id, NULL::text AS parent_id, NULL::text AS job_id, 'agent' AS kind,
        CASE WHEN a.id IS NULL THEN 'agent ' || n.key || ' (deleted)'
             ELSE coalesce(left(nullif(to_jsonb(a.profile) ->> 'name', ''), 80), 'agent ' || n.key) END || CASE WHEN n.open > 0 THEN ' - ' || n.open || n.more || ' unfinished' ELSE '' END AS title,

@@ -2,8 +2,7 @@
 -- statuses `active`, `delayed` or `paused`, nor a started_at.
 -- needs: by_user
 -- Searches the index for these statuses, and for a started_at in the newest finished jobs, for each of 500 users.
-WITH
-\ir parts/users.sql
+WITH \ir parts/users.sql
 , sign AS (
   SELECT CASE WHEN EXISTS (SELECT FROM users u, LATERAL (SELECT FROM :"schema".jobs j WHERE j.user_id = u.user_id AND j.status = 'active' LIMIT 1) AS o) THEN 'there are active jobs'
               WHEN EXISTS (SELECT FROM users u, LATERAL (SELECT FROM :"schema".jobs j WHERE u.last >= 'delayed' AND j.user_id = u.user_id AND j.status = 'delayed' LIMIT 1) AS o) THEN 'there are delayed jobs'

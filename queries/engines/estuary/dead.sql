@@ -4,10 +4,8 @@
 -- cursor: severity|time|id of the last row of the previous page, or NULL
 -- Indexes: those of the included parts; tasks_pkey; one on tasks(heartbeat), if it exists. At most 5,000 tasks of each
 -- kind.
-WITH
-\ir parts/ends.sql
-,
-\ir parts/verdicts.sql
+WITH \ir parts/ends.sql
+, \ir parts/verdicts.sql
 , asked AS MATERIALIZED (
   SELECT t.* FROM :"schema".tasks t WHERE t.task_id = ANY (:task_keys)
 ),

@@ -2,8 +2,7 @@
 -- needs: task_by_polled
 -- cursor: JSON object with the last place of each part on the previous page, or NULL
 -- Indexes: one on task(polled_at) backwards, at most 5,000 tasks; one on job(created_at) if it exists.
-WITH
-\ir parts/ticks.sql
+WITH \ir parts/ticks.sql
 , polled AS MATERIALIZED (
   SELECT t.task_id, t.polled_at, t.status
     FROM :"schema".task t

@@ -1,8 +1,7 @@
 -- The rows of jobs and tasks and of the tasks' timers, with the transaction or MultiXact that locked each row last.
 -- needs: timer_by_task
 -- Indexes: job_pkey, task_pkey, one on task_timer(task_id); a small task_timer is scanned once.
-WITH
-\ir parts/tasks.sql
+WITH \ir parts/tasks.sql
 SELECT 'job:' || j.job_id AS id, j.tableoid AS relation, j.ctid::text AS place, j.xmax AS locker
   FROM :"schema".job j
  WHERE j.job_id = ANY (ARRAY(SELECT substr(i, 5)::uuid FROM unnest(:ids) AS i WHERE i ~* '^job:[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'))

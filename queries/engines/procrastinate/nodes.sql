@@ -3,8 +3,7 @@
 -- met_needs: without todo_by_lock, a job to do is blocked only by a running one
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_jobs_lock_idx_v1, one on (lock,
 -- priority DESC, id) of jobs to do; procrastinate_jobs_queue_name_idx_v1; procrastinate_workers_pkey.
-WITH
-\ir parts/locks.sql
+WITH \ir parts/locks.sql
 SELECT 'job:' || j.id AS id, 'queue:' || j.queue_name AS parent_id, 'job' AS kind, j.task_name::text AS title,
        j.status::text AS status,
        CASE WHEN j.status <> 'todo' THEN NULL WHEN j.scheduled_at > now() THEN 'scheduled' WHEN b.id IS NOT NULL THEN 'blocked' ELSE 'ready' END AS phase,

@@ -1,8 +1,7 @@
 -- Changes since a time: new jobs, locks, executions by cron, token buckets. A row without an id says what was not
 -- searched.
 -- needs: token_bucket
-WITH
-\ir parts/changes.sql
+WITH \ir parts/changes.sql
 SELECT * FROM changes
 UNION ALL
 (SELECT 'bucket:' || b.ident, extract(epoch FROM b.last_access)::float8, 'accessed', NULL, b.last_value::text, 'bucket', b.last_access || '|' || b.ident

@@ -2,10 +2,8 @@
 -- records no dead letters and no errors. A row without an id marks a truncated search.
 -- cursor: severity|time|id of the last row of the previous page, or NULL
 -- Indexes: those of parts/locked.sql and parts/signs.sql; both ends of queued_job_pkey.
-WITH
-\ir parts/locked.sql
-,
-\ir parts/old_locks.sql
+WITH \ir parts/locked.sql
+, \ir parts/old_locks.sql
 , dead AS (
   SELECT job AS id, 7 AS severity, lock_time AS at, 'orphaned lock' AS cause, NULL AS error FROM old_locks WHERE silent
   UNION ALL

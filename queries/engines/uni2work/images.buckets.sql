@@ -1,6 +1,5 @@
 -- needs: token_bucket
-WITH
-\ir parts/images.sql
+WITH \ir parts/images.sql
 SELECT i.id, i.relation, i.place FROM images i
 UNION ALL
 SELECT 'bucket:' || b.ident, b.tableoid, b.ctid::text

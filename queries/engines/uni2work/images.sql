@@ -1,4 +1,3 @@
 -- The rows that an action may change.
-WITH
-\ir parts/images.sql
+WITH \ir parts/images.sql
 SELECT i.id, i.relation, i.place FROM images i

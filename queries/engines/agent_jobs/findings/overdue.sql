@@ -6,12 +6,9 @@
 -- needs: by_user, by_agent
 -- Indexes: those of the included part; one on jobs(agent_id, created_at); one on jobs(user_id, status, created_at), for
 -- the newest 5 completed, failed and active jobs of each of 500 users, or one scan of a small table.
-WITH
-\ir ../parts/users.sql
-,
-\ir ../parts/late.sql
-,
-\ir ../parts/judged.sql
+WITH \ir ../parts/users.sql
+, \ir ../parts/late.sql
+, \ir ../parts/judged.sql
 , more AS (SELECT (SELECT count(*) FROM late) = 2000 OR NOT ARRAY['unfinished', 'jobs_scan'] && :met_needs AND (SELECT count(*) FROM users) = 500 AS more),
 taken AS MATERIALIZED (
   -- Newest creation and newest end of a job that ended without an operator or, in a polled table, was started.

@@ -4,8 +4,7 @@
 -- row the finding is least certain: the unrecorded completion of an idle deployment's last job has the same rows.
 -- needs: by_user
 -- Index: one on jobs(user_id, status, created_at): each user's oldest 1,000 pending and newest other jobs.
-WITH
-\ir ../parts/users.sql
+WITH \ir ../parts/users.sql
 , pending AS MATERIALIZED (
   SELECT j.created_at, u.user_id
     FROM users u

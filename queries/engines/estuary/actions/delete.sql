@@ -48,8 +48,7 @@ SELECT 'task:' || t.task_id AS id,
 -- :refused
 -- ts_stat runs a query that is given as text. Every foreign key is refused, including one that cannot be checked: a
 -- cascade would delete rows that the dry run does not show.
-WITH
-\ir ../parts/pointing.sql
+WITH \ir ../parts/pointing.sql
 SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
        CASE WHEN p.closed IS NOT NULL
             THEN p.oid::regclass || '.' || p.attname || ' may reference the task: ' || p.closed || CASE WHEN p.conname IS NULL THEN '. Set owned to delete it' ELSE '' END
@@ -64,8 +63,7 @@ SELECT DISTINCT ON (1) 'task:' || t.task_id AS id,
  ORDER BY 1, p.conname IS NULL, p.closed IS NOT NULL
 
 -- :witnesses
-WITH
-\ir ../parts/witnesses.sql
+WITH \ir ../parts/witnesses.sql
 SELECT w.id, w.witness, w.verdict, w.detail, w.since FROM witnesses w
 
 -- :change

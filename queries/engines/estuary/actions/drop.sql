@@ -16,8 +16,7 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
  ORDER BY t.task_id FOR NO KEY UPDATE OF t SKIP LOCKED
 
 -- :refused
-WITH
-\ir ../parts/running.sql
+WITH \ir ../parts/running.sql
 SELECT r.id, r.why, r.for_now FROM running r
 
 -- :refused

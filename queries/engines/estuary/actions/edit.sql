@@ -15,17 +15,13 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
  ORDER BY t.task_id FOR NO KEY UPDATE OF t SKIP LOCKED
 
 -- :refused
-WITH
-\ir ../parts/running.sql
+WITH \ir ../parts/running.sql
 SELECT r.id, r.why, r.for_now FROM running r
 
 -- :refused
-WITH
-\ir ../parts/edited.sql
-,
-\ir ../parts/elements.sql
-,
-\ir ../parts/judged.sql
+WITH \ir ../parts/edited.sql
+, \ir ../parts/elements.sql
+, \ir ../parts/judged.sql
 , refusals AS (
   SELECT t.task_id,
          CASE WHEN a.text IS NULL THEN 'there is no edited text'
@@ -51,12 +47,9 @@ WITH
 SELECT 'task:' || r.task_id AS id, r.why FROM refusals r WHERE r.why IS NOT NULL
 
 -- :change
-WITH
-\ir ../parts/edited.sql
-,
-\ir ../parts/elements.sql
-,
-\ir ../parts/judged.sql
+WITH \ir ../parts/edited.sql
+, \ir ../parts/elements.sql
+, \ir ../parts/judged.sql
 UPDATE :"schema".tasks t
    SET inbox = (SELECT array_agg(CASE WHEN j.was IS NULL AND j.element::text = 'null' THEN NULL ELSE j.element END ORDER BY j.position)
                   FROM judged j WHERE j.task_id = t.task_id),

@@ -1,4 +1,3 @@
 -- :witnesses
-WITH
-\ir ../parts/witnesses.sql
+WITH \ir ../parts/witnesses.sql
 SELECT w.id, w.witness, w.verdict, w.detail, w.since FROM witnesses w

@@ -22,8 +22,7 @@ SELECT 'task:' || t.task_id AS id,
         OR t.heartbeat >= now() - CASE WHEN (:args ->> 'early')::bool THEN 0.75 ELSE 1 END * :heartbeat_timeout_of_kind)
 
 -- :witnesses
-WITH
-\ir ../parts/witnesses.sql
+WITH \ir ../parts/witnesses.sql
 SELECT w.id, w.witness, w.verdict, w.detail, w.since FROM witnesses w
 
 -- :change

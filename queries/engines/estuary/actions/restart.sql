@@ -49,8 +49,7 @@ SELECT 'task:' || s.task_id AS id, s.why, m.heartbeat <> '0001-01-01T00:00:00Z':
   FROM refusals s JOIN made m ON m.task_id = s.task_id WHERE s.why IS NOT NULL
 
 -- :witnesses
-WITH
-\ir ../parts/witnesses.sql
+WITH \ir ../parts/witnesses.sql
 SELECT w.id, w.witness, w.verdict, w.detail, w.since FROM witnesses w
 
 -- :change

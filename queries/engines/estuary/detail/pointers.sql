@@ -1,8 +1,7 @@
 -- title: References to the task
 -- kinds: task
 -- Indexes: those of the tables that reference tasks. ts_stat runs a query that is given as text.
-WITH
-\ir ../parts/pointing.sql
+WITH \ir ../parts/pointing.sql
 SELECT p.oid::regclass::text AS "table", p.attname::text AS "column",
        CASE WHEN p.closed IS NOT NULL THEN 'not known: ' || p.closed ELSE coalesce('foreign key ' || p.conname, 'no foreign key') END AS "by"
   FROM pointing p

@@ -1,7 +1,6 @@
 -- The first undecodable message of each task, a malformed one before others, and the first other one that is not known.
 \ir ends.sql
-,
-\ir verdicts.sql
+, \ir verdicts.sql
 ,
 unread AS ( -- between the ends
   SELECT CASE WHEN NOT 'task_by_heartbeat' = ANY (:met_needs) THEN 'task_by_heartbeat' END AS unread WHERE (SELECT count(*) FROM ends) = 5000

@@ -1,8 +1,7 @@
 -- Blocked tasks whose first timer is overdue, oldest first.
 -- Indexes: task_timer_pkey, the first 5,000 timers; task_pkey, once for each timer until the page is full, and not for
 -- those that one scan of a small table excludes; those of the included part.
-WITH
-\ir ../parts/newest_poll.sql
+WITH \ir ../parts/newest_poll.sql
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.deadline)::float8 AS since,
         jsonb_build_object('deadline', m.deadline::text, 'late', CASE WHEN isfinite(m.deadline) THEN date_trunc('second', now() - m.deadline)::text ELSE 'infinite' END,
                            'status', t.status, 'kind', t.kind, 'kind_version', t.kind_version, 'revision', t.revision,

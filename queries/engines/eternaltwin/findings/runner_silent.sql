@@ -2,8 +2,7 @@
 -- missing. If all Available tasks were created within the threshold, the runner was idle and is not reported. slow: the
 -- silence is shorter than two polls of the slowest task that was polled least recently, which may be polled now.
 -- Index: task__available_polled_at__idx, from both ends.
-WITH
-\ir ../parts/newest_poll.sql
+WITH \ir ../parts/newest_poll.sql
 , newest AS MATERIALIZED ( -- else each use of a column would read the polls again
   SELECT p.poll,
          (SELECT count(*) FROM (SELECT FROM :"schema".task WHERE status = 'Available' ORDER BY polled_at LIMIT 10001) a) AS waiting,

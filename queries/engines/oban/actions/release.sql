@@ -16,14 +16,12 @@ SELECT 'job:' || j.id AS id, r.why
 
 -- :refused
 -- needs: producers
-WITH
-\ir ../parts/owner.sql
+WITH \ir ../parts/owner.sql
 SELECT o.id, o.why FROM owner o WHERE o.verdict <> 'dead'
 
 -- :witnesses
 -- needs: producers
-WITH
-\ir ../parts/owner.sql
+WITH \ir ../parts/owner.sql
 SELECT o.id, 'heartbeat' AS witness, o.verdict, o.detail, o.since FROM owner o
 
 -- :change

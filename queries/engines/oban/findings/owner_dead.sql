@@ -2,12 +2,9 @@
 -- start of the server a producer that is not registered is not judged: after a crash it registers again.
 -- needs: producers
 -- Indexes: the one on oban_jobs(state, queue, priority, scheduled_at, id), oban_jobs_pkey.
-WITH
-\ir ../parts/executing_jobs.sql
-,
-\ir ../parts/started.sql
-,
-\ir ../parts/producer.sql
+WITH \ir ../parts/executing_jobs.sql
+, \ir ../parts/started.sql
+, \ir ../parts/producer.sql
 (SELECT 'job:' || j.id AS id, extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since,
         jsonb_build_object('owner', coalesce(j.attempted_by[1], 'an unknown node'), 'taken', date_trunc('second', j.attempted_at)::text,
           'seen', date_trunc('second', coalesce(p.updated_at, j.attempted_at))::text, 'queue', j.queue, 'producer', j.attempted_by[2],

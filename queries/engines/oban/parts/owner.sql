@@ -1,11 +1,8 @@
 -- Of each of these jobs that is executing: whether its producer lives, and why it may.
 owner AS (
-  WITH
-\ir executing_jobs.sql
-,
-\ir started.sql
-,
-\ir producer.sql
+  WITH \ir executing_jobs.sql
+, \ir started.sql
+, \ir producer.sql
   SELECT 'job:' || j.id AS id, extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since,
          CASE WHEN p.updated_at >= timezone('UTC', now()) - :alive THEN 'alive' WHEN p.id IS NULL AND EXISTS (SELECT FROM started) THEN 'unknown' ELSE 'dead' END AS verdict,
          CASE WHEN p.id IS NULL THEN (SELECT s.why FROM started s)

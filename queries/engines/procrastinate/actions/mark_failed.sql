@@ -11,8 +11,7 @@ SELECT 'job:' || j.id AS id, r.why
  WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :witnesses
-WITH
-\ir ../parts/dead_worker.sql
+WITH \ir ../parts/dead_worker.sql
 SELECT * FROM dead_worker
 
 -- :change

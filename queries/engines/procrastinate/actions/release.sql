@@ -3,8 +3,7 @@
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_jobs_queueing_lock_idx_v1, procrastinate_workers_pkey.
 
 -- :refused
-WITH
-\ir ../parts/queued.sql
+WITH \ir ../parts/queued.sql
 SELECT 'job:' || j.id AS id, r.why
   FROM :"schema".procrastinate_jobs j
   LEFT JOIN :"schema".procrastinate_workers w ON w.id = j.worker_id
@@ -17,8 +16,7 @@ SELECT 'job:' || j.id AS id, r.why
  WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :witnesses
-WITH
-\ir ../parts/dead_worker.sql
+WITH \ir ../parts/dead_worker.sql
 SELECT * FROM dead_worker
 
 -- :change

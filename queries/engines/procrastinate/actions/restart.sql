@@ -2,8 +2,7 @@
 -- Indexes: procrastinate_jobs_pkey, procrastinate_events_job_id_fkey_v1, procrastinate_jobs_queueing_lock_idx_v1.
 
 -- :refused
-WITH
-\ir ../parts/queued.sql
+WITH \ir ../parts/queued.sql
 SELECT 'job:' || j.id AS id, r.why
   FROM :"schema".procrastinate_jobs j
   LEFT JOIN queued q ON q.id = j.id

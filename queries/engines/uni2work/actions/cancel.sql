@@ -22,8 +22,7 @@ SELECT v.id, v.version, v.unchanged, v.steady FROM versions v
 -- :refused
 WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole AS few),
 \ir ../parts/signs.sql
-,
-\ir ../parts/living.sql
+, \ir ../parts/living.sql
 SELECT 'job:' || l.id AS id, l.why, l.lock_time >= now() - :stale AS for_now FROM living l WHERE l.why IS NOT NULL
 
 -- :witnesses

@@ -30,8 +30,7 @@ SELECT 'job:' || q.id AS id, coalesce(q.lock_instance::text, '-') || '@' || coal
 -- :refused
 WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
-,
-\ir ../parts/living.sql
+, \ir ../parts/living.sql
 SELECT r.id, r.why
   FROM (SELECT 'job:' || l.id AS id,
                CASE WHEN l.lock_instance IS NULL AND l.lock_time IS NULL THEN 'it is not locked, so any worker can take it' ELSE l.why END AS why

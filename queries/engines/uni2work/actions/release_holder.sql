@@ -10,10 +10,8 @@
 -- Return a holder only if every row to release was locked here. One row locked by another transaction makes it locked.
 WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
-,
-\ir ../parts/locked.sql
-,
-\ir ../parts/holder_versions.sql
+, \ir ../parts/locked.sql
+, \ir ../parts/holder_versions.sql
 , held AS MATERIALIZED (
   SELECT q.id, q.lock_instance
     FROM :"schema".queued_job q
@@ -43,8 +41,7 @@ SELECT i AS id, v AS version FROM unnest(:ids, :versions) AS s(i, v) WHERE i IN 
 -- :refused
 WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= 167772160 AS few),
 \ir ../parts/signs.sql
-,
-\ir ../parts/locked.sql
+, \ir ../parts/locked.sql
 SELECT r.id, r.why
   FROM (SELECT i AS id,
                CASE WHEN i IN ('holder:none', 'holder:inconsistent') THEN 'it is not an instance. Release its jobs one by one'
@@ -69,10 +66,8 @@ WITH asked AS MATERIALIZED (
 SELECT v.id, v.witness, v.verdict, v.detail, v.since FROM verdicts v
 
 -- :change
-WITH
-\ir ../parts/locked.sql
-,
-\ir ../parts/holder_versions.sql
+WITH \ir ../parts/locked.sql
+, \ir ../parts/holder_versions.sql
 , released AS (
   UPDATE :"schema".queued_job q SET lock_instance = NULL, lock_time = NULL
     FROM jsonb_each_text(nullif(current_setting('unstick.held', true), '')::jsonb) AS h(id, instance)

@@ -1,9 +1,7 @@
 -- Find jobs that wait too long while nothing shows that workers take any job, but too few wait for "no workers".
 -- Index: both ends of queued_job_pkey, the end of cron_last_exec_pkey; one lookup per found row.
-WITH
-\ir ../parts/placed.sql
-,
-\ir ../parts/late.sql
+WITH \ir ../parts/placed.sql
+, \ir ../parts/late.sql
 , overdue AS MATERIALIZED (SELECT l.* FROM late l WHERE NOT l.others AND NOT l.in_order ORDER BY l.creation_time, l.id LIMIT :limit),
 jobs AS (SELECT o.*, q.content FROM overdue o JOIN :"schema".queued_job q ON q.id = o.id),
 \ir ../parts/kinds.sql

@@ -1,10 +1,8 @@
 -- Find jobs that wait while workers take others: they fail at once and return, or the application cannot read them.
 -- A throttled job runs after its token bucket has refilled, so do not suggest cancelling it.
 -- needs: token_bucket
-WITH
-\ir ../parts/placed.sql
-,
-\ir ../parts/late.sql
+WITH \ir ../parts/placed.sql
+, \ir ../parts/late.sql
 , skipped AS MATERIALIZED (SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :limit),
 jobs AS MATERIALIZED (SELECT s.*, q.content FROM skipped s JOIN :"schema".queued_job q ON q.id = s.id),
 \ir ../parts/kinds.sql

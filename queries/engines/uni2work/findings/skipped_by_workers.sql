@@ -1,9 +1,7 @@
 -- Find jobs that wait while workers take others: they fail at once and return, or the application cannot read them.
 -- Index: both ends of queued_job_pkey; one lookup per found row.
-WITH
-\ir ../parts/placed.sql
-,
-\ir ../parts/late.sql
+WITH \ir ../parts/placed.sql
+, \ir ../parts/late.sql
 , skipped AS MATERIALIZED (SELECT l.* FROM late l WHERE l.others ORDER BY l.creation_time, l.id LIMIT :limit),
 jobs AS (SELECT s.*, q.content FROM skipped s JOIN :"schema".queued_job q ON q.id = s.id),
 \ir ../parts/kinds.sql

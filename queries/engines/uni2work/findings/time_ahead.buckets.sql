@@ -1,7 +1,6 @@
 -- Find jobs, cron entries and the first token buckets by name whose times are ahead of the server's clock.
 -- needs: token_bucket
-WITH
-\ir ../parts/ahead.sql
+WITH \ir ../parts/ahead.sql
 SELECT a.id, extract(epoch FROM now())::float8 AS since,
        jsonb_build_object('what', a.what, 'instance', coalesce(a.instance, 'not recorded'),
          'time', CASE WHEN isfinite(a.at) THEN date_trunc('second', a.at)::text ELSE 'infinity' END,

@@ -1,6 +1,5 @@
 -- Find jobs and cron entries whose times are ahead of the server's clock.
-WITH
-\ir ../parts/ahead.sql
+WITH \ir ../parts/ahead.sql
 SELECT a.id, extract(epoch FROM now())::float8 AS since,
        jsonb_build_object('what', a.what, 'instance', coalesce(a.instance, 'not recorded'),
          'time', CASE WHEN isfinite(a.at) THEN date_trunc('second', a.at)::text ELSE 'infinity' END,
