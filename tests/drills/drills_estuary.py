@@ -19,14 +19,14 @@ QUICK = {NAME: {"heartbeat_timeout": 2.0, "hot_loop": 4.0, "hot_loop_polls": 3}}
 QUEUED = (ZERO, {"type": "queued"})
 
 
-@drill(NAME, ("type_not_served", "no_executor"), most=1)
+@drill(NAME, ("not_served", "no_executor"), most=1)
 async def executors_killed(scene: Scene) -> None:
     await scene.start()
     await scene.stop()
     await scene.pass_time(HOUR)
 
 
-@drill(NAME, "type_not_served", names=("EVOLUTIONS",), most=1)
+@drill(NAME, "not_served", names=("EVOLUTIONS",), most=1)
 async def deploy_without_a_type(scene: Scene) -> None:
     for n in range(7):
         await scene.rows.task(kinds.EVOLUTIONS, wake=-(25 - n) * MINUTE, inbox=[QUEUED])
@@ -152,7 +152,7 @@ class Some:
         return Executor(connection, Random(1), types=self._types, poll_ticks=lambda _: 1, **self._options)
 
 
-@drill(NAME, "type_not_served", names=("2 types", "agent"), most=1)
+@drill(NAME, "not_served", names=("2 types", "agent"), most=1)
 async def deploy_without_two_types(scene: Scene) -> None:
     """A release of the agent serves two types no more. The others are polled."""
     scene.engine.executor = Some(kinds.DATA_PLANE, kinds.LIVE_SPEC, kinds.TENANT_ALERTS, kinds.FIBONACCI)
@@ -163,7 +163,7 @@ async def deploy_without_two_types(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, "type_not_served", names=("data-plane-controller",), most=1)
+@drill(NAME, "not_served", names=("data-plane-controller",), most=1)
 async def one_of_two_processes_killed(scene: Scene) -> None:
     """The agent works on. Nothing polls the data planes, and one poll was cut off."""
     scene.engine.executor = Some(*(type_ for type_ in kinds.POLLS if type_ != kinds.DATA_PLANE))
@@ -276,7 +276,7 @@ async def worker_may_not_spawn(scene: Scene) -> str:
     return scene.worker
 
 
-@drill(NAME, "type_not_served", names=("agent polls no type",), most=1)
+@drill(NAME, "not_served", names=("agent polls no type",), most=1)
 async def agent_killed_four_minutes_ago(scene: Scene) -> None:
     """The tasks that it polled are not due for a retry yet."""
     scene.engine.executor = Some(kinds.DATA_PLANE)
@@ -288,7 +288,7 @@ async def agent_killed_four_minutes_ago(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, "type_not_served", most=2)
+@drill(NAME, "not_served", most=2)
 async def executors_killed_beside_an_application_that_waits(scene: Scene) -> None:
     await application_waits_to_send(scene)
     await scene.stop()

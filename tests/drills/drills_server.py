@@ -383,7 +383,7 @@ async def read_only_database_of_two_engines(scene: Scene) -> str:
     return scene.database
 
 
-@drill("estuary", ("type_not_served", "no_workers"), most=3)
+@drill("estuary", ("not_served", "no_workers"), most=3)
 async def host_of_all_workers_down(scene: Scene) -> None:
     """One line for each engine: the database does not show that they share a host."""
     await add_uni2work(scene)
@@ -419,7 +419,7 @@ async def runner_killed_beside_an_audit_trigger(scene: Scene) -> None:
     await killed(scene, "eternaltwin")
 
 
-@drill("estuary", "type_not_served", most=3)
+@drill("estuary", "not_served", most=3)
 async def executors_killed_beside_an_idle_transaction(scene: Scene) -> None:
     """A colleague holds the row of a task that is not due."""
     task = await scene.rows.task(2, state={}, wake=9 * HOUR)

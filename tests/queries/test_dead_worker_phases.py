@@ -87,7 +87,7 @@ async def test_after_a_crash_of_the_server_producers_have_time_to_register_again
     answer = await reader(workspace, "oban").findings.read()
     await workspace.close()
     skipped = {each.code for each in answer.skipped_findings if re.match(r"the server started \d+ s ago", each.why)}
-    found = {each.code for each in answer.findings} & {"owner_dead", "queue_not_served"}
+    found = {each.code for each in answer.findings} & {"owner_dead", "not_served"}
     assert (len(found), len(skipped), answer.capped) == ((2, 0, ()) if judged else (0, 3, ()))
     server.drop(dsn)
 

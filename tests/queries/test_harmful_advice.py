@@ -135,7 +135,7 @@ async def test_after_a_queue_was_freed_what_was_taken_before_proves_nothing(
     server.sql(FREED, dsn)
     for statement, served in ((take, False), (free, True), (take, False)):
         server.sql(statement, dsn)
-        assert ("task_not_served" not in await incidents_of(dsn, tmp_path)) == served
+        assert ("not_served" not in await incidents_of(dsn, tmp_path)) == served
 
 
 async def test_just_after_a_start_unregistered_producers_are_not_judged(server: PostgresServer, tmp_path: Path) -> None:

@@ -107,7 +107,7 @@ async def test_of_unread_messages(read: Read) -> None:
 
 async def test_of_due_tasks(read: Read) -> None:
     found = await read("estuary", DUE)
-    assert ": 10000+, the first since" in found["type_not_served"].sentence
+    assert ": 10000+, the first since" in found["not_served"].sentence
 
 
 @pytest.mark.parametrize("other", ["available", "scheduled"])

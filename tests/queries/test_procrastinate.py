@@ -59,7 +59,7 @@ async def test_running_jobs_that_were_not_read_are_said(
     )
     workspace = await opened(dsn, tmp_path)
     findings = (await reader(workspace, LABEL).findings.read()).findings
-    (sentence,) = [each.sentence for each in findings if each.code == "queue_not_served"]
+    (sentence,) = [each.sentence for each in findings if each.code == "not_served"]
     assert ("Only 5,000 of the running jobs were read" in sentence) == said
     await workspace.close()
     server.drop(dsn)

@@ -20,7 +20,7 @@ FOLDER = Path(__file__).parents[2] / "screenshots"
 SIZE = (120, 35)
 TREES = {  # the rows of each engine's tree that are unfolded
     "eternaltwin": ("ArchiveHammerfestUser v3 - ./5",),
-    "estuary": ("type not served", "FIBONACCI .* 2h"),
+    "estuary": ("not served", "FIBONACCI .* 2h"),
     "tasker": ("shop - ", "fulfil_order v1.0.0 - .* open", "nothing in flight"),
     "uni2work": ("queue - ", "instance .* [0-9]+m", "instance .* unknown", "inconsistent locks", "token buckets - "),
     "agent_jobs": ("Release notes", "Paper reader", "Cafe helper"),

@@ -293,7 +293,7 @@ async def test_a_task_that_no_worker_serves_is_found(genuine: Genuine, console: 
     served = await genuine.job()
     await genuine.until(served, "locked")
     task = await genuine.value("SELECT id FROM graphile_worker._private_tasks WHERE identifier = $1", "hold_lonely")
-    found = await genuine.until_found(workspace, "task_not_served", f"task:{task}")
+    found = await genuine.until_found(workspace, "not_served", f"task:{task}")
     assert found.evidence["taken"] == served
     genuine.gate.open()
     await genuine.worker("hold_lonely")

@@ -181,7 +181,7 @@ async def test_waiting_queues_are_unserved_or_paused_or_starved(oban: Oban, gate
     gone = "gen_random_uuid(), 'gone', 'other', timezone('UTC', now()) - interval '1 day'"  # no crash emptied the table
     await oban.change(f"INSERT INTO oban_producers (uuid, node, queue, started_at) VALUES ({gone})")
     await oban.change(f"UPDATE oban_jobs SET {AGO}")
-    assert await oban.codes() == {DEFAULT: {"queue_not_served", "starved"}}
+    assert await oban.codes() == {DEFAULT: {"not_served", "starved"}}
     await oban.change("UPDATE oban_jobs SET attempt = 3, max_attempts = 3; DELETE FROM oban_producers")
     oban.start()
     await oban.workers.until(oban.dsn, "SELECT count(*) FROM oban_producers", 1)

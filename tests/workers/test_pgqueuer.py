@@ -217,10 +217,10 @@ async def test_an_entrypoint_that_no_worker_serves_is_found(genuine: Genuine, pa
     lonely, served = await genuine.job("lonely"), await genuine.job()
     await genuine.worker("hold")
     await genuine.until(served, "picked")
-    found = await genuine.until_found(patient, "entrypoint_not_served", "entrypoint:lonely")
+    found = await genuine.until_found(patient, "not_served", "entrypoint:lonely")
     assert found.evidence["workers"] == "One worker runs other jobs"
     codes = {
-        f.node_id for f in (await reader(patient, LABEL).findings.read()).findings if f.code == "entrypoint_not_served"
+        f.node_id for f in (await reader(patient, LABEL).findings.read()).findings if f.code == "not_served"
     }
     assert codes == {f"{LABEL}/entrypoint:lonely"}
     genuine.gate.open()

@@ -204,9 +204,9 @@ async def test_a_queue_that_no_worker_serves_is_found(genuine: Genuine, patient:
     served = await genuine.job(queue="mail")
     await genuine.listening("mail")
     await genuine.until(served, "doing")
-    found = await genuine.until_found(patient, "queue_not_served", "queue:lonely")
+    found = await genuine.until_found(patient, "not_served", "queue:lonely")
     assert "alive" in found.evidence["workers"]
-    codes = {f.node_id for f in (await reader(patient, LABEL).findings.read()).findings if f.code == "queue_not_served"}
+    codes = {f.node_id for f in (await reader(patient, LABEL).findings.read()).findings if f.code == "not_served"}
     assert codes == {f"{LABEL}/queue:lonely"}
     genuine.gate.open()
     await genuine.listening("lonely")

@@ -236,7 +236,7 @@ async def test_a_paused_queue_is_found_and_resumed(queue: SolidQueue, gate: Gate
     await queue.connection.execute(
         "UPDATE solid_queue_ready_executions SET created_at = created_at - interval '1 hour'"
     )
-    assert await queue.codes() == {mail: {"queue_not_served"}}
+    assert await queue.codes() == {mail: {"not_served"}}
     assert await queue.do("pause", mail) == Outcome.CHANGED
     await queue.connection.execute("UPDATE solid_queue_pauses SET created_at = created_at - interval '1 hour'")
     assert await queue.codes() == {mail: {"queue_paused"}}

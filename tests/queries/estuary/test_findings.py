@@ -23,8 +23,8 @@ COUNTS = {"messages_processed": 1, "total_failures": 0, "total_successes": 1}
 
 # finding, columns of a row with it
 POSITIVE: list[tuple[str, dict[str, Any]]] = [
-    ("type_not_served", {"type_": 5, "wake": -16}),
-    ("type_not_served", {"type_": 1, "wake": -31}),
+    ("not_served", {"type_": 5, "wake": -16}),
+    ("not_served", {"type_": 1, "wake": -31}),
     ("undecodable_message", {"wake": -9, "inbox": ['"text"']}),
     ("undecodable_message", {"wake": -9, "beat": 5, "inbox": [GOOD, '{"type": "shard_failed"}']}),
     ("undecodable_message", {"wake": -9, "inbox": [f'["{ZERO}"]']}),
@@ -61,9 +61,9 @@ POSITIVE: list[tuple[str, dict[str, Any]]] = [
 
 # finding, columns of a row without it
 NEGATIVE: list[tuple[str, dict[str, Any]]] = [
-    ("type_not_served", {"type_": 5, "wake": -10}),
-    ("type_not_served", {"type_": 1, "wake": -25}),
-    ("type_not_served", {"type_": 5, "wake": None}),
+    ("not_served", {"type_": 5, "wake": -10}),
+    ("not_served", {"type_": 1, "wake": -25}),
+    ("not_served", {"type_": 5, "wake": None}),
     ("undecodable_message", {"wake": -9, "inbox": [GOOD, (ZERO, {"type": "republish", "reason": "x"})]}),
     ("undecodable_message", {"wake": -9, "inbox": []}),
     ("undecodable_message", {"wake": -9, "beat": 220, "inbox": [(ZERO, {"type": "no such"})]}),
@@ -105,18 +105,18 @@ async def test_each_finding_is_found_at_the_rows_that_have_it(estuary_db: Estuar
     expected = {
         (code, estuary_db.id(await estuary_db.task(**columns)))
         for code, columns in POSITIVE
-        if code != "type_not_served"
+        if code != "not_served"
     }
     found = (await reader(workspace, LABEL).findings.read()).findings
     assert {(f.code, f.node_id) for f in found} >= expected
-    assert {f.code for f in found} - {"type_not_served"} == {code for code, _ in expected}
+    assert {f.code for f in found} - {"not_served"} == {code for code, _ in expected}
     for finding in found:
         assert "?" not in finding.sentence, finding.sentence
     one = (await reader(workspace, LABEL).findings.read([i for _, i in expected])).findings
     assert {(f.code, f.node_id) for f in one} >= expected, "the same for given ids"
 
 
-@pytest.mark.parametrize(("code", "columns"), [c for c in POSITIVE if c[0] == "type_not_served"])
+@pytest.mark.parametrize(("code", "columns"), [c for c in POSITIVE if c[0] == "not_served"])
 async def test_a_type_without_executor_is_reported_once(
     estuary_db: EstuaryDb, workspace: Workspace, code: str, columns: Any
 ) -> None:
@@ -157,7 +157,7 @@ async def test_thresholds_and_types_are_the_operators(estuary_db: EstuaryDb, est
     dead = await estuary_db.task(2, wake=-900, beat=21)
     expected = {
         ("abandoned", dead),
-        ("type_not_served", dead),
+        ("not_served", dead),
         ("large_inbox", await estuary_db.task(2, wake=-9, beat=8, inbox=[GOOD, GOOD])),
         ("missing_child", await estuary_db.task(77, state={"children": 1})),
         ("missing_parent", await estuary_db.task(77, parent=GHOST)),

@@ -14,8 +14,8 @@ async def test_an_executor_that_polls_no_type_is_one_incident(estuary_db: Estuar
     held = [await estuary_db.task(2, wake=-1400, beat=1300) for _ in range(3)]
     await estuary_db.task(1, wake=-5, beat=1)  # the other process polls
     shown = await incidents_of(workspace, LABEL)
-    assert list(shown) == ["type_not_served"]
-    (incident,) = shown["type_not_served"]
+    assert list(shown) == ["not_served"]
+    (incident,) = shown["not_served"]
     assert {s.code: s.n for s in incident.symptoms} == {"abandoned": len(held)}
     assert incident.action is None
     assert incident.remedy
@@ -29,7 +29,7 @@ async def test_types_that_their_executor_does_not_poll_are_one_incident(
         await estuary_db.task(type_, wake=-700)
     await estuary_db.task(5, wake=-700)
     await estuary_db.task(2, wake=-5, beat=1)
-    agent, unknown = (await incidents_of(workspace, LABEL))["type_not_served"]
+    agent, unknown = (await incidents_of(workspace, LABEL))["not_served"]
     assert [f.evidence["type"] for f in agent.findings] == ["PUBLICATIONS", "DISCOVERS"]
     assert "The agent polls other types" in agent.sentence
     assert "No executor serves this type" in unknown.sentence
@@ -39,7 +39,7 @@ async def test_no_executor_polls_anything_is_one_incident(estuary_db: EstuaryDb,
     for type_ in (1, 2, 3, 32767):
         await estuary_db.task(type_, wake=-700)
     await estuary_db.task(1, wake=-1400, beat=900)
-    (incident,) = (await incidents_of(workspace, LABEL))["type_not_served"]
+    (incident,) = (await incidents_of(workspace, LABEL))["not_served"]
     assert (len(incident.findings), incident.n) == (4, 4)
     down = "the agent and the data-plane-controller and the executor of FIBONACCI take none"
     assert f"No task is being polled: {down}" in incident.sentence
@@ -51,7 +51,7 @@ async def test_executors_that_take_other_types_are_not_down(estuary_db: EstuaryD
         await estuary_db.task(type_, wake=-700)
     for n in range(40):
         await estuary_db.task(2, wake=15 * n + 5)
-    incidents = (await incidents_of(workspace, LABEL))["type_not_served"]
+    incidents = (await incidents_of(workspace, LABEL))["not_served"]
     assert ["No executor serves this type" in i.sentence for i in incidents] == [True, True]
 
 
@@ -66,7 +66,7 @@ async def test_long_polls_that_take_all_slots(estuary_db: EstuaryDb, workspace: 
     assert (incident.action, len(incident.findings)) == (None, 3)
     assert "All that the agent polls was due before that: 3 of PUBLICATIONS, the first since" in incident.sentence
     await estuary_db.task(7, wake=-100, beat=10)  # a later task is taken
-    assert set(await incidents_of(workspace, LABEL)) == {"type_not_served", "overdue", "overdue_and_still_locked"}
+    assert set(await incidents_of(workspace, LABEL)) == {"not_served", "overdue", "overdue_and_still_locked"}
 
 
 async def test_a_malformed_message_stops_all_tasks_of_its_dequeue(estuary_db: EstuaryDb, workspace: Workspace) -> None:
@@ -94,7 +94,7 @@ async def test_a_malformed_message_stops_all_tasks_of_its_dequeue(estuary_db: Es
 async def test_a_heartbeat_ahead_hides_no_type_that_is_not_served(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     await estuary_db.task(2, wake=-700, beat=-7200)
     await estuary_db.task(2, wake=-700)
-    assert set(await incidents_of(workspace, LABEL)) == {"future_heartbeat", "type_not_served"}
+    assert set(await incidents_of(workspace, LABEL)) == {"future_heartbeat", "not_served"}
 
 
 async def test_one_message_that_many_tasks_cannot_decode(estuary_db: EstuaryDb, workspace: Workspace) -> None:

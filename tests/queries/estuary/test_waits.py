@@ -78,7 +78,7 @@ async def test_polls_that_are_too_short_to_be_seen(estuary_db: EstuaryDb, worksp
     assert (finding.node_id, finding.evidence["reason"]) == (estuary_db.id(late), "unknown")
     for n in range(30):
         await estuary_db.task(wake=-20 - 20 * n)
-    assert set(await found(workspace)) == {"type_not_served"}, "now as many wait as become due"
+    assert set(await found(workspace)) == {"not_served"}, "now as many wait as become due"
 
 
 @both_versions
