@@ -1,4 +1,7 @@
-"""Run drills and print a table: cause, line 1, action, incidents, verdict."""
+"""Run drills and print a table: cause, line 1, action, incidents, verdict.
+
+With ``--unseen``, run the unseen ones, each once, and print where each cause is named.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +9,10 @@ import asyncio
 import os
 import sys
 import time
+from collections import Counter
 
-from tests.drills.catalog import DRILLS
-from tests.drills.drill import Drill, Result, run
+from tests.drills.catalog import DRILLS, UNSEEN
+from tests.drills.drill import Drill, Result, run, verdict
 from tests.servers import PostgresServer
 
 WIDTHS = (17, 44, 26, 14, 3)
@@ -19,10 +23,15 @@ def main(words: list[str]) -> int:
 
     Return 1 if a drill fails.
     """
-    chosen = [d for d in DRILLS if all(word in d.key for word in words)]
     server = PostgresServer()
     server.start()
     began = time.monotonic()
+    if "--unseen" in words:
+        try:
+            return table_of_unseen(set(words) - {"--unseen"}, server)
+        finally:
+            server.close()
+    chosen = [d for d in DRILLS if all(word in d.key for word in words)]
     print(row("engine", "cause", "line 1", "action", "n", "verdict"))
     try:
         results = [(drill, one(drill, server)) for drill in chosen]
@@ -31,6 +40,25 @@ def main(words: list[str]) -> int:
     summary(results)
     print(f"{time.monotonic() - began:.0f} s, load {os.getloadavg()[0]:.1f}")
     return int(any(wrong for _, wrong in results))
+
+
+def table_of_unseen(words: set[str], server: PostgresServer) -> int:
+    """Run each unseen drill once, and print its verdict and line 1."""
+    counts: Counter[str] = Counter()
+    print(row("engine", "incident", "verdict", "action", "n", "line 1"))
+    for drill in (d for d in UNSEEN if all(word in d.key for word in words)):
+        try:
+            shown = asyncio.run(run(drill, server)).incidents
+            name, line = verdict(drill, shown), "nothing"
+            if shown:
+                line = f"{shown[0].severity} {shown[0].code}: {shown[0].sentence} To do: {shown[0].remedy or '-'}"
+        except Exception as error:  # a broken drill is one row of the table
+            shown, name, line = (), "BROKEN", f"{type(error).__name__}: {error}"
+        counts[name] += 1
+        action = (shown and shown[0].action) or "-"
+        print(row(drill.engine, drill.name, name, action, len(shown), line.replace("\n", " ")), flush=True)
+    print("\n" + ", ".join(f"{number} {name}" for name, number in counts.most_common()))
+    return counts["BROKEN"]
 
 
 def one(drill: Drill, server: PostgresServer) -> tuple[str, ...]:

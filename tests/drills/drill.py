@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import json
 import math
+import re
 import shlex
 import tempfile
 from collections.abc import Awaitable, Callable
@@ -23,7 +24,7 @@ from queries.contract.server_spec import server_spec
 from queries.db.errors import SlowError
 from queries.read import incidents as grouping
 from queries.read import server_findings
-from queries.records.finding import Incident
+from queries.records.finding import Finding, Incident
 from queries.workspace import Workspace
 from tests.command import unstick
 from tests.drills.console import shown
@@ -35,6 +36,7 @@ Cause = Callable[[Scene], Awaitable[str | tuple[str, ...] | None]]
 LOW = 3  # the worst severity of a line that a healthy database may show
 SLOW = 2  # times as many readings while checks fail
 DRILLS: list[Drill] = []
+UNSEEN: list[Drill] = []  # whose first run is in unseen.txt
 
 
 @dataclass(frozen=True)
@@ -44,7 +46,8 @@ class Drill:
     ``line``: accepted codes of line 1. ``names``: texts that its sentence must contain. The cause may return
     another text, or several of which one is enough.
     ``actions``: accepted suggestions, None for none. ``most``: the largest number of incidents. A control has no
-    ``line``.
+    ``line`` and no ``says``. An unseen drill has patterns: line 1 says one of ``says``, and its sentence and remedy
+    say none of ``never``.
     """
 
     name: str
@@ -58,6 +61,8 @@ class Drill:
     overrides: dict[str, dict[str, Any]] = field(default_factory=dict)  # thresholds and options of engines
     limits: dict[str, float] = field(default_factory=dict)  # thresholds of the findings about the server
     alone: bool = False  # needs a server for itself
+    says: tuple[str, ...] = ()
+    never: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -65,7 +70,7 @@ class Drill:
 
     @property
     def control(self) -> bool:
-        return not self.line
+        return not self.line and not self.says
 
 
 @dataclass(frozen=True)
@@ -99,6 +104,16 @@ def drill(engine: str, line: str | tuple[str, ...], **options: Any) -> Callable[
 def control(engine: str, **options: Any) -> Callable[[Cause], Cause]:
     """Register a suspicious but healthy situation."""
     return drill(engine, (), **options)
+
+
+def unseen(engine: str, *says: str, **options: Any) -> Callable[[Cause], Cause]:
+    """Register a cause as an unseen drill; a control without ``says``."""
+
+    def register(cause: Cause) -> Cause:
+        UNSEEN.append(Drill(cause.__name__.replace("_", " "), engine, cause, says=says, **options))
+        return cause
+
+    return register
 
 
 async def run(asked: Drill, server: PostgresServer, readings: int = 1, *, commands: bool = False) -> Result:
@@ -213,3 +228,23 @@ def wrong(asked: Drill, incidents: tuple[Incident, ...], one_of: tuple[str, ...]
     if len(incidents) > asked.most:
         found.append(f"FLOOD {len(incidents)}")
     return found
+
+
+def verdict(asked: Drill, incidents: tuple[Incident, ...]) -> str:
+    """Return where an unseen drill's cause is named, or what is wrong with line 1."""
+    if asked.control:
+        return "FALSE ALARM" if any(each.severity > LOW for each in incidents) else "quiet"
+    if not incidents:
+        return "silent"
+    first = incidents[0]
+    if first.action not in asked.actions or said(asked.never, first.sentence, first.remedy):
+        return "wrong"
+    if said(asked.says, first.code, first.title, first.sentence, first.remedy):
+        return "line 1"
+    others: list[Finding | Incident] = [*(finding for each in incidents for finding in each.explained), *incidents[1:]]
+    return "folded" if any(said(asked.says, each.code, each.title, each.sentence) for each in others) else "missed"
+
+
+def said(patterns: tuple[str, ...], *texts: str) -> bool:
+    """Return true if one of the texts matches one of the patterns."""
+    return any(re.search(pattern, text, re.IGNORECASE) for pattern in patterns for text in texts)

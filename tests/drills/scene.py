@@ -32,7 +32,7 @@ class Scene:
     def __init__(self, server: PostgresServer, engine: str) -> None:
         self.server = server
         self.key = engine
-        self.engine = surroundings.ENGINES[engine]()
+        self.engine = surroundings.at_work(engine)
         self.console: dict[str, Any] = {}  # options of the workspace
         self.worker = ""
         self.rows: Any = None

@@ -206,3 +206,32 @@ ENGINES: dict[str, type[Any]] = {
     "uni2work": Uni2workAtWork,
     "tasker": TaskerAtWork,
 }
+
+
+class PlainTables:
+    """An added engine: empty tables, and statements that run in each tick."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.statements: tuple[str, ...] = ()
+
+    def executor(self, connection: Connection) -> Worker:
+        return _Statements(connection, self.statements)
+
+    async def fill(self, scene: Scene) -> None:
+        pass
+
+
+class _Statements:
+    def __init__(self, connection: Connection, statements: tuple[str, ...]) -> None:
+        self._connection, self._statements = connection, statements
+
+    async def tick(self) -> int:
+        for statement in self._statements:
+            await self._connection.execute(statement)
+        return len(self._statements)
+
+
+def at_work(engine: str) -> Any:
+    """Return the surroundings of an engine."""
+    return ENGINES[engine]() if engine in ENGINES else PlainTables(engine)
