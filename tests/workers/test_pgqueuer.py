@@ -219,9 +219,7 @@ async def test_an_entrypoint_that_no_worker_serves_is_found(genuine: Genuine, pa
     await genuine.until(served, "picked")
     found = await genuine.until_found(patient, "not_served", "entrypoint:lonely")
     assert found.evidence["workers"] == "One worker runs other jobs"
-    codes = {
-        f.node_id for f in (await reader(patient, LABEL).findings.read()).findings if f.code == "not_served"
-    }
+    codes = {f.node_id for f in (await reader(patient, LABEL).findings.read()).findings if f.code == "not_served"}
     assert codes == {f"{LABEL}/entrypoint:lonely"}
     genuine.gate.open()
     await genuine.worker("lonely")

@@ -103,9 +103,7 @@ NEGATIVE: list[tuple[str, dict[str, Any]]] = [
 @both_versions
 async def test_each_finding_is_found_at_the_rows_that_have_it(estuary_db: EstuaryDb, workspace: Workspace) -> None:
     expected = {
-        (code, estuary_db.id(await estuary_db.task(**columns)))
-        for code, columns in POSITIVE
-        if code != "not_served"
+        (code, estuary_db.id(await estuary_db.task(**columns))) for code, columns in POSITIVE if code != "not_served"
     }
     found = (await reader(workspace, LABEL).findings.read()).findings
     assert {(f.code, f.node_id) for f in found} >= expected
