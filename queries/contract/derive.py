@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import msgspec
 
@@ -64,6 +65,15 @@ def derived(folder: Folder, spec: EngineSpec, toml: TomlFile, needs: Mapping[str
     writer = _Writer(folder, spec, toml, needs)
     writer.write()
     return writer.files
+
+
+class _Asked(NamedTuple):
+    """Question of a finding about a row of a claim: since when, whether, and evidence."""
+
+    at: str
+    found: str
+    evidence: dict[str, str]
+    cause: str = "'{}'"
 
 
 class _Writer:
@@ -397,7 +407,7 @@ class _Writer:
         since = _in_line(finding.since)
         newest = since and finding.newest_first and f"{since} DESC NULLS LAST"
         order = _in_line(finding.order) or newest or since
-        evidence = ", ".join(f"{literal(name)}, {text}" for name, text in finding.evidence.items())
+        evidence = _evidence(finding.evidence)
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
             "header": [(f"-- kinds: {finding.kind}", at)] if finding.kind and len(self.kinds) > 1 else [],
@@ -543,62 +553,77 @@ class _Writer:
 
     def _finders(self, n: int, claim: Claim, values: Filled, needs: tuple[str, ...]) -> None:
         """Derive the findings that follow from a claim."""
-        at: Setting = ("claim", n)
+        for finding in self.spec.findings:
+            if not finding.finder or finding.kind != claim.kind or self._written(finding.statement):
+                continue
+            if finding.code == "failing":
+                self._failing(n, claim, values, finding)
+            elif finding.code == "late":
+                rows = {each: order for each, order in claim.unfinished.items() if each not in claim.running}
+                asked = {**values, "header": self._header(needs), "more": claim.more}
+                self._looked(n, claim, asked, finding, rows, self._late(claim))
+            else:
+                asked = {**values, "header": self._header(claim.running_needs or needs), "more": "false"}
+                self._looked(n, claim, asked, finding, claim.running or claim.unfinished, self._owner_dead(claim))
+
+    def _late(self, claim: Claim) -> _Asked:
         _, kind = self.kinds[claim.kind]
-        since, taken, held = (self._time(kind, sql) for sql in (claim.since, claim.taken, claim.held))
-        seen = self._time(kind, claim.seen) if claim.seen else f"coalesce({held}, {taken})"
+        since = self._time(kind, claim.since)
         lasting = [f"({each.holds})" for each in claim.conditions if not each.why]
         causes = " ".join(
             f"WHEN ({each.holds}) IS FALSE THEN jsonb_build_object('resource', {each.resource}, 'why', {each.why})"
             for each in claim.conditions
             if each.why
         )
-        unknown = "jsonb_build_object('resource', NULL, 'why', NULL)"
-        queue = {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
+        return _Asked(
+            at=since,
+            found=f"{' AND '.join(lasting)} AND {since} < extract(epoch FROM now() - :late)",
+            evidence={"since": _instant("its_since"), **_of_queue(claim)},
+            cause=f"CASE {causes or 'WHEN false THEN NULL'} ELSE jsonb_build_object('resource', NULL, 'why', NULL) END",
+        )
+
+    def _owner_dead(self, claim: Claim) -> _Asked:
+        _, kind = self.kinds[claim.kind]
+        taken, held = (self._time(kind, sql) for sql in (claim.taken, claim.held))
         resources = [each.resource for each in claim.conditions if each.why]
-        times = {"seen": "its_since", "taken": taken} | ({"held": held} if claim.held != NO_TIME else {})
-        owner = {"owner": f"coalesce(({claim.owner})::text, 'A worker')"}
-        owner |= {name: _instant(sql) for name, sql in times.items()}
-        owner |= queue | ({"resource": f"coalesce({', '.join(resources)})"} if resources else {})
-        found = {
-            "late": (since, f"{' AND '.join(lasting)} AND {since} < extract(epoch FROM now() - :late)"),
-            "owner_dead": (seen, claim.dead or f"{held} < extract(epoch FROM now())"),
+        return _Asked(
+            at=self._time(kind, claim.seen) if claim.seen else f"coalesce({held}, {taken})",
+            found=claim.dead or f"{held} < extract(epoch FROM now())",
+            evidence={
+                "owner": f"coalesce(({claim.owner})::text, 'A worker')",
+                "seen": _instant("its_since"),
+                "taken": _instant(taken),
+                **({"held": _instant(held)} if claim.held != NO_TIME else {}),
+                **_of_queue(claim),
+                **({"resource": f"coalesce({', '.join(resources)})"} if resources else {}),
+            },
+        )
+
+    def _looked(
+        self, n: int, claim: Claim, values: Filled, finding: FindingSpec, rows: Mapping[str, str], asked: _Asked
+    ) -> None:
+        """Derive a finding of a claim among these rows."""
+        _, kind = self.kinds[claim.kind]
+        own = claim.rows.get(finding.code, "")
+        evidence = _evidence(asked.evidence | finding.evidence)
+        every = _beside(n, claim, own, str(values["more"]), asked.at, asked.found, evidence, asked.cause)
+        sql = " ".join((asked.at, asked.found, evidence, asked.cause, *(text for text, _ in every["beside"])))
+        of_each: Filled = {
+            **values,
+            "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}.",
+            "parts": every["parts"],
+            "narrow": _named(kind, self._relation(kind), sql),
+            "rows": own or f':"schema".{values["table"]}',
+            "most": "ALL" if own else "5001",
+            "some": " OR ".join(rows),
+            "at": asked.at,
+            "first": _beside(n, claim, asked.at, asked.found)["beside"],
+            "found": asked.found,
+            "evidence": f"jsonb_build_object({evidence}) || {asked.cause}",
+            "beside": _beside(n, claim, evidence, asked.cause)["beside"],
         }
-        evidence = {"late": {"since": _instant("its_since"), **queue}, "owner_dead": owner}
-        for finding in self.spec.findings:
-            if not finding.finder or finding.kind != claim.kind or self._written(finding.statement):
-                continue
-            if finding.symptom == "failing":
-                self._failing(n, claim, values, finding)
-                continue
-            (began, condition), own = found[finding.code], {**evidence[finding.code], **finding.evidence}
-            waiting = {rows: order for rows, order in claim.unfinished.items() if rows not in claim.running}
-            rows = waiting if finding.late else claim.running or claim.unfinished
-            looked = claim.rows.get(finding.code, f':"schema".{values["table"]}')
-            said = ", ".join(f"{literal(name)}, {text}" for name, text in own.items())
-            cause = f" || CASE {causes} ELSE {unknown} END" if causes else f" || {unknown}"
-            shown = (said, causes if finding.late else "")
-            every = _beside(n, claim, looked, claim.more * finding.late, began, condition, *shown)
-            sql = " ".join((began, condition, *shown, *(text for text, _ in every["beside"])))
-            of_each: Filled = {
-                **values,
-                "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}.",
-                "header": self._header(needs if finding.late else claim.running_needs or needs),
-                **every,
-                "beside": _beside(n, claim, *shown)["beside"],
-                "narrow": _named(kind, self._relation(kind), sql),
-                "first": _beside(n, claim, began, condition)["beside"],
-                "at": began,
-                "found": condition,
-                "evidence": said,
-                "cause": cause if finding.late else "",
-                "some": " OR ".join(rows),
-                "rows": looked,
-                "most": "ALL" if finding.code in claim.rows else "5001",
-                "more": claim.more if finding.late else "false",
-            }
-            parts = _rows_of_claim(at, of_each, dict.fromkeys(rows, "") if finding.code in claim.rows else rows)
-            self._add(f"{finding.statement}.sql", at, [repeated("finder", at, of_each, parts)])
+        parts = _rows_of_claim(("claim", n), of_each, dict.fromkeys(rows, "") if own else rows)
+        self._add(f"{finding.statement}.sql", ("claim", n), [repeated("finder", ("claim", n), of_each, parts)])
 
     def _failing(self, n: int, claim: Claim, values: Filled, finding: FindingSpec) -> None:
         """Derive the newest nodes that failed."""
@@ -606,9 +631,7 @@ class _Writer:
         _, kind = self.kinds[claim.kind]
         failed_at = self._time(kind, claim.failed_at)
         error = f"coalesce(left(({claim.error})::text, 300), 'no error is recorded')"
-        own = {"failed": _instant(failed_at), "error": error}
-        own |= {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
-        said = ", ".join(f"{literal(name)}, {text}" for name, text in (own | finding.evidence).items())
+        said = _evidence({"failed": _instant(failed_at), "error": error, **_of_queue(claim)} | finding.evidence)
         beside = _beside(n, claim, failed_at, said)["beside"]
         failed = " OR ".join(claim.failed)
         sql = " ".join((failed_at, failed, said, *(text for text, _ in beside)))
@@ -806,6 +829,14 @@ def _compared(finding: FindingSpec, at: Setting) -> Lines:
 def _instant(seconds: str) -> str:
     """Return seconds since 1970 as the text of a time, as SQL."""
     return f"to_timestamp({seconds})::timestamptz(0)::text"
+
+
+def _evidence(fields: Mapping[str, str]) -> str:
+    return ", ".join(f"{literal(name)}, {text}" for name, text in fields.items())
+
+
+def _of_queue(claim: Claim) -> dict[str, str]:
+    return {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
 
 
 def _beside(n: int, claim: Claim, *texts: str) -> dict[str, Lines]:

@@ -15,7 +15,7 @@ looked AS MATERIALIZED (
 UNION ALL
 SELECT :narrow FROM :"schema".:table AS t WHERE :wanted AND (:some)
 )
-(SELECT :id AS id, t.its_since AS since, jsonb_build_object(:evidence) :cause AS evidence
+(SELECT :id AS id, t.its_since AS since, :evidence AS evidence
    FROM (SELECT t.*, :at AS its_since FROM looked AS t
           :first
           WHERE :found
