@@ -1,5 +1,6 @@
--- Schedules whose next run is past. A worker runs each within a second, and takes one of a silent worker after 30 seconds.
--- Index: none: there is a row for each schedule of the code; 1,000 at most are read.
+-- Schedules, 1,000 at most, or those that are asked for. When the next run is due, a worker runs each within a second, and
+-- takes one of a silent worker after 30 seconds.
+-- Index: none: there is a row for each schedule of the code.
 known AS MATERIALIZED (
   SELECT s.id, s.expression, s.entrypoint, s.next_run, s.heartbeat, s.status FROM :"schema".:"pgqueuer_schedules" s
    WHERE :ids IS NULL OR 'schedule:' || s.id = ANY (:ids) ORDER BY s.id LIMIT 1000
