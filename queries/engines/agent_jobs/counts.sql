@@ -1,4 +1,4 @@
--- Number of jobs in each status, with the precision of each number.
+-- Number of jobs in each status, with the precision of each number. A small table (jobs_scan) is counted as a whole.
 -- Indexes: a partial one on jobs(status, created_at) of unfinished jobs, at most 10,000 jobs of each status. Without
 -- it, the one on jobs(user_id, status, created_at), for the first 16 users; with more users the numbers come from the
 -- server's statistics, and the counted number is the minimum. Finished jobs are counted from the statistics.

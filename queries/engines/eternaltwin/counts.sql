@@ -1,6 +1,6 @@
 -- Number of tasks in each phase, with the precision of each number.
--- Indexes: task__available_polled_at__idx and task_timer_pkey, both capped at 10,000. The other numbers come from the
--- server's statistics.
+-- Indexes: task__available_polled_at__idx and task_timer_pkey, both capped at 10,000. Of a small table all
+-- others are counted, too; else they come from the server's statistics, and each timer counts as a scheduled task.
 WITH known AS (
   SELECT 'task_scan' = ANY (:met_needs) AND 'timer_by_task' = ANY (:met_needs) AS whole
 ),

@@ -1,4 +1,4 @@
--- The rows of jobs and tasks, with the transaction or MultiXact that locked each row last.
+-- The rows of the requested jobs and tasks, with the transaction or MultiXact that locked each row last.
 -- Indexes: job_pkey, task_pkey.
 WITH \ir parts/tasks.sql
 SELECT 'job:' || j.job_id AS id, j.tableoid AS relation, j.ctid::text AS place, j.xmax AS locker

@@ -1,5 +1,5 @@
--- Queues that have jobs.
--- cursor: name of the last queue of the previous page, or NULL
+-- Queues that have unfinished jobs. A row without an id says that others are not searched for.
+-- cursor: 2| and the name of the last queue of the previous page, or NULL
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan of each state.
 WITH RECURSIVE
 \ir parts/queues.sql

@@ -1,4 +1,4 @@
--- Return entries of the dead-letter queue.
+-- The requested entries of the dead-letter queue. Their error is what the one who resolved them noted.
 -- Index: tasks_dlq_pkey.
 WITH wanted AS MATERIALIZED (
   SELECT CASE WHEN substr(i, 13) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN substr(i, 13)::uuid END AS key FROM unnest(:ids) AS i

@@ -1,5 +1,5 @@
 -- Nodes that belong to these nodes, or that share their lock or bucket: other jobs of the same lock owner, the jobs of
--- a holder or a group, jobs that a token bucket throttles, waiting jobs of a cron entry. A row without id: not all are
+-- a holder, jobs that a token bucket throttles, jobs with the content of a cron entry. A row without id: not all are
 -- known, and why.
 -- Indexes: the start of queued_job_pkey, and one on queued_job(lock_time) if it exists; cron_last_exec_pkey.
 WITH given AS MATERIALIZED (
