@@ -1,4 +1,4 @@
--- Queues that have unfinished jobs. A row without an id says that others are not searched for.
+-- Queues that have jobs. The row without an id says what was searched.
 -- cursor: 2| and the name of the last queue of the previous page, or NULL
 -- Index: the one on oban_jobs(state, queue, priority, scheduled_at, id), as a loose index scan of each state.
 WITH RECURSIVE

@@ -1,5 +1,5 @@
 -- The difference between the worker's clock, which dates completed_at, and the server's clock, which dates updated_at.
--- Returned only if in one of the last 3 ends it is more than 5 seconds, and at 5 different times of the last 20 ends the
+-- Returned only if in one of the last 3 ends it is more than 5 seconds, and at 5 times of the last 20 ends the
 -- same within 3 seconds: a script that edits old rows makes many different ones.
 -- needs: by_created
 -- Index: one on jobs(created_at), the newest 2,000 jobs.
