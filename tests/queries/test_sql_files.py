@@ -24,12 +24,6 @@ from queries.log import audit_log
 from queries.text.psql_text import bound
 from tests.servers import PostgresServer, both_versions
 
-# Engines with parts that read rows which the including file has: only these files are prepared.
-READERS = ("agent_jobs", "estuary", "eternaltwin", "oban", "procrastinate", "tasker", "uni2work")
-
-# Engines of which findings, and the parts that only they read, are not judged.
-LOOSE = ("pgqueuer", "solid_queue")
-
 ROOT = Path(queries.__file__).resolve().parent
 FOLDERS = [*(ROOT / "engines" / each.name for each in builtin()), ROOT / "sql", ROOT / "server"]
 INLINE = re.compile(r"(?m)^( *(?:WITH|WITH RECURSIVE|,)) (?=\\ir )")
@@ -43,7 +37,13 @@ AMONG = [
     for path in ROOT.glob("engines/*/engine.toml")
     for name in re.findall(r'(?m)^among = "(\w+)"', path.read_text("utf-8"))
 ]
-USES = Counter([*(part for parts in INCLUDED.values() for part in parts), *AMONG])
+OF_CLAIMS = [
+    path.parent / "parts" / f"{name}.sql"
+    for path in ROOT.glob("engines/*/engine.toml")
+    for names in re.findall(r"(?m)^parts = \[(.*)\]", path.read_text("utf-8"))
+    for name in re.findall(r"\w+", names)
+]
+USES = Counter([*(part for parts in INCLUDED.values() for part in parts), *AMONG, *OF_CLAIMS])
 SEVERAL = {*AMONG} - {part for parts in INCLUDED.values() for part in parts}
 NO_CODE = re.compile(r"--.*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$)(?s:.*?)\1")
 NAMED = re.compile(r"\b(\w+)(?: ?\([^()]*\))? AS (?:NOT )?(?:MATERIALIZED )?\(")
@@ -63,19 +63,9 @@ def files(folder: Path) -> set[Path]:
     return {path for path in TEXTS if folder in path.parents and not is_script(path.name)}
 
 
-def judged(folder: Path) -> list[Path]:
-    """Return the files to judge."""
-    every = files(folder)
-    if folder.name not in LOOSE:
-        return sorted(every)
-    findings = {path for path in every if path.parent.name == "findings" and folder.parent.name == "engines"}
-    others = {path for path in every - findings if path.parent.name != "parts"}
-    return sorted(every - (reached({*findings, *every & {*AMONG}}) - reached(others)))
-
-
 def parts(folder: Path) -> dict[Path, str]:
     """Return the parts to judge, each with the name of its expression, or ""."""
-    of_parts = [path for path in judged(folder) if path.parent.name == "parts" and path not in SEVERAL]
+    of_parts = [path for path in sorted(files(folder)) if path.parent.name == "parts" and path not in SEVERAL]
     return {path: match[1] if (match := NAMED.match(code(path))) else "" for path in of_parts}
 
 
@@ -102,7 +92,7 @@ def expressions(path: Path) -> int:
 
 def faults(folder: Path) -> Iterator[str]:
     names = parts(folder)
-    for path in judged(folder):
+    for path in sorted(files(folder)):
         lines = [line.strip() for line in code(path).split("\n") if line.strip()]
         around = "," * (path in SEVERAL)
         for before, line, after in zip([around, *lines], lines, [*lines[1:], around], strict=False):
@@ -126,7 +116,7 @@ def faults(folder: Path) -> Iterator[str]:
 @pytest.mark.fast
 @pytest.mark.parametrize("folder", FOLDERS, ids=[path.name for path in FOLDERS])
 def test_a_part_is_one_whole_table_expression(folder: Path) -> None:
-    assert judged(folder)
+    assert sorted(files(folder))
     assert list(faults(folder)) == []
 
 
@@ -135,7 +125,7 @@ def texts(folder: Path) -> Iterator[tuple[Path, str]]:
 
     Not templates, which name their places, such as {table}, and not scripts of several statements.
     """
-    names = parts(folder) if folder.name not in READERS else {}
+    names = parts(folder)
     reader = str(folder / "reader.sql")
     for path in sorted(names.keys() | {path for path in files(folder) if path.parent.name != "parts"}):
         if re.search(r"\{[a-z]+\}", re.sub(r"'[^'\n]*'", "", TEXTS[path])) or ";" in code(path).rstrip(";"):
@@ -198,6 +188,9 @@ async def test_psql_can_run_each_file(server: PostgresServer, folder: Path) -> N
             if folder.name == "sql" and path.parent == folder:
                 await connection.prepare(statement(path.stem).text)
         except asyncpg.PostgresError as error:
-            raise AssertionError(f"{path}: {error}") from error
+            of_user = re.match(r'relation "(\w+)" does not exist', str(error))  # rows that the including file has
+            headers = "".join(TEXTS[each] for each in reached(chain(path, parts(folder))))
+            if not (of_user and re.search(rf"(?m)^--.*\b{of_user[1]}\b", headers)):
+                raise AssertionError(f"{path}: {error}") from error
     await connection.close()
     server.drop(dsn)

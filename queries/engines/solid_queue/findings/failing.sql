@@ -3,7 +3,8 @@
 -- Indexes: solid_queue_failed_executions_pkey, the one on job_id.
 SELECT 'job:' || f.job_id AS id, extract(epoch FROM f.created_at)::float8 AS since,
        jsonb_build_object('class', j.class_name, 'failed', date_trunc('second', f.created_at)::text, 'error', coalesce(
-\ir ../parts/error.sql
+       left(coalesce(nullif(regexp_replace(concat_ws(': ', substring(f.error FROM '"exception_class": ?"((?:[^"\\]|\\.)*)"'),
+                                     substring(f.error FROM '"message": ?"((?:[^"\\]|\\.)*)"')), '\\(["\\/])', '\1', 'g'), ''), f.error), 300)
          , 'no error is recorded')) AS evidence,
        CASE WHEN f.created_at > timezone('UTC', now()) - :failed_lately THEN 5 ELSE 3 END::int8 AS severity
   FROM ((SELECT * FROM :"schema".solid_queue_failed_executions f

@@ -11,7 +11,8 @@ WITH checked AS MATERIALIZED (
 (SELECT 'job:' || f.job_id AS id, extract(epoch FROM f.created_at)::float8 AS since,
         jsonb_build_object('class', j.class_name, 'failed', date_trunc('second', f.created_at)::text,
           'finished', date_trunc('second', j.finished_at)::text, 'error', coalesce(
-\ir ../parts/error.sql
+       left(coalesce(nullif(regexp_replace(concat_ws(': ', substring(f.error FROM '"exception_class": ?"((?:[^"\\]|\\.)*)"'),
+                                     substring(f.error FROM '"message": ?"((?:[^"\\]|\\.)*)"')), '\\(["\\/])', '\1', 'g'), ''), f.error), 300)
           , 'no error is recorded')) AS evidence
    FROM (SELECT * FROM checked LIMIT 2000) AS f
   CROSS JOIN LATERAL (SELECT b.class_name, b.finished_at FROM :"schema".solid_queue_jobs b WHERE b.id = f.job_id OFFSET 0) AS j
