@@ -198,7 +198,7 @@ async def hourly_import_that_stopped(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(TABLE, "overdue", names=("agent",), most=1)
+@drill(TABLE, "late", names=("agent",), most=1)
 async def executors_skip_one_agent(scene: Scene) -> None:
     """No executor is configured for an agent's model."""
     agent, user, _ = scene.engine.agents[5]

@@ -214,7 +214,7 @@ async def script_reset_heartbeats(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, "overdue", names=("newest",), most=1)
+@drill(NAME, "late", names=("newest",), most=1)
 async def executor_that_takes_the_newest_first(scene: Scene) -> None:
     """An old release takes the task that became due last.
 

@@ -448,7 +448,7 @@ async def workers_killed_beside_a_policy_that_shows_all_rows(scene: Scene) -> No
     await killed(scene, "tasker")
 
 
-@drill("agent_jobs table", ("queue_stalled", "overdue"), most=2)
+@drill("agent_jobs table", ("queue_stalled", "late"), most=2)
 async def executors_killed_beside_a_waiting_session(scene: Scene) -> None:
     """Sessions of another program wait for each other."""
     await scene.sql("CREATE TABLE customer AS SELECT 1 AS id")

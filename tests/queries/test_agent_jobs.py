@@ -378,9 +378,7 @@ async def test_each_status_of_a_users_jobs_is_found(agent_jobs_db: AgentJobsDb, 
         "pending", "active", "delayed", "paused"
     )
     assert {x.node.id for x in (await look.pages.dead(limit=500)).dead_letters} == await ids("failed")
-    late = [
-        f.node_id for f in (await look.findings.read()).findings if f.code in ("overdue", "completion_not_recorded")
-    ]
+    late = [f.node_id for f in (await look.findings.read()).findings if f.code in ("late", "completion_not_recorded")]
     assert set(late) == await ids("pending")
     await agent_jobs_db.sql("DELETE FROM jobs WHERE status = 'active'")
     for status in ("delayed", "paused"):
@@ -441,7 +439,7 @@ async def test_a_healthy_mirror_has_none(agent_jobs_db: AgentJobsDb, mirror: Wor
 async def test_overdue_and_overtaken(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     slow, lost = await agent_jobs_db.job(age=700, user=BERT), await agent_jobs_db.job(age=701)
     await agent_jobs_db.job("completed", age=600, ended=580, number=99)
-    (overdue,), (overtaken,) = await found(mirror, "overdue"), await found(mirror, "completion_not_recorded")
+    (overdue,), (overtaken,) = await found(mirror, "late"), await found(mirror, "completion_not_recorded")
     assert (overdue.node_id, overtaken.node_id) == (agent_jobs_db.id(slow), agent_jobs_db.id(lost))
     assert overtaken.evidence["overtaker"] == "99"
     assert overdue.action == overtaken.action == "mark_failed"
@@ -455,19 +453,19 @@ async def test_what_runs_when_the_queue_goes_on_is_not_to_be_written_off(
     """The jobs created before and after a job show its place in the queue."""
     await agent_jobs_db.job(end, age=5000, ended=4990, user=ANNA)
     old, young = await agent_jobs_db.job(age=4000, user=BERT), await agent_jobs_db.job(age=3000, user=BERT)
-    assert {f.node_id: f.action for f in await found(mirror, "overdue")} == {
+    assert {f.node_id: f.action for f in await found(mirror, "late")} == {
         agent_jobs_db.id(old): None,
         agent_jobs_db.id(young): None,
     }
     detail = await details.read(reader(mirror), agent_jobs_db.id(old))
     assert detail is not None
-    assert [f.action for f in detail.findings if f.code == "overdue"] == [None]
+    assert [f.action for f in detail.findings if f.code == "late"] == [None]
     await agent_jobs_db.job(
         "failed", age=2000, ended=1, user=ANNA, error="marked failed by operator anna@laptop: it was stuck"
     )
-    assert {f.action for f in await found(mirror, "overdue")} == {None}, "a job that an operator ended does not count"
+    assert {f.action for f in await found(mirror, "late")} == {None}, "a job that an operator ended does not count"
     await agent_jobs_db.job(end, age=3500, ended=3490, user=ANNA)
-    actions = {f.node_id: f.action for f in await found(mirror, "overdue")}
+    actions = {f.node_id: f.action for f in await found(mirror, "late")}
     assert actions == {agent_jobs_db.id(old): "mark_failed", agent_jobs_db.id(young): None}
 
 
@@ -496,7 +494,7 @@ async def test_the_oldest_of_many_late_jobs_are_reported_first(agent_jobs_db: Ag
         seen = await reader(mirror).findings.read(limit=page)
         for code, nodes in (
             ("completion_not_recorded", made[::3]),
-            ("overdue", [m for n, m in enumerate(made) if n % 3]),
+            ("late", [m for n, m in enumerate(made) if n % 3]),
         ):
             reported = [f.node_id for f in seen.findings if f.code == code]
             assert (reported, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
@@ -505,7 +503,7 @@ async def test_the_oldest_of_many_late_jobs_are_reported_first(agent_jobs_db: Ag
 async def test_written_off_jobs_overtake_no_other_job(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     old = await agent_jobs_db.job(age=5000)
     await agent_jobs_db.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
-    assert [f.node_id for f in await found(mirror, "overdue")] == [agent_jobs_db.id(old)]
+    assert [f.node_id for f in await found(mirror, "late")] == [agent_jobs_db.id(old)]
     assert await found(mirror, "completion_not_recorded") == []
     assert len(await found(mirror, "queue_stalled")) == 1, "the queue is still stalled"
 
@@ -556,7 +554,7 @@ async def test_active_for_long_is_for_tables_only(
 
 async def test_an_action_of_the_other_profile_is_not_advised(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
     await agent_jobs_db.job(age=5000)
-    assert [f.action for f in await found(table, "overdue")] == [None]
+    assert [f.action for f in await found(table, "late")] == [None]
 
 
 async def test_contradictions(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:

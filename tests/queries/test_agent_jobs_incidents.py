@@ -15,7 +15,7 @@ async def test_a_stalled_queue_explains_its_overdue_jobs(agent_jobs_db: AgentJob
     await agent_jobs_db.job("completed", age=DAY, ended=DAY - 20)
     for n in range(8):
         await agent_jobs_db.job(age=3600 - n)
-    assert (await the_only(mirror, LABEL, "queue_stalled", action=None, symptoms={"overdue": 8})).remedy
+    assert (await the_only(mirror, LABEL, "queue_stalled", action=None, symptoms={"late": 8})).remedy
 
 
 async def test_job_ids_that_restarted_explain_rows_of_other_jobs(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
@@ -97,14 +97,14 @@ async def test_a_backlog_that_is_worked_on_is_minor(
         await agent_jobs_db.job("completed", age=4000 - n, ended=60 - n, changed=60 - n, started=70)
         await agent_jobs_db.job(age=3000 - n)
     for workspace in (mirror, table):
-        incident = await the_only(workspace, LABEL, "overdue", n=3, severity=3, action=None)
+        incident = await the_only(workspace, LABEL, "late", n=3, severity=3, action=None)
         assert "backlog" in incident.sentence
 
 
 async def test_a_job_that_executors_skip_is_no_lost_completion(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:
     await agent_jobs_db.job(age=3000)
     await agent_jobs_db.job("completed", age=2000, started=1990, ended=1980, changed=1980)
-    incident = await the_only(table, LABEL, "overdue")
+    incident = await the_only(table, LABEL, "late")
     assert "the executors pass this one over" in incident.sentence
     assert (incident.severity, incident.action) == (6, None)
 

@@ -66,7 +66,7 @@ NO_ROW = {
     ("eternaltwin", "timers_not_taken"): WINDOW,
     ("pgqueuer", "failed_and_deleted"): NEWEST,
     ("solid_queue", "silent_process"): "it limits the processes among which it looks for a supervisor",
-    ("solid_queue", "overdue"): "it limits the dispatchers that it counts, not the jobs",
+    ("solid_queue", "late"): "it limits the dispatchers that it counts, not the jobs",
     ("uni2work", "cron_overdue"): NEWEST,
     ("uni2work", "long_queue"): WINDOW,
     ("uni2work", "no_workers"): WINDOW,

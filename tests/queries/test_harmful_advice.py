@@ -100,7 +100,7 @@ async def test_a_job_that_had_its_last_attempt_is_not_released(
         ("graphile_worker", LONELY, "late", "No worker lives.", 8),
         ("oban", RETRYABLE % (1, "1 hour"), "failing_alike", "no data for", 3),
         ("oban", RETRYABLE % (5, "1 hour"), "failing_alike", "no data for", 6),
-        ("oban", RETRYABLE % (1, "-1 hour"), "overdue", "stager", 6),
+        ("oban", RETRYABLE % (1, "-1 hour"), "late", "stager", 6),
     ],
 )
 async def test_what_a_row_refutes_is_not_said(
@@ -118,7 +118,7 @@ async def test_a_process_that_beats_is_not_to_be_started(server: PostgresServer,
     dsn = server.fresh("solid_queue")
     server.sql(SOLID % alive, dsn)
     incidents = await incidents_of(dsn, tmp_path)
-    for code, kind in (("schedule_missed", "scheduler"), ("overdue", "dispatcher")):
+    for code, kind in (("schedule_missed", "scheduler"), ("late", "dispatcher")):
         todo = f"Read the log of the {kind}" if alive else f"Start a {kind}: bin/jobs"
         assert incidents[code].remedy.startswith(todo)
         assert f"{'A' if alive else 'No'} {kind} is alive" in incidents[code].sentence

@@ -120,13 +120,13 @@ async def test_two_jobs_that_share_a_unique_key_are_named(server: PostgresServer
     with pytest.raises(asyncpg.UniqueViolationError):
         await connection.execute(STAGE)
     workspace = await opened(dsn, tmp_path)
-    (incident,) = (await incidents_of(workspace, "oban"))["overdue"]
+    (incident,) = (await incidents_of(workspace, "oban"))["late"]
     pair = " and ".join(map(str, sorted((one, two)) if other == "scheduled" else (two, one)))
     assert f"The jobs {pair} have the same unique key" in incident.sentence
     assert "No node" not in incident.sentence
     assert "keep the index" in incident.remedy
     await connection.execute("DELETE FROM oban_jobs WHERE id = $1", one)
-    (alone,) = (await incidents_of(workspace, "oban"))["overdue"]
+    (alone,) = (await incidents_of(workspace, "oban"))["late"]
     assert "unique key" not in alone.sentence
     await workspace.close()
     await connection.close()

@@ -133,7 +133,7 @@ async def test_a_long_queue_is_read_at_its_ends_only(
     assert {f"{LABEL}/job:{newest}", f"{LABEL}/job:{lost}"} <= {
         x.node_id for x in read.findings if x.code in ("unrecognised", "orphaned_lock")
     }
-    assert {"unrecognised", "orphaned_lock", "overdue"} <= set(read.capped)
+    assert {"unrecognised", "orphaned_lock", "late"} <= set(read.capped)
     page = await reader(without).pages.dead()
     assert {newest, lost} <= {int(x.node.id.rpartition(":")[2]) for x in page.dead_letters}
     assert page.scope == "the 1 oldest and the 2 newest jobs"

@@ -84,7 +84,7 @@ async def test_a_few_late_jobs_without_any_sign_of_workers(
     """Cancelling is not suggested: nothing shows that the jobs are at fault."""
     for n in range(3):
         await uni2work_db.job({"job": "help-request", "n": n}, age=300)
-    await the_only(uni2work_workspace, LABEL, "overdue", n=3, action=None)
+    await the_only(uni2work_workspace, LABEL, "late", n=3, action=None)
     await uni2work_db.cron({"job": "prune-invitations"}, age=60)
     assert set(await incidents_of(uni2work_workspace, LABEL)) == {"skipped_by_workers"}
 
@@ -134,7 +134,7 @@ async def test_one_command_between_two_jobs_waits_for_what_workers_delete(
 async def test_jobs_that_were_queued_later_and_are_gone(uni2work_db: Uni2workDb, uni2work_workspace: Workspace) -> None:
     await uni2work_db.job({"job": "help-request"}, age=300)
     await uni2work_db.jobs(3, age=60)
-    assert set(await incidents_of(uni2work_workspace, LABEL)) == {"overdue"}
+    assert set(await incidents_of(uni2work_workspace, LABEL)) == {"late"}
     await uni2work_db.sql("DELETE FROM queued_job WHERE id = (SELECT min(id) + 1 FROM queued_job)")
     assert set(await incidents_of(uni2work_workspace, LABEL)) == {"skipped_by_workers"}
 

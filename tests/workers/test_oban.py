@@ -199,7 +199,7 @@ async def test_an_overdue_job_runs_once_a_node_is_there(oban: Oban, gate: Gate) 
     gate.open()
     job = await oban.enqueue("Hold", gate, "3000")
     await oban.change(f"UPDATE oban_jobs SET {AGO}")
-    assert await oban.codes() == {job: {"overdue"}}
+    assert await oban.codes() == {job: {"late"}}
     oban.start()
     await oban.becomes(job, "completed")
 

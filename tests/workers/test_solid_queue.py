@@ -256,7 +256,7 @@ async def test_an_overdue_job_says_that_no_dispatcher_lives(queue: SolidQueue, g
         "UPDATE solid_queue_scheduled_executions SET scheduled_at = created_at - interval '1 hour'"
     )
     (finding,) = (await queue.workspace.engines[ENGINE].findings.read()).findings
-    assert (finding.node_id, finding.code) == (job, "overdue")
+    assert (finding.node_id, finding.code) == (job, "late")
     assert finding.evidence["dispatchers"].startswith("No dispatcher")
     queue.start()
     await queue.becomes(job, "finished")

@@ -66,7 +66,7 @@ async def test_long_polls_that_take_all_slots(estuary_db: EstuaryDb, workspace: 
     assert (incident.action, len(incident.findings)) == (None, 3)
     assert "All that the agent polls was due before that: 3 of PUBLICATIONS, the first since" in incident.sentence
     await estuary_db.task(7, wake=-100, beat=10)  # a later task is taken
-    assert set(await incidents_of(workspace, LABEL)) == {"not_served", "overdue", "overdue_and_still_locked"}
+    assert set(await incidents_of(workspace, LABEL)) == {"not_served", "late", "overdue_and_still_locked"}
 
 
 async def test_a_malformed_message_stops_all_tasks_of_its_dequeue(estuary_db: EstuaryDb, workspace: Workspace) -> None:

@@ -30,12 +30,12 @@ async def test_tasks_that_executors_skip(estuary_db: EstuaryDb, workspace: Works
     await estuary_db.task(wake=-50)
     await estuary_db.task(wake=-20, beat=1)
     codes = await found(workspace)
-    assert set(codes) == {"overdue"}
-    assert {f.node_id for f in codes["overdue"]} == {estuary_db.id(task) for task in skipped}
-    (incident,) = (await incidents_of(workspace, LABEL))["overdue"]
+    assert set(codes) == {"late"}
+    assert {f.node_id for f in codes["late"]} == {estuary_db.id(task) for task in skipped}
+    (incident,) = (await incidents_of(workspace, LABEL))["late"]
     assert (incident.n, incident.action) == (3, None)
     assert "Tasks that became due later are polled" in incident.sentence
-    assert set(await found(workspace, ids=[estuary_db.id(skipped[0])])) == {"overdue"}
+    assert set(await found(workspace, ids=[estuary_db.id(skipped[0])])) == {"late"}
 
 
 async def test_a_backlog_is_late_only_after_its_time(estuary_db: EstuaryDb, workspace: Workspace) -> None:
@@ -73,8 +73,8 @@ async def test_polls_that_are_too_short_to_be_seen(estuary_db: EstuaryDb, worksp
     for n in range(60):
         await estuary_db.task(wake=10 * n + 5)
     codes = await found(workspace)
-    assert set(codes) == {"overdue"}
-    (finding,) = codes["overdue"]
+    assert set(codes) == {"late"}
+    (finding,) = codes["late"]
     assert (finding.node_id, finding.evidence["reason"]) == (estuary_db.id(late), "unknown")
     for n in range(30):
         await estuary_db.task(wake=-20 - 20 * n)

@@ -127,7 +127,7 @@ async def test_late_steps_without_the_engine_s_queues(tasker_db: TaskerDb, data:
     await data.insert(tasker_db.connection)
     await tasker_db.sql("DROP SCHEMA pgmq CASCADE")
     other = TaskerDb(tasker_db.connection, await opened(tasker_db.workspace.database.text, tmp_path))
-    overdue = {f.node_id: f for f in (await other.findings()).findings if f.code == "overdue"}
+    overdue = {f.node_id: f for f in (await other.findings()).findings if f.code == "late"}
     assert overdue.keys() == {
         other.step(usual, "check_return"),
         other.step(late, "select_readers"),

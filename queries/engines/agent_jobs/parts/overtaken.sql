@@ -1,5 +1,5 @@
 -- Overdue pending jobs of a mirror that a newer job of the same agent has overtaken. With table as the profile such a
--- job was skipped by the executors: see overdue.
+-- job was skipped by the executors: see late.
 -- needs: by_user, by_agent
 -- Indexes: those of the included part, one on jobs(agent_id, created_at).
 \ir users.sql

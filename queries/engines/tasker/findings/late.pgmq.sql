@@ -1,6 +1,6 @@
 -- Find steps that wait far longer for a worker or an orchestrator than steps of their name usually do, if their queue
 -- tells nothing: it cannot be read, or is too long to read. Other findings name lost, unread or hidden messages.
--- Neither this file nor overdue.sql is derived: a derived finding is the same wherever the engine's queues are.
+-- Neither this file nor late.sql is derived: a derived finding is the same wherever the engine's queues are.
 -- Indexes: those of the included parts; steps are read only if a queue tells nothing.
 WITH queues AS MATERIALIZED (
   SELECT q.queue_name FROM pgmq.meta q
