@@ -30,6 +30,7 @@ from queries.text.psql_text import literal, sql_name
 
 SECTIONS = ("lock", "refused", "change")
 SEARCHED_ROWS = 10_001  # of a table, among which nodes that no root reaches are searched for
+STATUSES_APART = 4  # of a claim that are read apart, each in the order of its index
 UNKNOWN = "NULL::bool"  # a condition of which it is not known whether it holds
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 
@@ -501,9 +502,12 @@ class _Writer:
 
     def _of_statuses(self, kind: Kind, words: set[str], need: tuple[str, Need] | None, way: str) -> dict[str, str]:
         """Return the condition of each status, with the order of its index."""
-        column = next(iter(need[1].columns[1:]), kind.key) if need else kind.key
-        filters = self._each_from(kind, [s.native for s in self.spec.statuses if s.native in words])
-        return {self._with_partial(f, need[0] if need else ""): f"{_of(column)}{way}" for f in filters}
+        order = "".join(f"{_of(column)}{way}" for column in need[1].columns[1:2]) if need else ""
+        there = list(dict.fromkeys(s.native for s in self.spec.statuses if s.native in words))
+        filters = [*self._each_from(kind, there)]
+        if len(filters) > STATUSES_APART:
+            order, filters = "", [self._from(kind, there)]
+        return {self._with_partial(f, need[0] if need else ""): order for f in filters}
 
     def _claim_files(self, n: int, claim: Claim, suffix: str) -> None:
         at: Setting = ("claim", n)

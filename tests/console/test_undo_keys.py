@@ -92,5 +92,5 @@ async def test_u_undoes_your_last_change_from_your_own_file_after_a_restart(
             await tui.live_list()
             await tui.press(key)
             await confirmed(tui, key)
-            await tui.wait_for("1 changed", "audit_log.jsonl")
+            await tui.wait_for("1 changed", "the file")
         assert (await eternaltwin_db.row(task))["status"] == status

@@ -21,6 +21,6 @@ first AS MATERIALIZED (
 SELECT :id AS id, (:queue)::text AS queue, :since AS since
   FROM :"schema".:table AS t
   :beside
- WHERE t.:key IN (SELECT f.key FROM first f)
+ WHERE t.:key = ANY (ARRAY(SELECT f.key FROM first f))
  ORDER BY :order
  LIMIT :limit
