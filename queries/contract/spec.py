@@ -15,7 +15,7 @@ from queries.records.action import Proof, Risk, Undo
 from queries.records.finding import Support
 from queries.records.node import Node, Phase, split_id
 from queries.records.record import Record
-from queries.text.counted import plural
+from queries.text.counted import noun_of, plural
 from queries.text.psql_text import sql_name
 
 
@@ -334,16 +334,16 @@ class Claim(Record, forbid_unknown_fields=True):
 
 def finders(claim: Claim) -> Iterator[FindingSpec]:
     """Yield the findings that follow from a claim, with their names in all engines."""
-    kinds, of = plural(claim.kind), f" of the {claim.noun} {{{claim.noun}}}" if claim.queue != "NULL" else ""
+    noun, of = noun_of(claim.kind), f" of the {claim.noun} {{{claim.noun}}}" if claim.queue != "NULL" else ""
     resource = ("resource",) if any(each.why for each in claim.conditions) else ()
-    failed = claim.failed_at != NO_TIME
+    nouns, failed = plural(noun), claim.failed_at != NO_TIME
     at, first = (" at {taken}", ", the first at {taken},") if claim.taken != NO_TIME else ("", "")
     if "late" in claim.finders:
         yield FindingSpec(
             code="late",
             kind=claim.kind,
-            sentence=f"The {claim.kind}{of} is due since {{since}}, and no worker has taken it. {{why}}.",
-            incident=f"{{n}} {kinds}{of} are due, the first since {{since}}, and no worker has taken them. {{why}}.",
+            sentence=f"The {noun}{of} is due since {{since}}, and no worker has taken it. {{why}}.",
+            incident=f"{{n}} {nouns}{of} are due, the first since {{since}}, and no worker has taken them. {{why}}.",
             cause=(*((claim.noun,) if of else ()), *resource),
             symptom="late",
             severity=6,
@@ -354,12 +354,12 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
         yield FindingSpec(
             code="owner_dead",
             kind=claim.kind,
-            sentence=f"{{owner}} took the {claim.kind}{at} and gives no sign of life. No worker takes it.",
-            incident=f"{{owner}} took {{n}} {kinds}{first} and gives no sign of life. No worker takes them.",
+            sentence=f"{{owner}} took the {noun}{at} and gives no sign of life. No worker takes it.",
+            incident=f"{{owner}} took {{n}} {nouns}{first} and gives no sign of life. No worker takes them.",
             cause=("owner",),
             several="workers",
             symptom="dead_owner",
-            explains=(Explains(findings=("late",), matching=resource),) if resource and len(claim.finders) > 1 else (),
+            explains=(Explains(findings=("late",), matching=resource),) if resource and "late" in claim.finders else (),
             severity=8,
             action="release",
             finder=True,
@@ -368,13 +368,13 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
         yield FindingSpec(
             code="failing",
             kind=claim.kind,
-            sentence=f"The {claim.kind}{of} failed{' at {failed}' if failed else ''}: {{error}}.",
-            incident=f"{{n}} {kinds}{of} failed{', the last at {failed}' if failed else ''}: {{error}}.",
+            sentence=f"The {noun}{of} failed{' at {failed}' if failed else ''}: {{error}}.",
+            incident=f"{{n}} {nouns}{of} failed{', the last at {failed}' if failed else ''}: {{error}}.",
             cause=(claim.noun,) if of else (),
             cause_text=("error",),
             symptom="failing",
             severity=5,
-            remedy=f"Remove the cause of the error first. {kinds.capitalize()} that run before fail again.",
+            remedy=f"Remove the cause of the error first. {nouns.capitalize()} that run before fail again.",
             action="retry",
             finder=True,
         )

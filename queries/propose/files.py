@@ -195,8 +195,10 @@ def _one_of(status: str, states: Sequence[ProposedStatus]) -> str:
 
 def _first_of(proposal: Proposal, *roles: str) -> str:
     """Return the first of the times of these roles that a row has, as SQL, or ""."""
-    moments = [proposal.moment(role) for role in roles if role in proposal.roles]
-    return f"coalesce({', '.join(moments)})" if moments else ""
+    there = [role for role in roles if role in proposal.roles]
+    if len(there) == 1 or (there and proposal.roles[there[0]].required):
+        return proposal.time(there[0], "moment")
+    return f"coalesce({', '.join(map(proposal.moment, there))})" if there else ""
 
 
 def _action(proposal: Proposal, action: ProposedAction) -> dict[str, Any]:
