@@ -142,6 +142,12 @@ def test_stuck_with_several_looks(demo: str) -> None:
     assert not {each["code"] for each in findings["skipped_findings"]}
 
 
+def test_stuck_where_nothing_is(eternaltwin: str) -> None:
+    answer = unstick("stuck", dsn=eternaltwin)
+    assert answer.code == 0
+    assert "eternaltwin" in answer.out.splitlines()[0]
+
+
 def test_a_limit_says_that_there_is_more(demo: str) -> None:
     answer = unstick("tree", "--limit", "3", "--depth", "1", dsn=demo)
     assert len(answer.out.splitlines()) == 4
@@ -245,6 +251,11 @@ def test_a_filter_by_finding_reads_the_findings(demo: str) -> None:
     assert {n["parent_id"] for n in matching} <= set(ids), "the ancestors are shown"
     assert all(n["parent_id"] is None or ids.index(n["parent_id"]) < ids.index(n["id"]) for n in answer.json["nodes"])
     assert unstick("tree", "finding:spinning", "--json", dsn=demo).json["complete"] is False
+
+
+def test_depth_one_is_the_top_alone(demo: str) -> None:
+    page: Tree = strict(unstick("tree", "--depth", "1", "--json", dsn=demo).out, Tree)
+    assert {node.parent_id for node in page.nodes} == {None}
 
 
 def test_what_scans_a_large_table_is_left_until_asked_for(

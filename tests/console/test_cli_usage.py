@@ -57,6 +57,28 @@ def test_without_a_target_it_is_the_libpq_environment(eternaltwin: str) -> None:
     assert answer.code == 0
 
 
+def test_a_service(eternaltwin: str, tmp_path: Path) -> None:
+    parts = urlsplit(eternaltwin)
+    file = tmp_path / "services"
+    server = f"host={parts.hostname}\nport={parts.port}\nuser={parts.username}\npassword={parts.password}"
+    file.write_text(f"[mine]\n{server}\ndbname={parts.path.strip('/')}\n")
+    assert unstick("engines", dsn="service=mine", PGSERVICEFILE=str(file)).code == 0
+    assert unstick("engines", PGSERVICE="mine", PGSERVICEFILE=str(file)).code == 0
+    assert unstick("engines", dsn="postgresql:///?service=mine", PGSERVICEFILE=str(file)).code == 0
+    answer = unstick("engines", dsn="service=yours", PGSERVICEFILE=str(file))
+    assert answer.code == 1
+    assert "'yours'" in answer.err
+
+
+def test_a_password_file(eternaltwin: str, tmp_path: Path) -> None:
+    parts = urlsplit(eternaltwin)
+    file = tmp_path / "passwords"
+    file.write_text(f"{parts.hostname}:{parts.port}:*:{parts.username}:{parts.password}\n")
+    file.chmod(0o600)
+    dsn = f"postgresql://{parts.username}@{parts.hostname}:{parts.port}{parts.path}"
+    assert unstick("engines", dsn=dsn, PGPASSFILE=str(file)).code == 0
+
+
 @pytest.mark.parametrize("words", [["@prod", "engines"], ["engines", "@prod"], ["-d", "@prod", "engines"]])
 def test_a_context(eternaltwin: str, tmp_path: Path, words: list[str]) -> None:
     home = settings(tmp_path, f'[contexts.prod]\ndsn = "{eternaltwin}"\n')

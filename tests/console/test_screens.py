@@ -13,6 +13,7 @@ from console.tui import theme
 from tests.console.tui_driver import run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
+from tests.queries.test_together import NAMES
 from tests.servers import PostgresServer
 
 HOSTILE = (
@@ -125,6 +126,12 @@ async def test_the_filter(eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_p
         await tui.wait_for(
             "The filter hides", "enter searches the database for nosuch", "Only loaded rows are filtered"
         )
+        await tui.press("enter", "enter")
+        await tui.wait_for("find: nosuch", "Nothing was found.")
+        await tui.press("escape")
+        await tui.wait_for("The filter hides")
+        await tui.press("escape")
+        await tui.wait_for("SendEmail")
 
 
 async def test_an_empty_list_of_another_page_offers_the_search(
@@ -309,6 +316,36 @@ async def test_production_looks_different(eternaltwin_db: EternaltwinDb, eternal
             seen[production] = tui.app.screen.query_one("#header").background_colors[1].hex
     assert seen[True] == theme.CONTEXT_COLORS["red"].upper()
     assert seen[False] != seen[True]
+
+
+async def test_two_engines(
+    server: PostgresServer, eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(kind="InPublic")
+    server.sql("CREATE SCHEMA other", eternaltwin)
+    schema = Path("queries/engines/eternaltwin/schema.sql").read_text()
+    server.sql(f"SET search_path = other; {schema}", eternaltwin)
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("eternaltwin@public", "eternaltwin@other")
+    async with run_tui(eternaltwin, tmp_path, size=(60, 10)) as tui:  # where there is room for one line of them
+        await tui.wait_for("1/2 eternaltwin@pub", lambda: "@other" not in tui.text)
+        await tui.press("tab")
+        await tui.wait_for("2/2 eternaltwin@other", lambda: "eternaltwin@pub" not in tui.text)
+
+
+async def test_the_tree_switches_between_all_engines(every_engine: str, tmp_path: Path) -> None:
+    async with run_tui(every_engine, tmp_path) as tui:
+        shown = []
+        for name in NAMES:
+            await tui.wait_for(f"▸ {name}")
+            shown.append(tui.app.front.label() if tui.app.front else None)
+            await tui.press("tab")
+        assert shown == NAMES
+        await tui.wait_for(f"▸ {NAMES[0]}")
+        await tui.press("2")
+        await tui.wait_for(lambda: {f.engine for f in tui.app.session.state.findings.ranked} == set(NAMES))
+        severities = [f.severity for f in tui.app.session.state.findings.ranked]
+        assert severities == sorted(severities, reverse=True)
 
 
 async def test_a_column_that_an_engine_never_fills_is_not_there(

@@ -19,6 +19,7 @@ from textual.theme import Theme
 from console.model.fields.field import Context, Field
 from console.model.fields.node import COLUMNS
 from console.model.forest import EdgeRow, Forest
+from console.model.order import Order
 from console.tui import keymap, theme
 from console.tui.bindings import bindings
 from console.tui.widgets.columns import layout, recorded
@@ -396,6 +397,19 @@ async def test_e_unfolds_all_that_is_loaded_and_requests_what_is_not() -> None:
         await pilot.press("e")
         assert len(app.titles()) == 5
         assert app.heard.count(("Expand", "e/task:2")) == 1
+
+
+async def test_a_click_on_a_heading_says_so() -> None:
+    app = TreeTableApp()
+    async with app.run_test(size=(100, 8)) as pilot:
+        app.table.forest.set_children(None, [node(1, created_at=NOW)], complete=True)
+        app.table.sync(context=Context(now=NOW))
+        for title in ("task", "status", "age"):
+            await pilot.click(app.table, offset=(app.text()[0].index(title), 0))
+            assert app.heard[-1] == ("Heading", title)
+        app.table.forest.set_order(Order("age", lambda item: item.created_at))
+        app.table.sync()
+        assert "age▼" in app.text()[0]
 
 
 async def test_space_marks_and_goes_on() -> None:
