@@ -579,11 +579,12 @@ class _Writer:
             for each in claim.conditions
             if each.why
         )
+        unknown = "jsonb_build_object('resource', NULL, 'why', NULL)"
         return _Asked(
             at=since,
             found=f"{' AND '.join(lasting)} AND {since} < extract(epoch FROM now() - :late)",
             evidence={"since": _instant("its_since"), **_of_queue(claim)},
-            cause=f"CASE {causes or 'WHEN false THEN NULL'} ELSE jsonb_build_object('resource', NULL, 'why', NULL) END",
+            cause=f"CASE {causes} ELSE {unknown} END" if causes else unknown,
         )
 
     def _owner_dead(self, claim: Claim) -> _Asked:
