@@ -173,9 +173,9 @@ async def test_work_per_minute_is_shown_if_there_is_room(
 async def test_an_action_refuses_marked_nodes_of_other_engines(all_engines: str, tmp_path: Path) -> None:
     async with run_tui(all_engines, tmp_path, size=(120, 40), start="stuck") as tui:
         session = tui.app.session
-        await tui.wait_for(lambda: session.engines and session.state.findings_loaded and "incidents" in tui.text)
+        await tui.wait_for(lambda: session.engines and session.state.findings_loaded, lambda: tui.app.front.cursor())
         await tui.press("asterisk")
-        await tui.wait_for("marked")
+        await tui.wait_for(" marked")
         await tui.action("W")
         await tui.dry_run("Will change")
         await tui.press("i")
