@@ -9,10 +9,10 @@ import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
 from queries.db.errors import DatabaseError, attempted
+from queries.evidence.stage import weighed
 from queries.read import incidents as grouping
-from queries.read.blockers import ROW_LOCKED, row_locked
+from queries.read.blockers import row_locked
 from queries.read.findings import FINDING_NODES
-from queries.read.incidents import LOCKED_BY
 from queries.read.reader import Reader
 from queries.records.finding import EVERY_CHECK, Finding, Findings, Incident, SkippedFinding
 from queries.records.node import ScanRequired
@@ -54,7 +54,7 @@ async def snapshot(
         if last or not (once and workspace.server_findings.counts_once(standing)):
             break
         await asyncio.sleep(COUNTED_SECONDS)
-    parts = [_behind_locks(part, server.findings.findings) for part in parts]
+    parts, server = await weighed(workspace, parts, server)
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
         server = msgspec.structs.replace(server, findings=about)
@@ -126,17 +126,6 @@ def _as_here(workspace: Workspace, incident: Incident) -> Incident:
     if not doing or incident.code not in server_spec().groups["standstill"]:
         return incident
     return msgspec.structs.replace(incident, sentence=f"{incident.sentence} {doing}")
-
-
-def _behind_locks(part: Part, of_server: Iterable[Finding]) -> Part:
-    """Return a part whose suggestions name who locks the rows of their nodes."""
-    holders = {each.node_id: each.evidence["holder"] for each in of_server if each.code == ROW_LOCKED}
-    findings = list(part.findings.findings)
-    for place, each in enumerate(findings):
-        if each.action and (holder := holders.get(each.node_id)):
-            why = f"{holder} locks the row of {each.node_id} now, so {each.action} would skip it"
-            findings[place] = msgspec.structs.replace(each, evidence={**each.evidence, LOCKED_BY: why})
-    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=tuple(findings)))
 
 
 async def server_problems(

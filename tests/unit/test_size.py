@@ -46,6 +46,7 @@ ROOMS = {
     "queries/engines/solid_queue": 1_228,
     "queries/engines/tasker": 4_907,
     "queries/engines/uni2work": 1_945,
+    "queries/evidence": 1_100,
     "queries/files": 930,
     "queries/log": 1_799,
     "queries/propose": 1_087,

@@ -1,0 +1,36 @@
+"""Weigh findings by all that was read, before they are grouped.
+
+Here all that was read meets: what one part knows refutes, explains or marks what another part guesses. No finding has
+its own refuter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from queries.read.blockers import ROW_LOCKED
+from queries.read.incidents import LOCKED_BY
+from queries.records.finding import Finding
+from queries.records.snapshot import Part
+from queries.workspace import Workspace
+
+
+async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> tuple[list[Part], Part]:
+    """Return the parts of the engines and of the server, weighed by each other.
+
+    Raises an error of NO_CONNECTION only.
+    """
+    return [_behind_locks(part, server.findings.findings) for part in parts], server
+
+
+def _behind_locks(part: Part, of_server: Iterable[Finding]) -> Part:
+    """Return a part whose suggestions name who locks the rows of their nodes."""
+    holders = {each.node_id: each.evidence["holder"] for each in of_server if each.code == ROW_LOCKED}
+    findings = list(part.findings.findings)
+    for place, each in enumerate(findings):
+        if each.action and (holder := holders.get(each.node_id)):
+            why = f"{holder} locks the row of {each.node_id} now, so {each.action} would skip it"
+            findings[place] = msgspec.structs.replace(each, evidence={**each.evidence, LOCKED_BY: why})
+    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=tuple(findings)))
