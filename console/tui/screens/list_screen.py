@@ -325,7 +325,7 @@ class ListScreen(MainScreen):
             return
         self.table.mark(self.model.markable())
         all_ = f"{self.host.keys.shown(keymap.PALETTE)} with an action and a filter takes all of the database"
-        self.say(f"{len(self.forest.marks) or 'No row is'} marked{f' of the loaded rows; {all_}' if self.more() else ''}.")
+        self.say(f"{len(self.forest.marks) or 'No row'} marked{f' of the loaded rows; {all_}' if self.more() else ''}.")
 
     def action_back(self) -> None:
         """Clear the filter, or else the marks, or else end the guide and leave the list."""
