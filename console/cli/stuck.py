@@ -18,7 +18,7 @@ from console.text.views.lines import plain, stacked
 from console.text.views.news import news, unchanged
 from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
-from queries.records.snapshot import Part, Snapshot
+from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
 from queries.snapshot import server_problems, snapshot, take_samples
 from queries.workspace import Workspace
 
@@ -107,8 +107,9 @@ def _lines(target: Target, now: Snapshot, labels: Sequence[str], cells: int) -> 
 
 def _notes(now: Snapshot, labels: Sequence[str]) -> Iterator[str]:
     if not now.incidents:
-        complete = labels and now.is_complete
-        yield f"Nothing is stuck in {', '.join(labels)}." if complete else "No findings, but some were not checked."
+        one_look = any(each.why == NEEDS_SAMPLES for each in now.skipped_findings)
+        some, here = "need several looks" if one_look else "were not made", f" in {', '.join(labels)}" if labels else ""
+        yield f"Nothing is stuck{here}." if now.is_complete else f"No findings{here}, but some checks {some}."
     for label, code in now.capped:
         yield f"There may be more of {label} {code} than were read: --limit reads more, up to the check's own limit."
     for label, text in by_reason(each for each in now.skipped_findings if not each.failed):  # others: stderr

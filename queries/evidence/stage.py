@@ -6,10 +6,11 @@ its own refuter.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from queries.evidence.repeated import done_lately, with_done
 from queries.read.blockers import ROW_LOCKED
 from queries.read.incidents import LOCKED_BY
 from queries.records.finding import Finding
@@ -22,7 +23,19 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
 
     Raises an error of NO_CONNECTION only.
     """
-    return [_behind_locks(part, server.findings.findings) for part in parts], server
+    findings = [finding for part in parts for finding in part.findings.findings]
+    done = await done_lately(workspace, findings, at := server.findings.at)
+
+    def weigh(finding: Finding) -> Finding:
+        return with_done(workspace, finding, done, at)
+
+    parts = [_behind_locks(part, server.findings.findings) for part in parts]
+    return [_each(part, weigh) for part in parts], server
+
+
+def _each(part: Part, weigh: Callable[[Finding], Finding]) -> Part:
+    findings = tuple(map(weigh, part.findings.findings))
+    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=findings))
 
 
 def _behind_locks(part: Part, of_server: Iterable[Finding]) -> Part:

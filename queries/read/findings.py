@@ -23,7 +23,7 @@ from queries.read.nodes import NodeIds
 from queries.read.offers import Offers, for_now
 from queries.read.samples import SampleReader
 from queries.records.action import Proof
-from queries.records.finding import HIDDEN_ROWS, OPEN, Finding, Findings, SkippedFinding
+from queries.records.finding import EVERY_CHECK, HIDDEN_ROWS, OPEN, Finding, Findings, SkippedFinding
 from queries.records.node import split_id
 
 FINDING_NODES = 200  # nodes with each finding
@@ -97,6 +97,8 @@ class FindingReader:
             there = tuple(self._with_workers(f, workers) for f in findings if self._samples.leave(f))
             there = await self._offers.of(transaction, there) if offer else there
         unread = self._unread(skipped)
+        if not self.specs:
+            skipped.append(self._skipped(EVERY_CHECK, "its folder has no findings"))
         if ids is None and self._variant.detected.policies:
             skipped.insert(0, self._skipped(HIDDEN_ROWS, self._variant.policies))
         return Findings(

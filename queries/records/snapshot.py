@@ -62,11 +62,11 @@ class Snapshot(Record):
 
     @property
     def is_complete(self) -> bool:
-        """True if every check was made that one look allows.
+        """True if every check was made.
 
         Only then nothing is stuck if there is no incident.
         """
-        return not self.capped and all(each.why == NEEDS_SAMPLES for each in self.skipped_findings)
+        return not self.capped and not self.skipped_findings
 
     @property
     def unread(self) -> set[str]:

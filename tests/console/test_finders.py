@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -35,3 +36,12 @@ def test_the_claim_finds_what_is_late_and_what_a_dead_owner_holds(outbox: str, t
     assert "no worker has taken it. Whether a worker lives is not recorded." in " ".join(text.split())
     why = unstick("why", "outbox/mail:3", "--engines", str(FOLDER.parent), "--json", dsn=outbox).json["nodes"][0]
     assert [each["holds"] for each in why["conditions"]] == [False, True, None]
+
+
+def test_an_engine_without_findings_is_not_checked(outbox: str, tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, folder := tmp_path / "engines/outbox")
+    text = (FOLDER / "engine.toml").read_text()
+    (folder / "engine.toml").write_text(text.replace('finders = ["late", "owner_dead", "failing"]\n', ""))
+    answer = unstick("stuck", "--engines", str(folder.parent), dsn=outbox)
+    assert answer.out.splitlines()[0] == "No findings in outbox, but some checks were not made."
+    assert "Not checked: outbox anything: its folder has no findings" in answer.out
