@@ -23,6 +23,8 @@ from queries.text.safe_text import percent
 SMALL_TABLE_BLOCKS = 1024
 CATALOG_JSON = {"tuples": "float", "columns": "json", "indexes": "json"}
 
+CHANGED_COLUMNS = 2  # with another type than the engine's, of tables that may still be the engine's
+
 CHANGES = ("INSERT", "UPDATE", "DELETE")
 NO_TABLE = {
     "v": "a view",
@@ -163,11 +165,15 @@ class DetectedEngine(Record):
 
 
 class Declined(Record):
-    """A schema that resembles an engine but cannot be used as one."""
+    """A schema that resembles an engine but cannot be used as one.
+
+    ``changed``: its table and how a column differs, if the type of one or two is all that does.
+    """
 
     engine: str
     schema: str
     why: str
+    changed: tuple[str, str] | None = None
 
 
 class Detection(Record):
@@ -281,7 +287,8 @@ def detect(
                 one = _found(engine, schema, schemas, usable, trust)
                 here.append(msgspec.structs.replace(one, newer=_newer(engine, schema, relations, parts)))
             elif why:
-                declined.append(Declined(engine=engine.name, schema=schema, why=why))
+                changed = _changed(engine.spec.recognise, schema, relations, parts)
+                declined.append(Declined(engine=engine.name, schema=schema, why=why, changed=changed))
         # A label without schema could move to another schema when one is created.
         used = len(here) > 1 or engine.name in labels.values()
         here = [
@@ -365,7 +372,7 @@ def _more_than_known(engine: Engine, relations: Mapping[str, Relation]) -> str:
         return f"{name} may have the status {', '.join(statuses)}, which this engine does not have: it is only read"
     changed = _named((p for worker in spec.workers for p in worker.privileges), *CHANGES)
     for name in sorted(changed & relations.keys()):
-        columns = set(spec.own.columns.get(name, ()))
+        columns = {each.partition(" ")[0] for each in spec.own.columns.get(name, ())}
         there = relations[name].columns if columns else {}
         if more := sorted(column for column in there if column not in columns and _HELD.search(column)):
             why = "which this engine does not have: its actions would not set it, so it is only read"
@@ -485,6 +492,28 @@ def _wrong_columns(recognise: Recognise, relations: Mapping[str, Relation], sche
         if unique and not any(i["unique"] and not i["partial"] and i["columns"] == list(unique) for i in there.indexes):
             return f"{name} has no unique index on ({', '.join(unique)})"
     return None
+
+
+def _changed(
+    recognise: Recognise, schema: str, relations: Mapping[str, Relation], parts: Parts
+) -> tuple[str, str] | None:
+    """Return the first table with columns of another type, and these columns.
+
+    None unless they are few and all else is the engine's.
+    """
+    wrong: dict[str, list[str]] = {}
+    for name, columns in recognise.relations.items():
+        there = relations[name].columns if name in relations else {}
+        missing = {name} if name not in relations else {f"{name}.{column}" for column in columns.keys() - there.keys()}
+        if missing - {*recognise.optional}:
+            return None
+        for column, kind in columns.items():
+            if kind != "*" and there.get(column, "").rpartition(".")[2] not in ("", *_as_wide(kind.split("|"))):
+                what = f"{column} has the type {there[column]}, the engine's has {kind.replace('|', ' or ')}"
+                wrong.setdefault(name, []).append(what)
+    if sum(map(len, wrong.values())) not in range(1, CHANGED_COLUMNS + 1) or _wrong_types(recognise, schema, parts):
+        return None
+    return next((name, "; ".join(what)) for name, what in wrong.items())
 
 
 def _as_wide(kinds: Iterable[str]) -> set[str]:

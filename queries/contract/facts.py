@@ -11,13 +11,15 @@ from queries.files.strict_toml import TomlFile
 from queries.records.record import Record
 
 UNIQUE = "unique index on "
+KEPT = ("check on ", "foreign key on ", "default on ", "domain check on ")  # of a table that workers use as it was made
 
 
 class Version(Record, forbid_unknown_fields=True):
     """Facts of one version.
 
     ``source`` and ``commit``: where its migrations are. ``made``: how they were run. ``columns``: name and type of each
-    column, by table. ``objects`` are explained in ``Own``.
+    column, by table. ``objects`` are explained in ``Own``. ``varies``: those that the engine itself may drop, and
+    ``unlogged TABLE`` for a table that it may make so.
     """
 
     source: str
@@ -25,6 +27,7 @@ class Version(Record, forbid_unknown_fields=True):
     made: str
     columns: dict[str, tuple[str, ...]]
     objects: tuple[str, ...]
+    varies: tuple[str, ...] = ()
 
 
 class Facts(Record, forbid_unknown_fields=True):
@@ -37,13 +40,17 @@ def own_objects(file: TomlFile) -> Own:
     """Return what belongs to the engine. Raises TomlError."""
     versions = file.decode(Facts).versions
     objects = [set(version.objects) for version in versions]
+    always = sorted(set.intersection(*objects)) if objects else []
     columns: dict[str, set[str]] = {}
     for version in versions:
         for table, some in version.columns.items():
-            columns.setdefault(table, set()).update(column.partition(" ")[0] for column in some)
-    named = {f"column on {table}: {column}" for table, some in columns.items() for column in some}
+            columns.setdefault(table, set()).update(some)
+    varies = tuple(sorted({each for version in versions for each in version.varies}))
+    named = {f"column on {table}: {each.partition(' ')[0]}" for table, some in columns.items() for each in some}
     return Own(
         objects=tuple(sorted(named.union(*objects))),
-        unique=tuple(sorted(each for each in set.intersection(*objects) if each.startswith(UNIQUE))) if objects else (),
+        unique=tuple(each for each in always if each.startswith(UNIQUE)),
+        always=tuple(each for each in always if each.startswith(KEPT) and each not in varies),
         columns={table: tuple(sorted(some)) for table, some in columns.items()},
+        varies=varies,
     )

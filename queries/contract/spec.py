@@ -260,13 +260,16 @@ class Own(Record):
     They come from the facts in ``catalog.toml``.
 
     Objects and columns are written by their meaning, as ``server/findings/catalog.sql`` spells it. ``objects``
-    are those of any version, ``unique`` the unique indexes of every version. ``columns`` are those of any version, by
-    table.
+    are those of any version, ``unique`` the unique indexes of every version, ``always`` its checks, foreign keys and
+    defaults. ``columns`` are those of any version with their types, by table. ``varies``: what the engine itself
+    may change.
     """
 
     objects: tuple[str, ...] = ()
     unique: tuple[str, ...] = ()
+    always: tuple[str, ...] = ()
     columns: dict[str, tuple[str, ...]] = {}
+    varies: tuple[str, ...] = ()
 
 
 NO_TIME = "NULL::timestamptz"  # of a claim that does not say it

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from queries.evidence.differs import changed_relations
 from queries.evidence.repeated import done_lately, with_done
 from queries.read.blockers import ROW_LOCKED
 from queries.read.incidents import LOCKED_BY
@@ -23,6 +24,7 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
 
     Raises an error of NO_CONNECTION only.
     """
+    server = changed_relations(workspace, server)
     findings = [finding for part in parts for finding in part.findings.findings]
     done = await done_lately(workspace, findings, at := server.findings.at)
 

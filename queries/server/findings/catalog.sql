@@ -244,6 +244,14 @@ parts AS (
               LEFT JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum = n.attnum WHERE n.n <= i.indnkeyatts)
            || coalesce(' of ' || pg_get_expr(i.indexprs, i.indrelid), '') || coalesce(' where ' || pg_get_expr(i.indpred, i.indrelid), '') END
     FROM tables t JOIN pg_index i ON i.indrelid = t.oid AND (i.indisunique OR i.indisexclusion) JOIN pg_class c ON c.oid = i.indexrelid
+  UNION ALL
+  SELECT t.label, t.oid, 'default', a.attnum, a.attname, t.name, a.attname
+    FROM tables t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 AND NOT a.attisdropped JOIN pg_type y ON y.oid = a.atttypid
+   WHERE a.atthasdef OR a.attidentity <> '' OR y.typdefaultbin IS NOT NULL
+  UNION ALL
+  SELECT DISTINCT t.label, t.oid, 'domain check', k.oid, k.conname, y.typname::text, pg_get_expr(k.conbin, 0)
+    FROM tables t JOIN pg_attribute a ON a.attrelid = t.oid AND NOT a.attisdropped JOIN pg_type y ON y.oid = a.atttypid AND y.typtype = 'd'
+    JOIN pg_constraint k ON k.contypid = y.oid AND k.contype = 'c'
 ),
 objects AS MATERIALIZED (
   SELECT p.label, p.oid, p.sort, p.id, p.object, p.place,
@@ -258,6 +266,36 @@ written AS (
     FROM tables t
    WHERE jsonb_array_length(t.own -> 'objects') > 0
      AND EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.name = t.name AND a.word IN ('INSERT', 'UPDATE', 'DELETE'))
+),
+differences AS (
+  -- Of these tables from the recorded facts. An integer or a text of another type that holds as much is none.
+  SELECT w.label, w.name, 1 AS sort, format('it is UNLOGGED and the engine''s is not, so the end of a crash empties it%s',
+           CASE WHEN pg_stat_get_tuples_inserted(w.oid) = 0 THEN format(' (the server started at %s, and no row was inserted since)', date_trunc('second', pg_postmaster_start_time())) END) AS what
+    FROM written w JOIN pg_class c ON c.oid = w.oid AND c.relpersistence = 'u' WHERE NOT w.own -> 'varies' ? ('unlogged ' || w.name)
+  UNION ALL
+  SELECT w.label, w.name, 2, format('%s has the type %s, the engine''s has %s', quote_ident(a.attname), n.present, n.genuine)
+    FROM written w JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0 AND NOT a.attisdropped
+   CROSS JOIN LATERAL (
+     SELECT replace(format_type(a.atttypid, NULL), w.schema::regnamespace::text || '.', '') AS present, string_agg(DISTINCT split_part(o.c, a.attname || ' ', 2), ' or ') AS genuine,
+            '{smallint,integer,bigint}'::text[] AS integers, '{text,"character varying"}'::text[] AS texts
+       FROM jsonb_array_elements_text(w.own -> 'columns' -> w.name) AS o(c) WHERE starts_with(o.c, a.attname || ' ')) AS n
+   WHERE NOT w.own -> 'columns' -> w.name ? (a.attname || ' ' || n.present)
+     AND NOT array_position(n.integers, n.present) > array_position(n.integers, n.genuine) IS TRUE AND NOT (n.present = ANY (n.texts) AND n.genuine = ANY (n.texts))
+  UNION ALL
+  SELECT w.label, w.name, 3, format('%s has no default, the engine''s has one', quote_ident(a.attname))
+    FROM written w JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0 AND NOT a.attisdropped
+   WHERE w.own -> 'always' ? ('default on ' || w.name || ': ' || a.attname)
+     AND NOT EXISTS (SELECT FROM objects o WHERE (o.label, o.oid, o.sort, o.object) = (w.label, w.oid, 'default', a.attname))
+  UNION ALL
+  SELECT w.label, w.name, 4, format('the domain %s has CHECK (%s), the engine''s has %s', o.place, split_part(o.meaning, ': ', 2),
+           coalesce((SELECT string_agg(format('CHECK (%s)', split_part(m.meaning, ': ', 2)), ' and ') FROM jsonb_array_elements_text(w.own -> 'always') AS m(meaning)
+                      WHERE starts_with(m.meaning, 'domain check on ' || o.place || ': ')), 'none'))
+    FROM written w JOIN objects o ON (o.label, o.oid, o.sort) = (w.label, w.oid, 'domain check') AND NOT w.own -> 'objects' ? o.meaning
+  UNION ALL
+  SELECT w.label, w.name, 5, format('it does not have the engine''s %s (%s)', split_part(m.meaning, ' on ', 1), split_part(m.meaning, ': ', 2))
+    FROM written w CROSS JOIN jsonb_array_elements_text(w.own -> 'always') AS m(meaning)
+   WHERE (starts_with(m.meaning, 'check on ' || w.name || ': ') OR starts_with(m.meaning, 'foreign key on ' || w.name || ': '))
+     AND w.oid NOT IN (TABLE exclusive) AND NOT EXISTS (SELECT FROM objects o WHERE (o.label, o.oid, o.meaning) = (w.label, w.oid, m.meaning))
 ),
 unique_rules AS MATERIALIZED (
   -- The engine's, and those that there are, in any form: without columns that the predicate makes constant.
@@ -281,7 +319,7 @@ foreign_objects AS MATERIALIZED (
     LEFT JOIN pg_trigger g ON g.oid = o.id AND o.sort = 'trigger'
     LEFT JOIN pg_proc p ON p.oid = g.tgfoid
     LEFT JOIN pg_constraint k ON k.oid = o.id AND o.sort IN ('check', 'foreign key', 'reference')
-   WHERE NOT t.own -> 'objects' ? o.meaning
+   WHERE NOT t.own -> 'objects' ? o.meaning AND o.sort NOT IN ('default', 'domain check')
      AND CASE o.sort
            WHEN 'trigger' THEN g.tgenabled IN ('O', 'A')
            WHEN 'foreign key' THEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = k.confrelid AND c.relnamespace = t.schema)
@@ -414,6 +452,11 @@ SELECT 'unique_rule_missing', 'table:' || t.label || '.' || t.name, NULL,
    AND NOT EXISTS (SELECT FROM unique_rules o WHERE (o.label, o.oid, o.own) = (t.label, t.oid, false)
                       AND o.columns <@ u.columns AND o.predicate IN ('', u.predicate))
  GROUP BY t.label, t.name
+UNION ALL
+SELECT 'relation_differs', 'table:' || d.label || '.' || d.name, NULL,
+       jsonb_build_object('label', d.label, 'table', d.name, 'what', string_agg(d.what, '; ' ORDER BY d.sort, d.what)), ARRAY[d.label], false
+  FROM differences d
+ GROUP BY d.label, d.name
 UNION ALL
 -- In a small table a scan is as fast, so there the missing index explains no symptom.
 SELECT CASE WHEN i.relpages >= (:settings ->> 'large_pages')::float8 THEN 'dequeue_scan' ELSE 'index_missing' END, 'table:' || i.label || '.' || i.name, NULL,

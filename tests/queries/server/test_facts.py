@@ -8,6 +8,7 @@ import asyncpg
 import pytest
 
 from queries.contract.builtin import builtin
+from queries.snapshot import snapshot
 from tests import facts
 from tests.queries.builders import opened
 from tests.queries.server.test_server_findings import found
@@ -42,7 +43,7 @@ async def test_the_retold_schema_has_what_the_engine_has(server: PostgresServer,
     assert of_written(objects) <= set(spec.own.objects)
     assert of_written(spec.own.unique) <= set(objects)
     for table in columns.keys() & written:
-        assert {column.partition(" ")[0] for column in columns[table]} <= set(spec.own.columns[table])
+        assert set(columns[table]) <= set(spec.own.columns[table])
     server.drop(dsn)
 
 
@@ -54,8 +55,10 @@ async def test_names_of_objects_do_not_matter(server: PostgresServer, tmp_path: 
     for row in await connection.fetch(RENAMED):
         await connection.execute(row["ddl"])
     workspace = await opened(dsn, tmp_path)
-    codes = set(await found(workspace))
-    assert not codes & {"foreign_objects", "writes_refused", "unique_rule_missing", "trigger_disabled", "index_missing"}
+    assert not (await found(workspace)).keys() & {
+        *("foreign_objects", "writes_refused", "unique_rule_missing", "trigger_disabled", "index_missing"),
+        "relation_differs",
+    }
     await workspace.close()
     await connection.close()
     server.drop(dsn)
@@ -81,6 +84,51 @@ async def test_a_unique_rule_of_the_engine_that_is_absent(
     missing = (await found(workspace))["unique_rule_missing"]
     assert f"of {name} does not have the engine's unique rule on {rule}" in missing.sentence
     assert not missing.suspected
+    await workspace.close()
+    server.drop(dsn)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "what"),
+    [
+        ("uni2work", "ALTER TABLE queued_job SET UNLOGGED", "it is UNLOGGED and the engine's is not"),
+        ("pgqueuer", "ALTER TABLE pgqueuer SET UNLOGGED", None),
+        ("oban", "ALTER TABLE oban_jobs ALTER meta TYPE text", "meta has the type text, the engine's has jsonb"),
+        ("graphile_worker", "ALTER TABLE _private_jobs ALTER task_id TYPE bigint", None),
+        ("solid_queue", "ALTER TABLE solid_queue_jobs ALTER active_job_id TYPE text", None),
+        ("agent_jobs", "ALTER TABLE jobs ALTER id DROP DEFAULT", "id has no default, the engine's has one"),
+        ("procrastinate", "ALTER TABLE procrastinate_jobs ALTER args DROP DEFAULT", "args has no default"),
+        (
+            "eternaltwin",
+            "ALTER DOMAIN u32 ADD CONSTRAINT step CHECK (VALUE < 1000)",
+            "the domain u32 has CHECK (VALUE < 1000), the engine's has CHECK (VALUE >= 0 AND VALUE < '4294967296')",
+        ),
+        (
+            "agent_jobs",
+            "ALTER TABLE jobs DROP CONSTRAINT jobs_time_order_chk",
+            "not have the engine's check (started_at IS NULL",
+        ),
+        (
+            "tasker",
+            "ALTER TABLE workflow_steps DROP CONSTRAINT workflow_steps_task_uuid_fkey",
+            "engine's foreign key (task_uuid to tasks)",
+        ),
+        ("estuary", "ALTER TABLE tasks ALTER inner_state TYPE jsonb", "inner_state has the type jsonb"),
+    ],
+)
+async def test_a_relation_that_is_not_as_the_engine_made_it(
+    server: PostgresServer, tmp_path: Path, name: str, change: str, what: str | None
+) -> None:
+    """A wider type is no difference.
+
+    What the engine itself may change is none either. An engine may be declined.
+    """
+    dsn = server.fresh(name)
+    server.sql(change, dsn)
+    workspace = await opened(dsn, tmp_path)
+    now = await snapshot(workspace, [*workspace.engines.values()], once=False)
+    differs = [each for each in now.incidents if each.code == "relation_differs"]
+    assert [what in each.sentence for each in differs if what] == [True] * len(differs) == [True] * bool(what)
     await workspace.close()
     server.drop(dsn)
 
