@@ -11,7 +11,14 @@ from queries.files.strict_toml import TomlFile
 from queries.records.record import Record
 
 UNIQUE = "unique index on "
-KEPT = ("check on ", "foreign key on ", "default on ", "domain check on ")  # of a table that workers use as it was made
+KEPT = (
+    "check on ",
+    "foreign key on ",
+    "default on ",
+    "domain check on ",
+    "trigger on ",
+    "function on ",
+)  # as they were made
 
 
 class Version(Record, forbid_unknown_fields=True):

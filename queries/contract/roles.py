@@ -124,7 +124,7 @@ _NAMES: Names = {
         "kinds": {"table": _table},
         "actions": {"overwrites": _named, "privileges": _named},
         "workers": {"privileges": _named, "channels": _table, "indexes": _written},
-        "own": {"objects": _words, "unique": _words, "columns": _Keyed(_table)},
+        "own": {"objects": _words, "unique": _words, "always": _words, "columns": _Keyed(_table)},
         "effects": _Keyed(_named, _named),
         "undo": {"counters": _named, "append_only": _table},
         "varies": {"time": _named, "key": _named, "token": _named, "operator": _named},

@@ -260,9 +260,9 @@ class Own(Record):
     They come from the facts in ``catalog.toml``.
 
     Objects and columns are written by their meaning, as ``server/findings/catalog.sql`` spells it. ``objects``
-    are those of any version, ``unique`` the unique indexes of every version, ``always`` its checks, foreign keys and
-    defaults. ``columns`` are those of any version with their types, by table. ``varies``: what the engine itself
-    may change.
+    are those of any version, ``unique`` the unique indexes of every version, ``always`` its checks, foreign keys,
+    defaults, triggers and functions. ``columns`` are those of any version with their types, by table. ``varies``:
+    what the engine itself may change.
     """
 
     objects: tuple[str, ...] = ()

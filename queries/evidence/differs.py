@@ -9,7 +9,7 @@ from queries.read.findings import finding_of
 from queries.records.snapshot import Part
 from queries.workspace import Workspace
 
-CHANGED = "relation_differs"
+CHANGED = "schema_changed"
 
 
 def changed_relations(workspace: Workspace, server: Part) -> Part:

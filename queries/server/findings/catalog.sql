@@ -143,8 +143,9 @@ settings AS MATERIALIZED (
   UNION ALL
   -- A setting of the role or the database of this session hides that of the configuration file.
   SELECT 0, NULL, p.name, p.reset_val FROM pg_settings p
-   WHERE p.name IN ('default_transaction_read_only', 'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout')
-     AND p.source NOT IN ('default', 'database', 'user', 'database user', 'client', 'session') AND p.reset_val NOT IN ('0', 'off')
+   WHERE p.name IN ('default_transaction_read_only', 'statement_timeout', 'lock_timeout', 'idle_in_transaction_session_timeout', 'transaction_timeout',
+                    'default_transaction_isolation', 'session_replication_role')
+     AND p.source NOT IN ('default', 'database', 'user', 'database user', 'client', 'session') AND p.reset_val NOT IN ('0', 'off', 'origin')
 ),
 timed AS (
   SELECT s.*, (regexp_match(s.value, '^(\d+(?:\.\d+)?)'))[1]::float8
@@ -153,7 +154,7 @@ timed AS (
     FROM settings s WHERE s.value ~ '^\d+(\.\d+)? *(us|ms|s|min|h|d)?$'
 ),
 harmful AS MATERIALIZED (
-  -- `hard`: no usual statement of a worker is as short. A longer timeout is only suspected.
+  -- `hard`: it certainly stops a worker. A longer timeout is only suspected.
   SELECT t.setrole, t.setdatabase, t.name, t.value, t.ms < m.hard AS hard, m.effect
     FROM timed t
     JOIN (VALUES ('statement_timeout', 100, 5000, 'the server cancels its statements'),
@@ -167,10 +168,14 @@ harmful AS MATERIALIZED (
     FROM settings s
    WHERE s.name = 'default_transaction_read_only' AND s.setrole <> 0 AND lower(s.value) IN ('on', 'true', 'yes', '1')
   UNION ALL
-  SELECT s.setrole, s.setdatabase, s.name, s.value, false,
-         CASE s.name WHEN 'role' THEN 'it has the privileges of that role only' ELSE 'triggers of the engine do not run' END
+  SELECT s.setrole, s.setdatabase, s.name, s.value, m.hard, m.effect
     FROM settings s
-   WHERE s.name = 'role' AND s.value <> 'none' OR s.name = 'session_replication_role' AND s.value <> 'origin'
+    JOIN (VALUES ('role', 'none', false, 'it has the privileges of that role only'),
+                 ('session_replication_role', 'origin', EXISTS (SELECT FROM tables t CROSS JOIN jsonb_array_elements_text(t.own -> 'always') AS m(meaning)
+                                                                 WHERE starts_with(m.meaning, 'trigger on ')), 'triggers of the engine do not run'),
+                 ('default_transaction_isolation', 'read committed', false,
+                  'its statements fail if another transaction has changed a row since theirs began')) AS m(name, usual, hard, effect)
+      ON m.name = s.name AND lower(s.value) <> m.usual
 ),
 settled AS MATERIALIZED (
   SELECT k.label, k.kind, k.role, h.name, h.value, h.hard, h.effect FROM likely k JOIN harmful h ON h.setrole = k.role
@@ -211,6 +216,12 @@ unread AS MATERIALIZED (
                         AND NOT EXISTS (SELECT FROM queues q WHERE (q.label, q.name) = (h.label, h.name) AND NOT has_table_privilege(k.role, q.oid, q.word)))
    ORDER BY h.label, h.name, h.n, h.rolname
 ),
+called AS MATERIALIZED (
+  -- Functions of the engine that its workers or its triggers call.
+  SELECT a.label, a.name::name AS name FROM asked a WHERE a.word = 'EXECUTE'
+  UNION
+  SELECT t.label, p.proname FROM tables t JOIN pg_trigger g ON g.tgrelid = t.oid AND NOT g.tgisinternal JOIN pg_proc p ON p.oid = g.tgfoid
+),
 -- Triggers, constraints and unique indexes of the relations in `tables`. `meaning` has no name of an object, and
 -- no schema, cast or bracket of an expression. It is NULL where it cannot be read: pg_get_expr() would wait for a lock.
 exclusive AS MATERIALIZED (
@@ -238,6 +249,13 @@ parts AS (
     FROM tables t CROSS JOIN (VALUES (true), (false)) AS f(own)
     JOIN pg_constraint k ON k.contype = 'f' AND CASE WHEN f.own THEN k.conrelid ELSE k.confrelid END = t.oid
   UNION ALL
+  -- The columns that functions of the engine use.
+  SELECT t.label, t.oid, 'function', t.oid, c.name, c.name::text,
+         (SELECT coalesce(string_agg(DISTINCT a.attname, ' '), '') FROM pg_proc p, tables o JOIN pg_attribute a ON a.attrelid = o.oid AND a.attnum > 0 AND NOT a.attisdropped
+           WHERE (p.proname, p.pronamespace, o.label) = (c.name, t.schema, t.label) AND p.prosrc ~* ('\m' || a.attname || '\M'))
+    FROM (SELECT t.label, min(t.oid::int8)::oid AS oid, n.oid AS schema FROM tables t JOIN pg_namespace n ON n.nspname = t.nspname GROUP BY t.label, n.oid) AS t
+    JOIN called c ON c.label = t.label
+  UNION ALL
   SELECT t.label, t.oid, CASE WHEN i.indisexclusion THEN 'exclusion constraint' ELSE 'unique index' END, i.indexrelid, c.relname, t.name,
          CASE WHEN i.indpred IS NULL AND i.indexprs IS NULL OR t.oid NOT IN (TABLE exclusive) THEN
            (SELECT string_agg(a.attname, ', ' ORDER BY n.n) FROM unnest(i.indkey::int2[]) WITH ORDINALITY AS n(attnum, n)
@@ -262,7 +280,7 @@ objects AS MATERIALIZED (
 ),
 written AS (
   -- The tables that a worker writes; objects on others cannot stop it.
-  SELECT t.label, t.oid, t.name, t.schema, t.own, t.columns
+  SELECT t.label, t.oid, t.name, t.schema, t.nspname, t.own, t.columns
     FROM tables t
    WHERE jsonb_array_length(t.own -> 'objects') > 0
      AND EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.name = t.name AND a.word IN ('INSERT', 'UPDATE', 'DELETE'))
@@ -296,6 +314,37 @@ differences AS (
     FROM written w CROSS JOIN jsonb_array_elements_text(w.own -> 'always') AS m(meaning)
    WHERE (starts_with(m.meaning, 'check on ' || w.name || ': ') OR starts_with(m.meaning, 'foreign key on ' || w.name || ': '))
      AND w.oid NOT IN (TABLE exclusive) AND NOT EXISTS (SELECT FROM objects o WHERE (o.label, o.oid, o.meaning) = (w.label, w.oid, m.meaning))
+  UNION ALL
+  SELECT w.label, w.name, 6, format('it does not have the trigger that calls %s', p.proname)
+    FROM written w CROSS JOIN jsonb_array_elements_text(w.own -> 'always') AS m(meaning)
+    JOIN pg_proc p ON p.pronamespace = w.schema AND p.proname = substring(m.meaning FROM '(\w+)$')
+   WHERE starts_with(m.meaning, 'trigger on ' || w.name || ': ') AND NOT EXISTS (SELECT FROM pg_trigger g WHERE g.tgrelid = w.oid AND g.tgfoid = p.oid)
+  UNION ALL
+  SELECT w.label, w.name, 7, format('the publication %s publishes its changes, and it has no replica identity, so each UPDATE and DELETE fails', p.pubname)
+    FROM written w JOIN pg_class c ON c.oid = w.oid JOIN pg_publication p ON p.pubupdate OR p.pubdelete
+   WHERE EXISTS (SELECT FROM pg_publication_tables u WHERE u.pubname = p.pubname AND (u.schemaname, u.tablename) = (w.nspname, w.name))
+     AND (c.relreplident = 'n' OR c.relreplident IN ('d', 'i') AND NOT EXISTS (
+            SELECT FROM pg_index i WHERE i.indrelid = w.oid AND i.indisvalid AND CASE c.relreplident WHEN 'i' THEN i.indisreplident ELSE i.indisprimary END))
+  UNION ALL
+  -- Of functions, each that does not use a column that the engine's uses.
+  SELECT e.label, n.name, CASE WHEN f.there THEN 9 ELSE 8 END, CASE WHEN f.there THEN format('it does not use %s', l.columns) ELSE 'it does not exist' END
+    FROM engines e CROSS JOIN jsonb_array_elements_text(e.own -> 'always') AS m(meaning)
+   CROSS JOIN LATERAL (SELECT substring(m.meaning FROM '^function on (\w+): ') AS name) AS n
+    LEFT JOIN objects o ON (o.label, o.sort, o.object) = (e.label, 'function', n.name)
+   CROSS JOIN LATERAL (SELECT count(*) > 0 AS there, coalesce(bool_or(p.prosrc = ''), false) AS parsed FROM pg_proc p WHERE (p.proname, p.pronamespace) = (n.name, e.schema)) AS f
+   CROSS JOIN LATERAL (SELECT string_agg(c, ', ') AS columns FROM unnest(string_to_array(split_part(m.meaning, ': ', 2), ' ')) AS c
+                        WHERE c <> ALL (string_to_array(split_part(coalesce(o.meaning, ''), ': ', 2), ' '))) AS l
+   WHERE n.name IS NOT NULL AND l.columns IS NOT NULL AND NOT f.parsed AND (o.meaning IS NOT NULL OR NOT f.there)
+  UNION ALL
+  -- Of the tables of a queue, each that others of that queue have.
+  SELECT w.label, o.start || substr(c.relname, length(m.start) + 1), 8, 'it does not exist'
+    FROM workers w
+   CROSS JOIN LATERAL (SELECT DISTINCT split_part(q, '.', 1) AS place, split_part(q, '.', 2) AS start FROM jsonb_array_elements_text(w.queues) AS p, split_part(p, ' ', 2) AS q) AS m
+   CROSS JOIN LATERAL (SELECT DISTINCT split_part(q, '.', 2) AS start FROM jsonb_array_elements_text(w.queues) AS p, split_part(p, ' ', 2) AS q) AS o
+    JOIN pg_namespace n ON n.nspname = m.place
+    JOIN pg_class c ON c.relnamespace = n.oid AND c.relkind IN ('r', 'p') AND starts_with(c.relname, m.start)
+   WHERE o.start <> m.start
+     AND NOT EXISTS (SELECT FROM pg_class c2 WHERE c2.relnamespace = n.oid AND c2.relname = o.start || substr(c.relname, length(m.start) + 1))
 ),
 unique_rules AS MATERIALIZED (
   -- The engine's, and those that there are, in any form: without columns that the predicate makes constant.
@@ -310,6 +359,7 @@ unique_rules AS MATERIALIZED (
 foreign_objects AS MATERIALIZED (
   -- `strength` 2: it certainly changes what a worker's statement does; 1: its code can raise an error or wait.
   SELECT t.label, CASE WHEN p.prosrc ~* '\mraise\s+(exception|sqlstate|''|[a-z_]+\s*(using|;))|\mpg_sleep|\mlock\s+table|\mdblink'
+                         OR o.sort = 'trigger' AND g.tgtype & 3 = 3 AND p.prosrc ~* '\mreturn\s+null\M'
                          OR o.sort = 'check' AND NOT k.convalidated THEN 1 ELSE 0 END AS strength,
          CASE o.sort
            WHEN 'trigger' THEN format('trigger %s on %s (function %s of %s)', quote_ident(o.object), t.name, quote_ident(p.proname), pg_get_userbyid(p.proowner))
@@ -319,7 +369,7 @@ foreign_objects AS MATERIALIZED (
     LEFT JOIN pg_trigger g ON g.oid = o.id AND o.sort = 'trigger'
     LEFT JOIN pg_proc p ON p.oid = g.tgfoid
     LEFT JOIN pg_constraint k ON k.oid = o.id AND o.sort IN ('check', 'foreign key', 'reference')
-   WHERE NOT t.own -> 'objects' ? o.meaning AND o.sort NOT IN ('default', 'domain check')
+   WHERE NOT t.own -> 'objects' ? o.meaning AND o.sort NOT IN ('default', 'domain check', 'function')
      AND CASE o.sort
            WHEN 'trigger' THEN g.tgenabled IN ('O', 'A')
            WHEN 'foreign key' THEN NOT EXISTS (SELECT FROM pg_class c WHERE c.oid = k.confrelid AND c.relnamespace = t.schema)
@@ -420,7 +470,10 @@ UNION ALL
 SELECT 'role_kept_out', 'role:' || r.rolname, extract(epoch FROM r.rolvaliduntil)::float8,
        jsonb_build_object('role', r.rolname, 'why', w.why), w.labels, true
   FROM (SELECT f.role, array_agg(DISTINCT f.label) AS labels
-          FROM fits f WHERE f.held > 0 AND f.held * 2 >= f.writes AND (f.label, f.role) NOT IN (TABLE operators)
+          FROM fits f JOIN roles o ON o.oid = f.role
+         WHERE f.held > 0 AND f.held * 2 >= f.writes
+           -- An executor may hold no more than an operator. What ends logins of a role is done to those that work.
+           AND ((f.label, f.role) NOT IN (TABLE operators) OR o.rolvaliduntil < now() OR NOT o.rolcanlogin)
            AND NOT EXISTS (SELECT FROM sound s WHERE (s.label, s.kind) = (f.label, f.kind))
          GROUP BY f.role) AS c
   JOIN roles r ON r.oid = c.role AND r.n = 0 AND NOT r.rolsuper
@@ -453,10 +506,11 @@ SELECT 'unique_rule_missing', 'table:' || t.label || '.' || t.name, NULL,
                       AND o.columns <@ u.columns AND o.predicate IN ('', u.predicate))
  GROUP BY t.label, t.name
 UNION ALL
-SELECT 'relation_differs', 'table:' || d.label || '.' || d.name, NULL,
-       jsonb_build_object('label', d.label, 'table', d.name, 'what', string_agg(d.what, '; ' ORDER BY d.sort, d.what)), ARRAY[d.label], false
+-- Rows are lost in a crash, or wrong ones come in; all else stops statements. A function is suspected: another may do the same.
+SELECT CASE WHEN d.sort IN (1, 5) THEN 'relation_differs' ELSE 'schema_changed' END, 'table:' || d.label || '.' || d.name, NULL,
+       jsonb_build_object('label', d.label, 'table', d.name, 'what', string_agg(d.what, '; ' ORDER BY d.sort, d.what)), ARRAY[d.label], bool_and(d.sort = 9)
   FROM differences d
- GROUP BY d.label, d.name
+ GROUP BY d.label, d.name, d.sort IN (1, 5)
 UNION ALL
 -- In a small table a scan is as fast, so there the missing index explains no symptom.
 SELECT CASE WHEN i.relpages >= (:settings ->> 'large_pages')::float8 THEN 'dequeue_scan' ELSE 'index_missing' END, 'table:' || i.label || '.' || i.name, NULL,

@@ -14,6 +14,7 @@ from tests.queries.builders import opened
 from tests.queries.server.test_server_findings import found
 from tests.servers import PostgresServer
 
+REPLACED = "CREATE OR REPLACE FUNCTION update_updated_at_column() RETURNS trigger LANGUAGE plpgsql"
 each_engine = pytest.mark.parametrize("name", sorted(each.name for each in builtin()))
 # Other names for every trigger, constraint and index.
 RENAMED = """
@@ -57,7 +58,7 @@ async def test_names_of_objects_do_not_matter(server: PostgresServer, tmp_path: 
     workspace = await opened(dsn, tmp_path)
     assert not (await found(workspace)).keys() & {
         *("foreign_objects", "writes_refused", "unique_rule_missing", "trigger_disabled", "index_missing"),
-        "relation_differs",
+        *("relation_differs", "schema_changed"),
     }
     await workspace.close()
     await connection.close()
@@ -127,7 +128,7 @@ async def test_a_relation_that_is_not_as_the_engine_made_it(
     server.sql(change, dsn)
     workspace = await opened(dsn, tmp_path)
     now = await snapshot(workspace, [*workspace.engines.values()], once=False)
-    differs = [each for each in now.incidents if each.code == "relation_differs"]
+    differs = [each for each in now.incidents if each.code in ("relation_differs", "schema_changed")]
     assert [what in each.sentence for each in differs if what] == [True] * len(differs) == [True] * bool(what)
     await workspace.close()
     server.drop(dsn)
@@ -174,4 +175,35 @@ async def test_objects_on_a_table_that_no_worker_writes_refuse_nothing(server: P
     assert "agents" not in refused.sentence
     await workspace.close()
     await connection.close()
+    server.drop(dsn)
+
+
+@pytest.mark.parametrize(
+    ("name", "ddl", "what"),
+    [
+        (
+            "procrastinate",
+            "DROP TRIGGER procrastinate_jobs_notify_queue_job_inserted_v1 ON procrastinate_jobs",
+            "not have the trigger that calls procrastinate_notify_queue_job_inserted_v1",
+        ),
+        ("procrastinate", "DROP FUNCTION procrastinate_unlink_periodic_defers_v1 CASCADE", "it does not exist"),
+        ("tasker", f"{REPLACED} AS 'BEGIN END'", "it does not use updated_at"),
+        (
+            "solid_queue",
+            "ALTER TABLE solid_queue_jobs REPLICA IDENTITY NOTHING; CREATE PUBLICATION p FOR ALL TABLES",
+            "the publication p publishes its changes, and it has no replica identity",
+        ),
+        ("tasker", "SELECT pgmq.create('a'); DROP TABLE pgmq.a_a", "a_a of tasker differs"),
+        ("oban", "CREATE PUBLICATION p FOR ALL TABLES", None),
+    ],
+)
+async def test_what_stops_statements(
+    server: PostgresServer, tmp_path: Path, name: str, ddl: str, what: str | None
+) -> None:
+    dsn = server.fresh(name)
+    server.sql(ddl, dsn)
+    workspace = await opened(dsn, tmp_path)
+    changed = (await found(workspace)).get("schema_changed")
+    assert (changed is not None and what is not None and what in changed.sentence) == bool(changed) == bool(what)
+    await workspace.close()
     server.drop(dsn)
