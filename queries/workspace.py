@@ -23,7 +23,7 @@ from queries.db.servers import KnownServer, KnownServers, OtherHosts, Rules
 from queries.files import user_dirs
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
-from queries.records.finding import SkippedFinding
+from queries.records.finding import Finding, SkippedFinding
 from queries.records.node import split_id
 from queries.text.suggest import did_you_mean
 
@@ -82,6 +82,7 @@ class Workspace:
         self.broken: tuple[BrokenFolder, ...] = outside.broken
         self._all_engines = (*builtin(), *outside.engines)
         self.servers = KnownServers(file.parent if file else user_dirs.folder("state"))
+        self.tried: dict[str, tuple[str, Finding]] = {}  # by node: its version, and what the server refused in a try
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
         self._context = context

@@ -389,6 +389,22 @@ def why() -> None:
     """
 
 
+@unstick.command("try")
+@_words("id", required=True, type=node_id)
+@click.option("--as", "role", metavar="ROLE", help="Try it as this role. [default: the worker's, if it is known]")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
+@click.pass_obj
+def attempt(options: CliOptions, /, id: tuple[str, ...], **settings: Any) -> int:
+    """Try what a worker runs next on a node, as the worker's role, and roll it back.
+
+    ID: a full id, or a bare id that only one node has. What the server refuses, no worker can do.
+    """
+    from console.cli import attempt as command
+
+    text = options.one(id, "ID")
+    return _run(options, lambda target: command.attempt(target, text, **settings))
+
+
 @_command("id", take=functools.partial(CliOptions.at_most_one, name="ID"), type=node_id)
 def blockers() -> None:
     """Show which sessions lock the rows of a node, and the chain of waits.

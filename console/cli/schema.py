@@ -10,6 +10,7 @@ import msgspec
 from console.cli import audit, dead, engine_new, engine_show, engines, grants, info, sql, tree, watch, why
 from console.cli.output import FORMAT
 from queries.check.report import Report
+from queries.evidence.attempt import Attempt
 from queries.log.chain import Verification
 from queries.records.action import Change
 from queries.records.change import Changes
@@ -28,6 +29,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "show": (Detail,),
     "find": (Search,),
     "why": (why.Whys,),
+    "try": (Attempt,),
     "blockers": (Blockers,),
     "do": (Change, RedriveReport),
     "undo": (Change,),

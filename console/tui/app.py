@@ -497,6 +497,15 @@ class UnstickApp(App[None]):
         if self.front is not None:
             self.push_screen(BlockersScreen(self.front.cursor(), self.front.mode()))
 
+    def action_try_node(self) -> None:
+        """Offer to try what a worker runs next on the node under the cursor."""
+        from console.tui.screens.attempt import TryDialog
+
+        if node := self.front.cursor() if self.front else None:
+            self.push_screen(TryDialog(node))
+        else:
+            self.say("There is no node to try.", "faint")
+
     def action_undo(self) -> None:
         """Undo the last change of this operator."""
         from console.tui.screens.action import undo

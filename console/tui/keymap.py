@@ -82,6 +82,7 @@ NODE = (
         40,
     ),
     Key("node.blockers", "x", "app.blockers", "blockers", "Who locks its rows, and who waits for whom", 35),
+    Key("node.try", "t", "app.try_node", "try", "Try what a worker runs next on it, and roll it back"),
 )
 
 LIST = (  # bound by the widget of every list
@@ -224,6 +225,8 @@ SCAN = (Key("scan.copy", "y", "screen.copy", "copy the DDL", "Copy the DDL of th
 
 COMMANDS = (Key("commands.copy", "y", "screen.copy", "copy the command", "Copy what to run outside of unstick"),)
 
+TRY = (Key("try.run", "t", "screen.run", "try it", "Run the statements as this role, and roll them back"),)
+
 PROMPT = (Key("prompt.submit", "enter", "", "continue", "Use the typed text"),)  # bound by the input line
 
 TABLES: Mapping[str, tuple[Key, ...]] = {
@@ -251,6 +254,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the copy dialog": COPY,
     "before a scan": SCAN,
     "where the engine must be asked": COMMANDS,
+    "before a try": TRY,
     "in a prompt": PROMPT,
 }
 

@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 import msgspec
 
 from queries.contract.effects import effects_of
+from queries.contract.folder import TRY
 from queries.contract.references import keys_of
 from queries.contract.spec import GONE, Action, Argument, EngineSpec
 from queries.files.statement import Statement
@@ -32,6 +33,14 @@ def with_effects(spec: EngineSpec, sections: Mapping[str, Mapping[str, tuple[Sta
     """Return the actions with what follows from their sections, by file."""
     files = ((action, sections.get(f"actions/{action.script}.sql", {})) for action in spec.actions)
     return tuple(_with_effects(spec, action, each) if action.writes else action for action, each in files)
+
+
+def trial_of(spec: EngineSpec, sections: Mapping[str, tuple[Statement, ...]]) -> Action:
+    """Return what the sections of ``unstick try`` change and require, as an action."""
+    parts = [part for run in sections.values() for part in run]
+    kinds = dict.fromkeys(kind for part in parts for kind in (part.kinds or [kind.name for kind in spec.kinds]))
+    action = Action(name="try", title="Try", key="", kinds=tuple(kinds), file=TRY)
+    return _with_effects(spec, action, sections)
 
 
 def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple[Statement, ...]]) -> Action:

@@ -247,7 +247,8 @@ def _called(engine: Engine) -> set[str]:
 
     Functions of another schema are qualified.
     """
-    return _named(engine.spec.privileges, "EXECUTE") | {
+    tried = engine.trial.privileges if engine.trial else ()
+    return _named((*engine.spec.privileges, *tried), "EXECUTE") | {
         name for need in engine.spec.needs.values() for name in need.functions
     }
 

@@ -37,6 +37,7 @@ class Engine(Record):
     origin: str = ""
     unproven: str = ""
     unbound: str = ""  # name without the tables to which its roles are bound
+    trial: Action | None = None  # a worker's next statement on a node, which `unstick try` rolls back
 
     def action(self, name: str, kind: str) -> Action | None:
         """Return the action of that name for nodes of that kind, or None."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
-from queries.contract.folder import Folder
+from queries.contract.folder import TRY, Folder
 from queries.contract.rows import SHAPES, required
 from queries.contract.spec import EngineSpec
-from queries.files.statement import Statement
+from queries.files.statement import Statement, locate
 from queries.records.detail import DRAWN
 from queries.records.fault import Fault
 from queries.records.record import Record
@@ -17,6 +17,7 @@ REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 SECTIONS = (*(name[1:] for name in SHAPES if name.startswith(":")), "successes")
 SHARED = "actions.sql"  # sections for all actions on nodes of their kinds
 UNDO_SECTIONS = ("refused", "change", "added")
+TRY_SECTIONS = ("claim", "progress", "finish", "fail")
 
 Sections = Mapping[str, tuple[Statement, ...]]
 
@@ -66,12 +67,16 @@ def file_faults(
     if present is not None:
         yield from _missing_files(folder, spec, present)
         for file, sections in files.sections.items():
-            yield from _missing_sections(folder, file, sections)
+            if file != TRY:
+                yield from _missing_sections(folder, file, sections)
     yield from _unused_files(folder, spec)
     for file, statement in files.statements.items():
         yield from _header_faults(folder, spec, file, statement)
     for file, sections in files.sections.items():
         yield from _section_faults(folder, file, sections)
+    for part in (part for parts in files.sections.get(TRY, {}).values() for part in parts):
+        for kind in sorted({*part.kinds} - {each.name for each in spec.kinds}):
+            yield locate(part, 1, f"there is no node kind {kind!r}")
 
 
 def _missing_files(folder: Folder, spec: EngineSpec, present: Collection[str]) -> Iterator[Fault]:
@@ -111,7 +116,7 @@ def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
 
 def _section_faults(folder: Folder, file: str, sections: Sections) -> Iterator[Fault]:
     of_undo = file.startswith("undo/")
-    names = UNDO_SECTIONS if of_undo else SECTIONS
+    names = UNDO_SECTIONS if of_undo else TRY_SECTIONS if file == TRY else SECTIONS
     for section in sections:
         if section not in names:
             message = f"section {section!r} is not one of {', '.join(names)}"

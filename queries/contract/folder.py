@@ -78,6 +78,7 @@ class Folder(Record):
 
 
 SCHEMA, FIXTURE = "schema.sql", "fixture.sql"
+TRY = "worker.try.sql"  # what a worker runs next on one node, in sections
 
 
 def schema_scripts(files: Iterable[str]) -> list[str]:

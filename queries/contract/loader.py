@@ -9,12 +9,12 @@ from typing import Any
 
 import msgspec
 
-from queries.contract.actions import with_effects, with_scripts
+from queries.contract.actions import trial_of, with_effects, with_scripts
 from queries.contract.derive import derived
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.facts import own_objects
 from queries.contract.file_faults import SHARED, ParsedFiles, file_faults, key_of, names_of
-from queries.contract.folder import CATALOG, TOML, Folder, read
+from queries.contract.folder import CATALOG, TOML, TRY, Folder, read
 from queries.contract.indexes import completed
 from queries.contract.kinds import recorded, with_kinds
 from queries.contract.needs import derived_needs, with_needs
@@ -47,12 +47,14 @@ def parsed(folder: Folder) -> Engine:
     scripts = dict.fromkeys(action.script for action in spec.actions if action.writes)
     actions = {script: files.sections[f"actions/{script}.sql"] for script in scripts}
     actions |= {f"undo/{table}": files.sections[f"undo/{table}.sql"] for table in spec.undo.append_only}
+    tried = files.sections.get(TRY, {})
     return Engine(
         name=folder.name,
         spec=spec,
         settings=settings,
         statements=files.variants,
-        actions=actions,
+        actions={**actions, TRY: tried} if tried else actions,
+        trial=trial_of(spec, tried) if tried else None,
     )
 
 
@@ -134,7 +136,8 @@ def _parsed_files(
     with faults are missing from the result.
     """
     texts = list(more.items())
-    for file in folder.statements("", "findings", "samples", "detail", "actions", "undo"):  # SHARED before actions/
+    own = folder.statements("", "findings", "samples", "detail", "actions", "undo")  # SHARED before actions/
+    for file in (*own, *([TRY] if TRY in folder.files else [])):
         try:
             texts.append((file, folder.sql(file)))
         except EngineFileError as error:
@@ -152,6 +155,8 @@ def _parsed_files(
                 sections[file] = {**sections.get(file, {}), **parse_sections(sql, names)}
             elif file.startswith("undo/"):
                 sections[file] = parse_sections(sql)
+            elif file == TRY:
+                sections[file] = parse_sections(sql, settings)
             elif file == SHARED:
                 names = names_in_sql(spec, None) if spec else unread
                 for script, name, parts in _shared(parse_sections(sql, names), spec.actions if spec else ()):

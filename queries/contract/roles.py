@@ -130,6 +130,7 @@ _NAMES: Names = {
         "varies": {"time": _named, "key": _named, "token": _named, "operator": _named},
         "flow": {"table": _table},
     },
+    "trial": {"overwrites": _named, "privileges": _named},
     "statements": {"text": _written},
     "actions": _Keyed(_file, {"text": _written}),
 }

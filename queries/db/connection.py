@@ -141,6 +141,8 @@ def retrieve_exception(task: asyncio.Future[Any]) -> None:
         task.exception()
 
 
+FIELDS = ("message", "detail", "hint", "schema_name", "table_name", "column_name", "constraint_name", "context")
+
 # The driver may raise an internal error when a connection dies while idle.
 _LOST = (OSError, ssl.SSLError, ValueError, asyncpg.InterfaceError, asyncpg.InternalClientError)
 
@@ -188,4 +190,6 @@ def _answer(error: asyncpg.PostgresError, connecting: str | None, statement: Sta
         return DatabaseError(*errors.SEQUENCE, code=code)
     result = errors.statement_error(code, reason, error.constraint_name or "")
     result.position = int(error.position or 0)
+    fields = {name.removesuffix("_name"): getattr(error, name, None) for name in FIELDS}
+    result.fields = {name: str(text) for name, text in fields.items() if text}
     return result

@@ -21,7 +21,8 @@ class DatabaseError(Exception):
     """A database error. str() is one or two lines for the operator.
 
     ``code`` is the SQLSTATE, ``constraint`` the name of the violated constraint. Either is "" if the server sent none.
-    ``position``: the character of the statement that the server names, or 0.
+    ``position``: the character of the statement that the server names, or 0. ``fields``: what the server said, by the
+    names of its protocol in lower case.
     """
 
     def __init__(self, *lines: str, code: str = "", constraint: str = "") -> None:
@@ -29,6 +30,7 @@ class DatabaseError(Exception):
         self.code = code
         self.constraint = constraint
         self.position = 0
+        self.fields: dict[str, str] = {}
 
     @property
     def line(self) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from queries.evidence.attempt import refusals
 from queries.evidence.differs import changed_relations
 from queries.evidence.repeated import done_lately, with_done
 from queries.read.blockers import ROW_LOCKED
@@ -32,6 +33,8 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
         return with_done(workspace, finding, done, at)
 
     parts = [_behind_locks(part, server.findings.findings) for part in parts]
+    tried = (*server.findings.findings, *await refusals(workspace))
+    server = msgspec.structs.replace(server, findings=msgspec.structs.replace(server.findings, findings=tried))
     return [_each(part, weigh) for part in parts], server
 
 

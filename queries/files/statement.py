@@ -66,6 +66,7 @@ class Statement(Record):
     ``-- title: ...``          title of a detail section
     ``-- plan: custom``        a plan for its values is better than one for any values
     ``-- drawn: ...``          drawing of a detail section; :data:`queries.records.detail.DRAWN` lists the columns
+    ``-- proof: assumed``      it is inferred, not compared with the engine's source
 
     A file writes a parameter as psql writes a variable: ``:ids``. The text as sent has ``$1::text[]`` for it.
     ``parameters`` are names in the order of ``$1, $2 ...``. ``named`` has what the text has instead of each name.
@@ -78,6 +79,7 @@ class Statement(Record):
     title: str = ""
     drawn: str = ""
     custom: bool = False
+    assumed: bool = False
     kinds: tuple[str, ...] = ()
     server: int = 0  # lowest major version of the server
     of_ids: frozenset[str] | None = None  # needs when it is run for given nodes only
@@ -106,7 +108,7 @@ _ABSENT = re.compile(
 )
 # Each branch begins with a literal, so that the search skips to the next one: 4 times faster.
 NAME = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|--.*|\$(?P<number>\d+)|:(?<![:\w)\]]:)(?P<name>[a-z_]\w*)""")
-_FIELD = re.compile(r"^-- (needs|needs of ids|title|drawn|kinds|plan): (.*)$", re.MULTILINE)
+_FIELD = re.compile(r"^-- (needs|needs of ids|title|drawn|kinds|plan|proof): (.*)$", re.MULTILINE)
 _INCLUDED = re.compile(r" *(?:(WITH|,) )?\\ir (\S+)")
 _SET = re.compile(r"\\set (\w+) (\w+)")
 _COMMENT = re.compile(r"^[ \t]*--.*$", re.MULTILINE)
@@ -252,6 +254,7 @@ def _statement(
         title=fields.get("title", ""),
         drawn=fields.get("drawn", ""),
         custom=fields.get("plan") == "custom",
+        assumed=fields.get("proof") == "assumed",
         kinds=tuple(fields.get("kinds", "").split()),
         server=int(version[1]) if version else 0,
         origins=tuple(_runs(sql.origins[first : first + code.count("\n") + 1])),

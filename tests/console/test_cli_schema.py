@@ -68,6 +68,7 @@ def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
         yield "show", unstick("show", node, "--json", dsn=dsn)
         yield "find", unstick("find", node, "--json", dsn=dsn)
         yield "blockers", unstick("blockers", node, "--json", dsn=dsn)
+        yield "try", unstick("try", node, "--yes", "--json", dsn=dsn)
     home = unstick("info", "--json", dsn=dsn).home
     yield "do", unstick("do", *words, "--dry-run", dsn=dsn)
     done = unstick("do", *words, "--yes", dsn=dsn, home=home)
