@@ -9,6 +9,7 @@ import msgspec
 
 from queries.contract.server_spec import LABEL, server_spec
 from queries.db.errors import DatabaseError, attempted
+from queries.evidence import throughput
 from queries.evidence.stage import weighed
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
@@ -51,7 +52,8 @@ async def snapshot(
             _parts_and_server(workspace, readers, limit=limit, sampled=sampled, counts=counts, kept=kept, take=take)
         )
         standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
-        if last or not (once and workspace.server_findings.counts_once(standing)):
+        again = any(throughput.asks_again(workspace.engines[part.label], part) for part in parts)
+        if last or not (once and (again or workspace.server_findings.counts_once(standing))):
             break
         await asyncio.sleep(COUNTED_SECONDS)
     parts, server = await weighed(workspace, parts, server)
@@ -75,13 +77,14 @@ async def _parts_and_server(
     """Read the part of each engine, and the one of the server, in one transaction."""
     together, outside = workspace.database.together, attempted(workspace.server_findings.findings())
     reads = (_of_engine(reader, limit, sampled, counts, kept) for reader in readers)
+    looks, n = map(throughput.look, readers), len(readers)
     if workspace.server_findings.counted:  # so first read what the counters show of the engines
         causes = await outside
         for reader in readers:
             reader.variant.moved = workspace.server_findings.moved(reader.label)
-        first_parts = await together(*reads)
+        first_parts = (await together(*reads, *looks))[:n]
     else:
-        *first_parts, causes = await together(*reads, outside)
+        causes, *first_parts = (await together(outside, *reads, *looks))[: n + 1]
 
     async def offered(reader: Reader, part: Part) -> Part:
         findings = await reader.findings.offered(part.findings)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from queries.contract.forms import words
+from queries.contract.rows import FlowRow
 from queries.records.record import Record
 
 NAMED = 2  # workers in a sentence
@@ -80,6 +81,17 @@ class Why(Record):
     def failing(self) -> tuple[Condition, ...]:
         """The conditions that do not hold."""
         return tuple(each for each in self.conditions if each.holds is False)
+
+
+class Look(Record):
+    """Nodes of a claim at one time, which show how work comes and goes.
+
+    ``read``: monotonic time.
+    """
+
+    at: float
+    read: float
+    rows: tuple[FlowRow, ...]
 
 
 class QueueFunnel(Record):

@@ -554,6 +554,40 @@ class _Writer:
         values["header"] = self._header((*needs, *claim.running_needs, *own))
         parts = _rows_of_claim(at, values, {**claim.unfinished, **claim.running})
         self._add(f"funnel.{kind.name}{suffix}.sql", at, [repeated("funnel", at, values, parts)])
+        if not suffix:
+            self._flow(n, claim, {**values, "header": self._header((*needs, *claim.running_needs))}, "")
+            if claim.running_needs and set(claim.running_needs) - set(needs):
+                few = msgspec.structs.replace(claim, running={})
+                self._flow(n, few, {**values, "header": self._header(needs)}, ".few")
+
+    def _flow(self, n: int, claim: Claim, values: Filled, suffix: str) -> None:
+        """Derive the rows of a claim that show how work comes and goes."""
+        at: Setting = ("claim", n)
+        _, kind = self.kinds[claim.kind]
+        due, created = kind.columns.get("due_at", claim.since), claim.created
+        if created == NO_TIME:
+            created = kind.columns.get("created_at", NO_TIME)
+        texts = {
+            "queue": claim.queue,
+            "sort": claim.sort or claim.queue,
+            "owner": claim.owner,
+            "first": claim.rank[0],
+            "revised": claim.revised,
+            "failed": " OR ".join(claim.failed) or "NULL::bool",
+            **{name: self._time(kind, getattr(claim, name)) for name in ("taken", "held", "ended")},
+            "due": self._time(kind, due),
+            "created": self._time(kind, created),
+        }
+        of_each: Filled = {**values, **texts, **_beside(n, claim, *texts.values())}
+        rows = {each.replace("LIMIT 10001", "LIMIT 200"): order for each, order in claim.unfinished.items()}
+        sorts = _rows_of_claim(at, of_each, {**rows, **claim.running})
+        parts: list[TemplatePart] = [(path, {**of, "part": f"'open {m}'"}) for m, (path, of) in enumerate(sorts)]
+        if claim.created != NO_TIME:
+            newest: Filled = {**of_each, "part": "'new'"}
+            parts += _rows_of_claim(at, newest, {"true": f"{_of(kind.key)} DESC"})
+        signs = {"signs": (_in_line(claim.signs), (*at, "signs"))}
+        of_each["signs"] = filled("signs", at, signs) if claim.signs else []
+        self._add(f"flow.{kind.name}{suffix}.sql", at, [repeated("flow", at, of_each, parts)])
 
     def _finders(self, n: int, claim: Claim, values: Filled, needs: tuple[str, ...]) -> None:
         """Derive the findings that follow from a claim."""

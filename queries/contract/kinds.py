@@ -23,7 +23,7 @@ def kind_of_file(file: str, kinds: Collection[str]) -> str:
     """Return the KIND of a file such as ``nodes.KIND.sql``, or ""."""
     name, _, rest = file.partition(".")
     variant = re.split("[.@]", rest)[0]
-    return variant if name in ("nodes", "children", "claim", "next", "funnel") and variant in kinds else ""
+    return variant if name in ("nodes", "children", "claim", "next", "funnel", "flow") and variant in kinds else ""
 
 
 def with_kinds(file: str, statement: Statement, kinds: Collection[str]) -> Statement:

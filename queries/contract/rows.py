@@ -200,6 +200,28 @@ class FunnelRow(Record):
     more: bool
 
 
+class FlowRow(Record):
+    """A row of ``flow.sql``.
+
+    It is an unfinished node (open), one of the newest (new), or a sign in the history (took, ended, failed) with its
+    time in ``ended``. ``first``: what comes before age in the order of workers.
+    """
+
+    part: str
+    id: str | None
+    queue: str | None
+    sort: str | None
+    owner: str | None
+    first: str | None
+    taken: Time | None
+    held: bool | None
+    due: Time | None
+    created: Time | None
+    ended: Time | None
+    failed: bool | None
+    revised: int | None
+
+
 class AliveRow(Record):
     """A row of ``alive.sql``: a worker with its newest sign of life.
 
@@ -313,6 +335,7 @@ SHAPES: dict[str, type[Record]] = {
     "claim": ClaimRow,
     "next": NextRow,
     "funnel": FunnelRow,
+    "flow": FlowRow,
     "alive": AliveRow,
     "samples": SampleRow,
     "progress": IdRow,

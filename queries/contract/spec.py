@@ -305,7 +305,10 @@ class Claim(Record, forbid_unknown_fields=True):
     ``unfinished``, with ``running_needs``; those are not late. ``noun``: word for a queue. ``failed``: conditions of
     nodes that no worker takes again, with the ``failed_need`` that leads to them (else the newest nodes are looked at),
     ``failed_at`` and ``error``. ``rows``: SQL of a limited FROM item, by finder, instead of the table. ``more``: SQL,
-    true if it may omit late ones.
+    true if it may omit late ones. ``sort``: SQL of the name of the work, by default that of the queue. ``created`` and
+    ``ended``: times of a row whose key grows, so the newest rows show what comes and ends. ``signs``: a query of few
+    rows ``queue``, ``sort``, ``at`` and ``what`` (took, ended, failed) that the engine's history leads to.
+    ``revised``: SQL of how often a waiting row was put off, 0 if that is not counted.
     """
 
     kind: str
@@ -333,6 +336,20 @@ class Claim(Record, forbid_unknown_fields=True):
     failed_need: str = ""
     failed_at: str = NO_TIME
     error: str = "NULL"
+    sort: str = ""
+    created: str = NO_TIME
+    ended: str = NO_TIME
+    signs: str = ""
+    revised: str = "NULL"
+
+    @property
+    def rank(self) -> tuple[str, str]:
+        """SQL and name of what comes before age in the order of workers, or ""."""
+        terms = (term.removesuffix(" DESC") for term in self.order.split(", "))
+        term = next((each for each in terms if each != self.queue), "")
+        name = re.fullmatch(r"\w+\.(\w+)", term)
+        aged = name and any(re.search(rf"\b{name[1]}\b", sql) for sql in (self.since, self.created))
+        return (term, name[1]) if name and not aged and name[1] != "id" else ("NULL", "")
 
 
 def finders(claim: Claim) -> Iterator[FindingSpec]:

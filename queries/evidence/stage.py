@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
+from queries.evidence import throughput
 from queries.evidence.attempt import refusals
 from queries.evidence.differs import changed_relations
 from queries.evidence.repeated import done_lately, with_done
@@ -26,6 +27,11 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
     Raises an error of NO_CONNECTION only.
     """
     server = changed_relations(workspace, server)
+    parts = [*parts]
+    for place, part in enumerate(parts):
+        parts[place], shown = await throughput.judged(workspace.engines[part.label], part, workspace.server_findings)
+        every = msgspec.structs.replace(server.findings, findings=(*server.findings.findings, *shown))
+        server = msgspec.structs.replace(server, findings=every)
     findings = [finding for part in parts for finding in part.findings.findings]
     done = await done_lately(workspace, findings, at := server.findings.at)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from queries.claim.answers import Look
 from queries.claim.reader import ClaimReader
 from queries.contract.detect import DetectedEngine
 from queries.contract.engine import Engine
@@ -43,6 +44,7 @@ class Reader:
         self.pages = PageReader(self.variant, self.ids, self.nodes)
         self.samples = SampleReader(self.variant, self.ids)
         self.claims = ClaimReader(self.variant, self.ids.full, self.ids.local)
+        self.looks: dict[str, list[Look]] = {}  # of the last minute, by kind
         self.findings = FindingReader(self.variant, self.ids, self.samples, self.claims)
 
     @property

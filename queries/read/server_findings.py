@@ -229,6 +229,18 @@ class ServerFindings:
                 return at
         return None
 
+    def flow(self, label: str, seconds: float) -> tuple[float, float] | None:
+        """Return how many rows of an engine's work came and were deleted in a minute.
+
+        ``seconds``: over which this is measured at most.
+        """
+        read = [(at, each.rows[label]) for at, each in self._history if label in each.rows]
+        first = next(((at, rows) for at, rows in read if at >= read[-1][0] - seconds), None)
+        if first is None or (lasted := read[-1][0] - first[0]) <= 0:
+            return None
+        inserted, deleted = (getattr(read[-1][1], n) - getattr(first[1], n) for n in ("inserted", "deleted"))
+        return 60 * inserted / lasted, 60 * deleted / lasted
+
     def doing(self, label: str) -> str:
         """Return a sentence about these sessions, or "" before the first read."""
         if not self._read:

@@ -1,0 +1,299 @@
+"""Throughput: what comes and goes by queue, and what that proves or refutes.
+
+A look reads the first unfinished nodes of a claim, its newest ones, and the signs in its history. Looks are kept for a
+minute. A row that a worker moved meanwhile refutes that none works.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime
+
+import msgspec
+
+from queries.claim.answers import Look, Worker
+from queries.contract.rows import FlowRow
+from queries.contract.server_spec import LABEL, server_spec
+from queries.contract.spec import Claim
+from queries.db.errors import DatabaseError, attempted, readable
+from queries.db.reads import IN_STEP, lockstep, value_of
+from queries.read import sentence
+from queries.read.findings import finding_of
+from queries.read.reader import Reader
+from queries.read.server_findings import ServerFindings
+from queries.records.finding import Finding
+from queries.records.record import Record
+from queries.records.snapshot import Part
+from queries.text.counted import noun_of, plural
+from queries.text.duration import spelled
+
+FLOW = "flow"  # evidence of a finding: which one of those below explains it
+LOOK_ROWS = 200  # of each sort of nodes in a look, as in flow.sql
+SPAN_SECONDS = 60.0  # for which looks are kept, and within which a moved row proves that a worker works
+AHEAD_SECONDS = 5.0  # by which the clock of a worker may be ahead
+FLOOD_PER_MINUTE, FLOOD_FACTOR = 10.0, 1.2  # least rate of a flood, and how much more must come than goes
+OUTRANKED_BY = 10  # least number of younger nodes that come first
+HELD_SECONDS = 300.0  # for which nothing ends or is taken
+PUT_OFF_SECONDS, PUT_OFF_TIMES = 900.0, 20  # least age of a node that was put off, also in times of its delay
+
+WORDS = {"took": "a worker took one", "ended": "one ended", "failed": "one failed", "left": "one left the queue"}
+Moved = tuple[float, str]  # when a worker moved a node, and how, as in WORDS
+
+
+class Flow(Record):
+    """What the looks of a claim show.
+
+    ``moved``: the newest movement by queue. ``waiting`` and ``held``: nodes of the last look. ``rates``: how many come
+    and leave in a minute, of the whole engine.
+    """
+
+    claim: Claim
+    at: float
+    moved: dict[str | None, Moved]
+    waiting: tuple[FlowRow, ...]
+    held: tuple[FlowRow, ...]
+    rates: tuple[float, float] | None
+
+    def last(self, queue: object) -> Moved | None:
+        """Return the newest movement in a queue; None for any."""
+        return max(
+            (each for name, each in self.moved.items() if queue is None or _is_of(str(queue), name)), default=None
+        )
+
+    def ago(self, moved: Moved | None) -> str:
+        """Return a movement as a part of a sentence."""
+        return f"{WORDS[moved[1]]} {spelled(max(self.at - moved[0], 0.0))} ago" if moved else ""
+
+
+async def look(reader: Reader) -> None:
+    """Look at how work comes and goes, and keep that for a minute.
+
+    A look that cannot be read shows nothing.
+    """
+    for kind in reader.claims.kinds:
+        now = await attempted(_look(reader, kind))
+        if isinstance(now, Look):
+            kept = [each for each in reader.looks.get(kind, ()) if 0 <= now.at - each.at <= SPAN_SECONDS]
+            reader.looks[kind] = [*kept, now]
+
+
+async def _look(reader: Reader, kind: str) -> Look | None:
+    chosen = reader.variant.select("flow", kind=kind)
+    if chosen is None:
+        return None
+    async with reader.variant.reading() as reads:
+        asked = [IN_STEP.now(), reader.variant.rows(IN_STEP, "flow", chosen)]
+        at, rows = await lockstep(reads, asked, raises=True)
+    with readable("flow.sql"):
+        rows = tuple(msgspec.convert(dict(row), FlowRow) for row in rows)
+    return Look(at=value_of(at), read=time.monotonic(), rows=rows)
+
+
+def asks_again(reader: Reader, part: Part) -> bool:
+    """Return True if a second look could tell why nodes wait, or that they do not."""
+    symptoms = (reader.findings.specs[each.code].symptom for each in part.findings.findings)
+    put_off = (row for looks in reader.looks.values() for row in looks[-1].rows if _ages(row, looks[-1].at))
+    once = any(len(looks) == 1 for looks in reader.looks.values())
+    return once and (any(each in ("late", "locked") for each in symptoms) or any(put_off))
+
+
+async def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Part, list[Finding]]:
+    """Return an engine's part without what its throughput refutes, and what that shows."""
+    shown: list[Finding] = []
+    for kind, looks in reader.looks.items():
+        flow = _flow(reader.claims.kinds[kind], looks, server, reader)
+        part, refuted = _without_refuted(reader, part, flow)
+        late: dict[object, list[Finding]] = {}
+        for each in part.findings.findings:
+            if reader.findings.specs[each.code].symptom == "late" and not each.evidence.get("resource"):
+                late.setdefault(each.evidence.get(flow.claim.noun), []).append(each)
+        workers: Sequence[Worker] = ()
+        if late and flow.moved:
+            async with reader.variant.reading() as reads:
+                (answer,) = await lockstep(reads, [reader.claims.workers()])
+            workers = () if isinstance(answer, DatabaseError) else answer
+        for queue in dict.fromkeys((*late, *refuted)):
+            own = late.get(queue, [])
+            for cause in _causes(reader.label, flow, queue, own, refuted.get(queue, []), workers):
+                shown.append(cause)
+                part = _with(part, (_tagged(each, cause) if each in own else each for each in part.findings.findings))
+                break  # the most telling one
+        shown += _put_off(reader, flow, looks)
+    return part, shown
+
+
+def _flow(claim: Claim, looks: Sequence[Look], server: ServerFindings, reader: Reader) -> Flow:
+    last, spec = looks[-1], reader.engine.spec.flow
+    opened = [row for row in last.rows if row.part.startswith("open")]
+    due = (row for row in opened if not _is_held(row) and (row.due is None or float(row.due) <= last.at))
+    moved: dict[str | None, Moved] = {}
+    own = server.database.load.wrote >= looks[0].read  # by an action of this console
+    for queue, each in (*_signs(last), *(() if own else _differences(looks[0], last))):
+        moved[queue] = max(each, moved.get(queue, each))
+    rates = server.flow(reader.label, SPAN_SECONDS) if spec else None
+    if rates and spec and not spec.deletes:
+        rates = rates[0], _rate([float(row.ended) for row in last.rows if row.ended is not None], last.at)
+    held = tuple(filter(_is_held, opened))
+    return Flow(claim=claim, at=last.at, moved=moved, waiting=tuple(due), held=held, rates=rates)
+
+
+def _rate(times: Sequence[float], at: float) -> float:
+    """Return how many of these newest times there are in a minute, or at least."""
+    lately = [each for each in times if at - SPAN_SECONDS <= each <= at]
+    lasted = SPAN_SECONDS if len(lately) < min(len(times), LOOK_ROWS // 2) else at - min(lately, default=at)
+    return 60 * len(lately) / max(lasted, 1.0)
+
+
+def _is_held(row: FlowRow) -> bool:
+    return row.taken is not None or row.held is True
+
+
+def _is_of(queue: str, name: str | None) -> bool:
+    return name is not None and (queue.startswith(name[:-1]) if name.endswith("*") else queue == name)
+
+
+def _signs(last: Look) -> Iterator[tuple[str | None, Moved]]:
+    """Yield which rows say that they were taken or ended within the last seconds."""
+    for row in last.rows:
+        ended = "failed" if row.failed else "took" if row.part == "took" else "ended"
+        for what, at in (("took", row.taken), (ended, row.ended)):
+            if at is not None and -SPAN_SECONDS <= float(at) - last.at <= AHEAD_SECONDS:
+                yield row.queue, (float(at), what)
+
+
+def _differences(first: Look, last: Look) -> Iterator[tuple[str | None, Moved]]:
+    """Yield the nodes that were taken between two looks, or that left before others that are still there."""
+    now = {row.id: row for row in last.rows if row.part.startswith("open")}
+    full = {part for part, n in Counter(row.part for row in last.rows).items() if n >= LOOK_ROWS}
+    kept = {row.part: place for place, row in enumerate(first.rows) if row.id in now}
+    for place, row in enumerate(first.rows) if first is not last else ():
+        after = now.get(row.id)
+        if not row.part.startswith("open"):
+            continue
+        if after is None and (row.part not in full or place < kept.get(row.part, -1)):
+            yield row.queue, (last.at, "ended" if _is_held(row) else "left")
+        elif after and _is_held(after) and (not _is_held(row) or row.taken != after.taken):
+            yield row.queue, (last.at, "took")
+
+
+def _without_refuted(reader: Reader, part: Part, flow: Flow) -> tuple[Part, dict[object, list[Finding]]]:
+    """Return a part without what a movement refutes: that none works, or that no worker lives."""
+    refuted: dict[object, list[Finding]] = {}
+    findings = []
+    for each in part.findings.findings:
+        queue, spec = each.evidence.get(flow.claim.noun), reader.findings.specs[each.code]
+        moved = flow.last(queue)
+        if moved and each.code in server_spec().groups["none_works"]:
+            refuted.setdefault(queue, []).append(each)
+            continue
+        if moved and spec.late and each.severity > spec.severity:  # only because no worker lives
+            evidence = {**each.evidence, "why": f"Workers take others: {flow.ago(moved)}"}
+            text = sentence.fill(spec.sentence, evidence)
+            each = msgspec.structs.replace(each, evidence=evidence, sentence=text, severity=spec.severity)
+        findings.append(each)
+    return _with(part, findings), refuted
+
+
+def _causes(
+    label: str,
+    flow: Flow,
+    queue: object,
+    late: Sequence[Finding],
+    refuted: Sequence[Finding],
+    workers: Sequence[Worker],
+) -> Iterator[Finding]:
+    """Yield why nodes of a queue wait, the most telling reason first."""
+    waiting, held = ([row for row in rows if queue in (None, row.queue)] for rows in (flow.waiting, flow.held))
+    since = min((each.since for each in (*late, *refuted) if each.since is not None), default=None)
+    noun, n, (incoming, outgoing) = noun_of(flow.claim.kind), len(waiting), flow.rates or (0.0, 0.0)
+    sort, most = next(iter(Counter(row.sort for row in waiting if row.sort).most_common(1)), ("", 0))
+    share = round(100 * most / max(n, 1)) if n >= OUTRANKED_BY else 0
+    said = {
+        "label": label,
+        "queue": queue or "",
+        "nouns": plural(noun),
+        "of": f" of the {flow.claim.noun} {queue}" if queue else "",
+        "waiting": f"At least {n}" if n >= LOOK_ROWS else str(n),
+        "since": _time(since),
+        "did": flow.ago(flow.last(queue)),
+        "rates": f"{round(incoming)} come and {round(outgoing)} leave in a minute (estimated)" if flow.rates else "?",
+        "share": f" Of the {n} that wait first, {share} % are {sort}." if share >= 50 else "",
+        "what": f"the {plural(noun)} of {sort}" if share >= 50 else f"these {plural(noun)}",
+    }
+
+    def found(code: str, at: float | None = since, **more: object) -> Finding:
+        evidence = {**said, **more, FLOW: f"{code}:{label}:{queue or ''}"}
+        return finding_of(server_spec().codes[code], f"{LABEL}/{evidence[FLOW]}", at, evidence, affects=[label])
+
+    if late and flow.moved and (first := _outranked_by(flow, queue, late, workers)):
+        yield found("outranked", first=first)
+    if n and incoming >= FLOOD_PER_MINUTE and incoming > FLOOD_FACTOR * outgoing > 0:
+        yield found("more_comes_than_goes")
+    taken = [float(row.taken) for row in held if row.taken is not None]
+    if late and len(taken) == len(held) < LOOK_ROWS and not flow.last(queue):
+        if flow.at - max(taken, default=flow.at) >= HELD_SECONDS:
+            yield found("nothing_ends", max(taken), held=len(held), newest=_time(max(taken)), oldest=_time(min(taken)))
+    if refuted:
+        yield found("work_goes_on")
+
+
+def _outranked_by(flow: Flow, queue: object, late: Sequence[Finding], workers: Sequence[Worker]) -> str:
+    """Return which younger nodes workers take before the late ones of a queue, or ""."""
+    nouns, (_, rank) = plural(noun_of(flow.claim.kind)), flow.claim.rank
+    taking = [each.serves for each in workers if each.alive and each.only and each.serves and queue in each.serves]
+    earlier = [set(serves[: serves.index(str(queue))]) for serves in taking]
+    busy = {row.queue for row in flow.waiting if flow.last(row.queue or "")}.intersection(*earlier) if earlier else ()
+    if busy:
+        return f"{nouns} of the {flow.claim.noun} {', '.join(sorted(map(str, busy)))} before those of {queue}"
+    ids, since = {each.node_id.partition("/")[2] for each in late}, min(each.since or 0.0 for each in late)
+    first = next((place for place, row in enumerate(flow.waiting) if row.id in ids), None)
+    ahead = [row for row in flow.waiting[:first] if row.due is not None and float(row.due) > since]
+    own = "others" if first is None else f"those with {flow.waiting[first].first}"
+    ranks = Counter(
+        row.first for row in ahead if f"those with {row.first}" != own and re.fullmatch(r"-?\d+", row.first or "")
+    )
+    if not rank or sum(ranks.values()) < OUTRANKED_BY:
+        return ""
+    return f"{nouns} with a {rank} of {ranks.most_common(1)[0][0]} before {own}"
+
+
+def _ages(row: FlowRow, at: float) -> bool:
+    """Return True if a node that waits for its time is old, compared with that wait."""
+    if row.revised is None or row.due is None or row.created is None or _is_held(row) or row.part == "new":
+        return False
+    delay = float(row.due) - at
+    return delay > 0 and at - float(row.created) >= max(PUT_OFF_SECONDS, PUT_OFF_TIMES * delay)
+
+
+def _put_off(reader: Reader, flow: Flow, looks: Sequence[Look]) -> Iterator[Finding]:
+    """Yield the nodes whose time always moves away."""
+    before = {row.id: float(row.due) for row in looks[0].rows if row.due is not None}
+    for row in (each for each in looks[-1].rows if _ages(each, flow.at)):
+        due, created = float(row.due or 0), float(row.created or 0)
+        often = row.revised and (flow.at - created) / row.revised < due - flow.at
+        if often or flow.at < before.get(row.id, 0) < due:
+            times = f"{row.revised} times" if row.revised else "again and again"
+            said = {
+                "noun": noun_of(flow.claim.kind),
+                "created": _time(created),
+                "times": times,
+                "delay": spelled(due - flow.at),
+            }
+            evidence = {**said, "label": reader.label, "sort": row.sort or ""}
+            node_id = reader.ids.full(str(row.id))
+            yield finding_of(server_spec().codes["put_off"], node_id, created, evidence, affects=[reader.label])
+
+
+def _time(at: float | None) -> str:
+    return "an unknown time" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S+00")
+
+
+def _tagged(finding: Finding, cause: Finding) -> Finding:
+    return msgspec.structs.replace(finding, evidence={**finding.evidence, FLOW: cause.evidence[FLOW]})
+
+
+def _with(part: Part, findings: Iterable[Finding]) -> Part:
+    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=tuple(findings)))
