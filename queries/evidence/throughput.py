@@ -44,7 +44,7 @@ Moved = tuple[float, str]  # when a worker moved a node, and how, as in WORDS
 
 
 class Flow(Record):
-    """What the looks of a claim show.
+    """Movements and waiting nodes of a claim, by its looks.
 
     ``moved``: the newest movement by queue. ``waiting`` and ``held``: nodes of the last look. ``rates``: how many come
     and leave in a minute, of the whole engine.
@@ -59,9 +59,9 @@ class Flow(Record):
 
     def last(self, queue: object) -> Moved | None:
         """Return the newest movement in a queue; None for any."""
-        return max(
-            (each for name, each in self.moved.items() if queue is None or _is_of(str(queue), name)), default=None
-        )
+        begins = (name for name in self.moved if name and name.endswith("*") and str(queue).startswith(name[:-1]))
+        names = self.moved if queue is None else (queue, *begins) if queue in self.moved else begins
+        return max((self.moved[name] for name in names), default=None)
 
     def ago(self, moved: Moved | None) -> str:
         """Return a movement as a part of a sentence."""
@@ -94,14 +94,13 @@ async def _look(reader: Reader, kind: str) -> Look | None:
 
 def asks_again(reader: Reader, part: Part) -> bool:
     """Return True if a second look could tell why nodes wait, or that they do not."""
-    symptoms = (reader.findings.specs[each.code].symptom for each in part.findings.findings)
+    late = any(reader.findings.specs[each.code].symptom in ("late", "locked") for each in part.findings.findings)
     put_off = (row for looks in reader.looks.values() for row in looks[-1].rows if _ages(row, looks[-1].at))
-    once = any(len(looks) == 1 for looks in reader.looks.values())
-    return once and (any(each in ("late", "locked") for each in symptoms) or any(put_off))
+    return any(len(looks) == 1 for looks in reader.looks.values()) and (late or any(put_off))
 
 
 async def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Part, list[Finding]]:
-    """Return an engine's part without what its throughput refutes, and what that shows."""
+    """Return a part without findings that its throughput refutes, and those that this shows."""
     shown: list[Finding] = []
     for kind, looks in reader.looks.items():
         flow = _flow(reader.claims.kinds[kind], looks, server, reader)
@@ -119,7 +118,8 @@ async def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Pa
             own = late.get(queue, [])
             for cause in _causes(reader.label, flow, queue, own, refuted.get(queue, []), workers):
                 shown.append(cause)
-                part = _with(part, (_tagged(each, cause) if each in own else each for each in part.findings.findings))
+                for each in own:
+                    each.evidence[FLOW] = cause.evidence[FLOW]
                 break  # the most telling one
         shown += _put_off(reader, flow, looks)
     return part, shown
@@ -151,10 +151,6 @@ def _is_held(row: FlowRow) -> bool:
     return row.taken is not None or row.held is True
 
 
-def _is_of(queue: str, name: str | None) -> bool:
-    return name is not None and (queue.startswith(name[:-1]) if name.endswith("*") else queue == name)
-
-
 def _signs(last: Look) -> Iterator[tuple[str | None, Moved]]:
     """Yield which rows say that they were taken or ended within the last seconds."""
     for row in last.rows:
@@ -165,7 +161,7 @@ def _signs(last: Look) -> Iterator[tuple[str | None, Moved]]:
 
 
 def _differences(first: Look, last: Look) -> Iterator[tuple[str | None, Moved]]:
-    """Yield the nodes that were taken between two looks, or that left before others that are still there."""
+    """Yield nodes that were taken between two looks, or that left before others."""
     now = {row.id: row for row in last.rows if row.part.startswith("open")}
     full = {part for part, n in Counter(row.part for row in last.rows).items() if n >= LOOK_ROWS}
     kept = {row.part: place for place, row in enumerate(first.rows) if row.id in now}
@@ -180,7 +176,7 @@ def _differences(first: Look, last: Look) -> Iterator[tuple[str | None, Moved]]:
 
 
 def _without_refuted(reader: Reader, part: Part, flow: Flow) -> tuple[Part, dict[object, list[Finding]]]:
-    """Return a part without what a movement refutes: that none works, or that no worker lives."""
+    """Return a part without findings that none works, where a worker moved a node."""
     refuted: dict[object, list[Finding]] = {}
     findings = []
     for each in part.findings.findings:
@@ -253,7 +249,7 @@ def _outranked_by(flow: Flow, queue: object, late: Sequence[Finding], workers: S
     ahead = [row for row in flow.waiting[:first] if row.due is not None and float(row.due) > since]
     own = "others" if first is None else f"those with {flow.waiting[first].first}"
     ranks = Counter(
-        row.first for row in ahead if f"those with {row.first}" != own and re.fullmatch(r"-?\d+", row.first or "")
+        row.first for row in ahead if re.fullmatch(r"-?\d+", row.first or "") and row.first not in own.split()
     )
     if not rank or sum(ranks.values()) < OUTRANKED_BY:
         return ""
@@ -275,24 +271,22 @@ def _put_off(reader: Reader, flow: Flow, looks: Sequence[Look]) -> Iterator[Find
         due, created = float(row.due or 0), float(row.created or 0)
         often = row.revised and (flow.at - created) / row.revised < due - flow.at
         if often or flow.at < before.get(row.id, 0) < due:
-            times = f"{row.revised} times" if row.revised else "again and again"
             said = {
+                "label": reader.label,
                 "noun": noun_of(flow.claim.kind),
+                "sort": row.sort or "",
                 "created": _time(created),
-                "times": times,
+            }
+            said |= {
+                "times": f"{row.revised} times" if row.revised else "again and again",
                 "delay": spelled(due - flow.at),
             }
-            evidence = {**said, "label": reader.label, "sort": row.sort or ""}
             node_id = reader.ids.full(str(row.id))
-            yield finding_of(server_spec().codes["put_off"], node_id, created, evidence, affects=[reader.label])
+            yield finding_of(server_spec().codes["put_off"], node_id, created, said, affects=[reader.label])
 
 
 def _time(at: float | None) -> str:
     return "an unknown time" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S+00")
-
-
-def _tagged(finding: Finding, cause: Finding) -> Finding:
-    return msgspec.structs.replace(finding, evidence={**finding.evidence, FLOW: cause.evidence[FLOW]})
 
 
 def _with(part: Part, findings: Iterable[Finding]) -> Part:
