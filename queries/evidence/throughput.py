@@ -100,7 +100,7 @@ def asks_again(reader: Reader, part: Part) -> bool:
 
 
 async def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Part, list[Finding]]:
-    """Return a part without findings that its throughput refutes, and those that this shows."""
+    """Return a part without findings that its throughput refutes, and new ones."""
     shown: list[Finding] = []
     for kind, looks in reader.looks.items():
         flow = _flow(reader.claims.kinds[kind], looks, server, reader)
@@ -229,9 +229,9 @@ def _causes(
     if n and incoming >= FLOOD_PER_MINUTE and incoming > FLOOD_FACTOR * outgoing > 0:
         yield found("more_comes_than_goes")
     taken = [float(row.taken) for row in held if row.taken is not None]
-    if late and len(taken) == len(held) < LOOK_ROWS and not flow.last(queue):
-        if flow.at - max(taken, default=flow.at) >= HELD_SECONDS:
-            yield found("nothing_ends", max(taken), held=len(held), newest=_time(max(taken)), oldest=_time(min(taken)))
+    still = late and len(taken) == len(held) < LOOK_ROWS and not flow.last(queue)
+    if still and flow.at - max(taken, default=flow.at) >= HELD_SECONDS:
+        yield found("nothing_ends", max(taken), held=len(held), newest=_time(max(taken)), oldest=_time(min(taken)))
     if refuted:
         yield found("work_goes_on")
 
