@@ -116,8 +116,8 @@ def incidents(
     ``capped``: engine label and code of findings of which more exist than were read. ``at``: server time.
     An incident of a whole engine that does no work also says what the sessions do that may be its workers.
     """
-    specs = {reader.label: reader.findings.specs for reader in workspace.engines.values()}
-    specs[LABEL] = server_spec().codes
+    of_any = server_spec().codes
+    specs = {LABEL: of_any} | {r.label: {**of_any, **r.findings.specs} for r in workspace.engines.values()}
     return tuple(_as_here(workspace, each) for each in grouping.incidents(findings, specs, capped, at))
 
 
@@ -148,6 +148,7 @@ async def server_problems(
     locks = await row_locked(workspace.database, workspace.engines, of_engines, workspace.server_findings)
     silent = workspace.server_findings.not_read(unread or {})
     silent += workspace.server_findings.failures_not_read(scans or {})
+    silent += workspace.server_findings.changed(workspace.declined)
     return Findings(
         findings=(*server.findings, *locks.findings, *silent),
         at=server.at,
@@ -177,6 +178,8 @@ async def counted(reader: Reader, part: Part) -> Part:
 
 async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
     before = kept.get(reader.label, Part(label=reader.label))
+    own = tuple(each for each in before.findings.findings if each.code in reader.findings.specs)
+    before = msgspec.structs.replace(before, findings=msgspec.structs.replace(before.findings, findings=own))
     reading = _part_of_findings(reader, limit, sampled, before)
     if not counts:
         return await reading
@@ -214,7 +217,8 @@ async def _of_server(
     findings = [finding for part in parts for finding in part.findings.findings]
     unread = {part.label: part.unread for part in parts if part.unread}
     if not workspace.engines:
-        return Part(label=LABEL, findings=Findings(findings=(), at=0.0, skipped_findings=workspace.not_checked))
+        changed = workspace.server_findings.changed(workspace.declined)
+        return Part(label=LABEL, findings=Findings(findings=changed, at=0.0, skipped_findings=workspace.not_checked))
     if not isinstance(outside, DatabaseError):
         scans = dict(_failures_not_read(workspace, parts))
         outside = await attempted(server_problems(workspace, findings, unread, outside, scans))

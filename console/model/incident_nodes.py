@@ -34,8 +34,8 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
     if limit is not None and len(incident.node_ids) >= limit:
         return Whole(incident=incident)
     reader = workspace.engines[incident.engine]
-    spec = reader.findings.specs[incident.code]
-    if spec.sample:
+    spec = reader.findings.specs.get(incident.code)
+    if spec is None or spec.sample:
         return Whole(incident=incident, why="the samples have only some nodes")
     findings: list[Finding] = [*incident.findings, *incident.explained]
     seen = {finding.node_id for finding in findings}

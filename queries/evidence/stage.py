@@ -12,7 +12,7 @@ import msgspec
 
 from queries.evidence import throughput
 from queries.evidence.attempt import refusals
-from queries.evidence.differs import changed_relations
+from queries.evidence.differs import with_differences
 from queries.evidence.repeated import done_lately, with_done
 from queries.read.blockers import ROW_LOCKED
 from queries.read.incidents import LOCKED_BY
@@ -26,12 +26,12 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
 
     Raises an error of NO_CONNECTION only.
     """
-    server = changed_relations(workspace, server)
     parts = [*parts]
     for place, part in enumerate(parts):
         parts[place], shown = await throughput.judged(workspace.engines[part.label], part, workspace.server_findings)
         every = msgspec.structs.replace(server.findings, findings=(*server.findings.findings, *shown))
         server = msgspec.structs.replace(server, findings=every)
+    parts = await with_differences(workspace, parts)
     findings = [finding for part in parts for finding in part.findings.findings]
     done = await done_lately(workspace, findings, at := server.findings.at)
 

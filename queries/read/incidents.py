@@ -19,6 +19,7 @@ from queries.text.instant import unknown_last
 
 REFUSED = "refused"  # in the evidence: why the finding's action is not suggested
 LOCKED_BY = "locked_by"  # in the evidence: who locks the row of the node whose action is suggested
+DIFFERS = "differs"  # in the evidence: the values that separate its group from others
 TRIED = "tried"  # in the evidence: what was done lately, as advised, and has not helped
 REFUSED_FOR_NOW = "refused_for_now"  # in the evidence: why the finding's action is not possible yet
 
@@ -308,6 +309,8 @@ def _incident(
         text = _sentence_of_owners(spec, findings, owners, part)
     else:
         text = first.sentence if len(findings) == 1 else _sentence(spec, values, example, len(findings), part)
+    if differs := next((f.evidence[DIFFERS] for f in findings if DIFFERS in f.evidence), ""):
+        text += f" {differs}"
     if len(findings) > 1 and (tried := [f.evidence[TRIED] for f in findings if TRIED in f.evidence]):
         text += f" {len(tried)} of them: {tried[0]}"
     return Incident(

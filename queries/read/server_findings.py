@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from queries.contract.detect import DetectedEngine
+from queries.contract.detect import Declined, DetectedEngine
 from queries.contract.indexes import index_of
 from queries.contract.server_spec import LABEL, server_spec, server_statement
 from queries.contract.spec import Worker
@@ -286,6 +286,20 @@ class ServerFindings:
                 affects=[label],
             )
             for label, scan in scans.items()
+        )
+
+    def changed(self, declined: Iterable[Declined]) -> tuple[Finding, ...]:
+        """Return a finding for each engine declined only for the type of columns."""
+        spec, some = self._codes["schema_changed"], [(each, each.changed) for each in declined if each.changed]
+        return tuple(
+            finding_of(
+                spec,
+                f"{LABEL}/table:{each.engine}@{each.schema}.{table}",
+                None,
+                {"label": f"{each.engine} in the schema {each.schema}", "table": table, "what": what},
+                affects=[each.engine],
+            )
+            for each, (table, what) in some
         )
 
     def _part(self, rows: Iterable[Mapping[str, Any]], at: float) -> ServerPart:
