@@ -395,9 +395,9 @@ def why() -> None:
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Required without a terminal.")
 @click.pass_obj
 def attempt(options: CliOptions, /, id: tuple[str, ...], **settings: Any) -> int:
-    """Try what a worker runs next on a node, as the worker's role, and roll it back.
+    """Try a worker's next statement on a node, as its role, and roll it back.
 
-    ID: a full id, or a bare id that only one node has. What the server refuses, no worker can do.
+    ID: a full id, or a bare id that only one node has. If the server refuses it, no worker can do it.
     """
     from console.cli import attempt as command
 

@@ -1,7 +1,7 @@
 """Key tables as data: bindings, footer, palette and help are generated from them.
 
-Lower-case keys and H only read. Upper-case keys change the database; they come from the engines' actions, except U and
-those that signal a session. Every key has an id, by which the settings file gives it other keys:
+Lower-case keys and H change nothing. Upper-case keys change the database; they come from the engines' actions, except U
+and those that signal a session. Every key has an id, by which the settings file gives it other keys:
 ``[keys]  "tree.live" = "f5"``.
 """
 
@@ -82,7 +82,7 @@ NODE = (
         40,
     ),
     Key("node.blockers", "x", "app.blockers", "blockers", "Who locks its rows, and who waits for whom", 35),
-    Key("node.try", "t", "app.try_node", "try", "Try what a worker runs next on it, and roll it back"),
+    Key("node.try", "t", "app.try_node", "try", "Try a worker's next statement on it, and roll it back"),
 )
 
 LIST = (  # bound by the widget of every list

@@ -18,6 +18,7 @@ from queries.change.transaction import ActionScript, Made, make
 from queries.check.locking import check_locking
 from queries.check.report import Notebook, first
 from queries.check.scripts import script
+from queries.check.trials import check_trials
 from queries.contract.phases import phases_of
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError, attempted, attempting
@@ -117,6 +118,7 @@ class ActionCheck:
             if action.writes:
                 with self.notes.errors(self._at(action), f"{action.name}: "):
                     await self._try(action)
+        await check_trials(self.workspace, self.reader, self.nodes.values(), self.notes)
 
     async def _try(self, action: Action) -> None:
         available = self.reader.availability(msgspec.structs.replace(action, needs=()))

@@ -17,6 +17,7 @@ from queries.check.prove import Loaded
 from queries.check.report import Check
 from queries.check.scripts import script
 from queries.contract.builtin import builtin_folder
+from queries.contract.folder import TRY
 from queries.contract.loader import load
 from queries.text.psql_text import array
 from tests.outside import HOMEMADE, MORE, change, copied
@@ -272,3 +273,33 @@ async def test_an_event_without_a_time_is_no_event_of_a_regular_finding(folder: 
         found[timed] = [r["id"] for r in await connection.fetch(statement.text, *map(values.get, statement.parameters))]
         await connection.close()
     assert found == {3: [], 7: ["item:1"]}
+
+
+CLAIM = """-- :claim
+-- kinds: item
+UPDATE :"schema".work_items SET state = 'doing', taken_by = 'w', taken_at = now()
+ WHERE id = substr(:id, 6)::int8 AND state = 'todo' AND due <= now() RETURNING id
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("", "", ""),
+        ("taken_by = 'w'", "state = 'odd'", "multiple assignments"),
+        ("state = 'todo'", "false", "try: no node of the fixture is reached by claim"),
+        (":claim", ":take", "section 'take' is not one of claim, progress, finish, fail"),
+        ("kinds: item", "kinds: job", "there is no node kind 'job'"),
+        ("taken_by = 'w'", "taken_by = pg_ls_dir('.')", "pg_ls_dir"),
+        (":id,", ":node,", "'node' is neither a parameter nor a setting"),
+    ],
+)
+async def test_the_statements_to_try_are_proven(
+    server: PostgresServer, tmp_path: Path, folder: Path, old: str, new: str, says: str
+) -> None:
+    (folder / TRY).write_text(CLAIM.replace(old, new))
+    loaded = Loaded(folder)
+    at_load = [str(fault) for fault in loaded.check.faults]
+    found = at_load or faults(await checks(server, folder, tmp_path, (prove.COLUMNS, prove.ACTIONS)))
+    assert all(TRY in fault for fault in found), found
+    assert any(says in fault for fault in found) is bool(says), found
