@@ -11,21 +11,20 @@ import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import msgspec
 
 from queries.db.redaction import redact
 from queries.files import user_dirs
 from queries.files.state_file import insecure, open_file
-from queries.files.written import FormError, ShortForm, TomlValue
 from queries.text import duration
 from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
 
 if TYPE_CHECKING:
     from queries.contract.outside import OutsideEngines
-    from queries.files.strict_toml import TomlFile
+    from queries.files.toml_file import TomlFile
 
 START_MODES = ("stuck", "tree", "dead", "audit")
 """Screens that the console may start with."""
@@ -37,7 +36,6 @@ INTERVAL_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  #
 
 SETTINGS_BYTES = 1 << 20  # of the settings file; a longer one is another file
 _HEX_COLOR = r"#(?:[0-9a-fA-F]{3}|[0-9a-fA-F]{6})"
-_CONTEXT_NAME = r"[^\s@]+"
 
 
 class ConfigError(Exception):
@@ -45,32 +43,6 @@ class ConfigError(Exception):
 
     The line reads ``file:line: what is wrong and what would be right``.
     """
-
-
-def _context_names(written: TomlValue) -> TomlValue:
-    """Check the names of contexts."""
-    for name in written.table():
-        if not re.fullmatch(_CONTEXT_NAME, name):
-            raise FormError("must be a name without spaces and without @", name)
-    return written
-
-
-def _one_of(what: str, words: Collection[str], pattern: str = "(?!)", more: str = "") -> ShortForm:
-    """Return the check that a text is one of these words, or matches a pattern."""
-
-    def check(written: TomlValue) -> TomlValue:
-        text = written.value
-        if isinstance(text, str) and text not in words and not re.fullmatch(pattern, text):
-            hint = did_you_mean(text, words) or f"; use {', '.join(filter(None, (*words, more)))}"
-            raise FormError(f"{quoted(text)} is not a {what}{hint}")
-        return written
-
-    return check
-
-
-_color = _one_of("color", ("", *COLORS), _HEX_COLOR, "#rrggbb")
-_mode = _one_of("screen", START_MODES)
-_notification = _one_of("notification", ("", *NOTIFY))
 
 
 def interval(written: object) -> float:
@@ -81,27 +53,38 @@ def interval(written: object) -> float:
     return seconds
 
 
-def _interval(written: TomlValue) -> TomlValue:
-    return TomlValue(_parsed(interval, written.value), written.at)
+def _in_full(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the settings with times in seconds. Raises SettingError."""
+    full = dict(document)
+    if "interval" in full:
+        full["interval"] = _seconds(interval, full["interval"], "interval")
+    if isinstance(tables := full.get("thresholds"), dict):
+        full["thresholds"] = {name: _thresholds(table, "thresholds", name) for name, table in tables.items()}
+    return full
 
 
-def _threshold(written: TomlValue) -> TomlValue:
-    """Return a threshold, or a table of those of one kind, in seconds."""
-    if not isinstance(written.value, dict):
-        return TomlValue(_parsed(duration.parse, written.value), written.at)
-    return TomlValue({name: _parsed(duration.parse, value, name) for name, value in written.value.items()}, written.at)
+def _thresholds(table: object, *path: str) -> object:
+    """Return a table of thresholds in seconds. A kind has a table within it."""
+    if not isinstance(table, dict):
+        return table
+    return {
+        name: _thresholds(each, *path, name) if isinstance(each, dict) else _seconds(duration.parse, each, *path, name)
+        for name, each in table.items()
+    }
 
 
-def _parsed(parse: Callable[[object], float], written: object, setting: str = "") -> float:
+def _seconds(parse: Callable[[object], float], written: object, *path: str) -> float:
     try:
         return parse(written)
     except ValueError as error:
-        raise FormError(str(error), setting) from None
+        from queries.files.toml_file import SettingError  # slow to import, and often there is no settings file
+
+        raise SettingError(str(error), *path) from None
 
 
 class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     dsn: str = ""  # connection string or URI; the variables and files of libpq supply the rest
-    color: Annotated[str, _color] = ""  # of the context's name in the header: a word such as red, or #rrggbb
+    color: str = ""  # of the context's name in the header: a word such as red, or #rrggbb
     production: bool = False  # you type the context's name before a risky action
     read_only: bool = False  # refuse every change
     override_read_only: bool = False  # change rows although default_transaction_read_only is on
@@ -135,23 +118,21 @@ class EngineSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
 class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     engines: dict[str, EngineSettings] = {}
     thresholds: dict[
-        str, dict[str, Annotated[float | dict[str, float], _threshold]]
+        str, dict[str, float | dict[str, float]]
     ] = {}  # by engine, or by engine and kind of node: when a node counts as stuck
     options: dict[str, dict[str, str | dict[str, str]]] = {}  # by engine: facts that the database does not record
     keys: dict[str, str] = {}  # by id of a binding: other keys for it, separated by commas
     filters: dict[str, str] = {}  # by name: a filter; `@name` in another filter inserts it
     theme: str = ""  # name of a theme of Textual or unstick; without it, unstick's own, light if COLORFGBG says so
-    start: Annotated[str, _mode] = "stuck"  # the screen that is shown first: stuck, tree, dead or audit
+    start: str = "stuck"  # the screen that is shown first: stuck, tree, dead or audit
     ascii: bool = False  # draw lines and signs in ASCII, as with --ascii
     mouse: bool = True  # false: leave the mouse to your terminal, which then selects text
-    interval: Annotated[float, _interval] = 2.0  # time between two refreshes, from 200ms to 1h, as with --interval
-    notify: Annotated[str, _notification] = (
-        ""  # how to report new incidents: bell, or osc9 for a notification of the desktop
-    )
+    interval: float = 2.0  # time between two refreshes, from 200ms to 1h, as with --interval
+    notify: str = ""  # how to report new incidents: bell, or osc9 for a notification of the desktop
 
 
 class SettingsFile(_Settings, frozen=True, kw_only=True):
-    contexts: Annotated[dict[str, _ContextSettings], _context_names] = {}
+    contexts: dict[str, _ContextSettings] = {}
 
 
 class Config(_Settings, frozen=True, kw_only=True):
@@ -296,11 +277,12 @@ def parse(text: str, path: Path, doubt: str = "", of_dsn: str = "") -> Config:
     ``doubt``: why another user may have written it, or "". Raises ConfigError, also for a setting that runs code of
     others and is in doubt. ``of_dsn``: the same for the database: a group may write the file.
     """
-    from queries.files.strict_toml import TomlError, TomlFile  # slow to import, and often there is no settings file
+    from queries.files.toml_file import TomlError, TomlFile  # as above
 
     source = TomlFile(shown(path), text)
     try:
-        settings = source.decode(SettingsFile)
+        settings = source.decode(SettingsFile, _in_full)
+        _check_words(source, settings)
         if nul := re.search(r"(?<!\\)\\(u0000|U00000000)", text):  # no path, name or connection string can hold it
             raise ConfigError(f"{shown(path)}:{text.count(chr(10), 0, nul.start()) + 1}: a setting holds {nul[0]}")
         if doubt:
@@ -331,6 +313,23 @@ def _refuse_trust(source: TomlFile, settings: SettingsFile, doubt: str, more: tu
     for name, engine in settings.engines.items():
         if engine.trust:
             raise source.error(("engines", name, "trust"), why)
+
+
+def _check_words(source: TomlFile, settings: SettingsFile) -> None:
+    """Raise TomlError for the first setting that is not one of its words."""
+    for name, context in settings.contexts.items():
+        if not re.fullmatch(r"[^\s@]+", name):
+            raise source.error(("contexts", name), "must be a name without spaces and without @")
+        if not re.fullmatch(_HEX_COLOR, context.color):
+            _check_word(source, ("contexts", name, "color"), context.color, "a color", ("", *COLORS), "#rrggbb")
+    _check_word(source, ("start",), settings.start, "a screen", START_MODES)
+    _check_word(source, ("notify",), settings.notify, "a notification", ("", *NOTIFY))
+
+
+def _check_word(source: TomlFile, path: SettingPath, word: str, what: str, words: tuple[str, ...], *more: str) -> None:
+    if word not in words:
+        hint = did_you_mean(word, words) or f"; use {', '.join(filter(None, (*words, *more)))}"
+        raise source.error(path, f"{quoted(word)} is not {what}{hint}")
 
 
 def _threshold_paths(settings: Mapping[str, object]) -> Iterable[tuple[str, ...]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Iterable, Iterator
-from typing import Annotated, get_args, get_origin
+from typing import get_args, get_origin
 
 import click
 import msgspec
@@ -71,7 +71,7 @@ def setting_reference() -> str:
 def settings(struct: type[msgspec.Struct] = config.SettingsFile, table: str = "") -> Iterator[tuple[str, ...]]:
     """Yield name, unit, default and meaning of each setting."""
     for field in msgspec.structs.fields(struct):
-        kind = get_args(field.type)[0] if get_origin(field.type) is Annotated else field.type
+        kind = field.type
         if inner := next((each for each in get_args(kind)[1:] if hasattr(each, "__struct_fields__")), None):
             yield from settings(inner, f"[{field.name}.NAME] ")
         elif get_origin(kind) is dict:

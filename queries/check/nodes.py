@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Awaitable, Callable, Sequence
 from itertools import pairwise
 
@@ -275,8 +274,8 @@ async def _check_findings(reader: Reader, notes: Notebook) -> None:
         at, spec = _of(reader, f"findings/{finding.code}"), reader.findings.specs[finding.code]
         local = reader.ids.local(finding.node_id)
         notes.number += 1
-        for name in itertools.chain(*evidence_names(spec).values()):
-            if name not in finding.evidence and name not in ("", "node"):
+        for name in sorted(evidence_names(spec)):
+            if name not in finding.evidence and name != "node":
                 notes.fault(at, f"{local}: the evidence has no {name!r}, which engine.toml names")
         if not (await reader.nodes.read([finding.node_id])).nodes:
             notes.fault(at, f"{local} is no node")

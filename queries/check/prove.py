@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import AsyncIterator, Awaitable, Collection
 from pathlib import Path
 
@@ -32,10 +31,9 @@ from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import TOML, Folder, read, schema_scripts
 from queries.contract.loader import parsed
 from queries.contract.outside import wrong_name
-from queries.contract.spec import EngineSpec
 from queries.contract.sql_calls import engine_faults
 from queries.db.errors import DatabaseError
-from queries.files.strict_toml import TomlError, TomlFile
+from queries.files.toml_file import TomlFile
 from queries.read.reader import Reader
 from queries.records.fault import Fault
 from queries.records.node import Node
@@ -90,10 +88,7 @@ class Loaded:
     def toml(self) -> TomlFile:
         """The folder's ``engine.toml``, for faults."""
         assert self.folder is not None
-        toml = TomlFile(self.folder.shown(TOML), self.folder.files.get(TOML, ""))
-        with contextlib.suppress(TomlError):
-            toml.decode(EngineSpec)
-        return toml
+        return TomlFile(self.folder.shown(TOML), self.folder.files.get(TOML, ""))
 
     @property
     def schema(self) -> str:

@@ -7,8 +7,7 @@ from contextlib import AbstractContextManager
 
 from queries.db.errors import attempting
 from queries.files.statement import Statement, locate
-from queries.files.strict_toml import TomlFile
-from queries.files.written import Path
+from queries.files.toml_file import Path, TomlFile
 from queries.records.fault import Fault
 from queries.records.record import Record
 from queries.text.psql_text import quoted_name

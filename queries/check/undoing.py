@@ -16,7 +16,7 @@ from queries.check.scripts import filled
 from queries.check.subject import Subject
 from queries.contract.engine import Engine
 from queries.files.statement import Statement
-from queries.files.strict_toml import TomlFile
+from queries.files.toml_file import TomlFile
 from queries.log import audit_log
 from queries.read.reader import Reader
 from queries.records.action import Change, Outcome, Undo

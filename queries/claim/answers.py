@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from queries.contract.forms import words
 from queries.contract.rows import FlowRow
 from queries.records.record import Record
 
@@ -48,7 +47,7 @@ class Condition(Record):
     @property
     def words(self) -> str:
         """Its name as words."""
-        return words(self.name)
+        return self.name.replace("_", " ")
 
     @property
     def mark(self) -> str:

@@ -8,8 +8,8 @@ import msgspec
 
 from queries.contract.effects import effects_of
 from queries.contract.folder import TRY
-from queries.contract.references import keys_of
 from queries.contract.spec import GONE, Action, Argument, EngineSpec
+from queries.contract.sql_names import keys_of
 from queries.files.statement import Statement
 from queries.records.action import Undo
 from queries.text.psql_text import sql_words

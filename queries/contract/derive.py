@@ -1,12 +1,10 @@
 """Derive statements from ``engine.toml``.
 
-The files in ``templates`` have their text. A line that contains a setting of ``engine.toml`` has the setting's line, so
-that a fault names it.
+The files in ``templates`` have their text. Its lines have the line of the table that they follow from.
 """
 
 from __future__ import annotations
 
-import contextlib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple
@@ -20,11 +18,11 @@ from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED
 from queries.contract.rows import COMPARED, NodeRow, columns
 from queries.contract.spec import NO_TIME, Action, Claim, DeadLetterSpec, EngineSpec, FindingSpec, Kind, Need
-from queries.contract.sql_templates import Filled, Lines, TemplatePart, Values, filled, joined, one_line, repeated
+from queries.contract.sql_templates import Filled, Lines, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
 from queries.files.statement import EngineFileError, SqlText
-from queries.files.strict_toml import TomlFile
-from queries.files.written import Path as Setting
+from queries.files.toml_file import Path as Setting
+from queries.files.toml_file import TomlFile
 from queries.records.node import Phase
 from queries.text.psql_text import literal, sql_name
 
@@ -83,16 +81,16 @@ class _Writer:
     def __init__(self, folder: Folder, spec: EngineSpec, toml: TomlFile, needs: Mapping[str, Need]) -> None:
         self.folder, self.spec, self.toml, self.needs = folder, spec, toml, needs
         self.files: dict[str, SqlText] = {}
-        self.kinds = {kind.name: (n, kind) for n, kind in enumerate(spec.kinds)}
-        self.tables = [(n, kind) for n, kind in enumerate(spec.kinds) if kind.table]
+        self.kinds = {kind.name: kind for kind in spec.kinds}
+        self.tables = [kind for kind in spec.kinds if kind.table]
 
     def write(self) -> None:
         """Derive each file that is not there."""
-        for n, kind in self.tables:
-            self._of_kind(n, kind)
+        for kind in self.tables:
+            self._of_kind(kind)
         leaves = [kind for kind in self.kinds if kind not in self.spec.parents and not self._written("children", kind)]
         if leaves and (self._written("children") or any(file.startswith("children.") for file in self.files)):
-            self._add("children.leaf.sql", ("kinds",), [filled("leaf", ("kinds",), {"kinds": " ".join(leaves)})])
+            self._add("children.leaf.sql", ("kinds",), [filled("leaf", {"kinds": " ".join(leaves)})])
         for name, write in (
             ("roots", self._roots),
             ("live", self._live),
@@ -104,25 +102,25 @@ class _Writer:
                 write()
         if not self._written("rows"):
             self._rows()
-        for n, finding in enumerate(self.spec.findings):
+        for finding in self.spec.findings:
             if not finding.sample and not self._written(f"findings/{finding.code}"):
-                self._finding(n, finding)
-        for n, action in enumerate(self.spec.actions):
+                self._finding(finding)
+        for action in self.spec.actions:
             if action.writes:
-                self._action(n, action)
-        for n, claim in enumerate(self.spec.claim):
-            self._claim(n, claim)
+                self._action(action)
+        for claim in self.spec.claim:
+            self._claim(claim)
 
-    def _of_kind(self, n: int, kind: Kind) -> None:
+    def _of_kind(self, kind: Kind) -> None:
         """Derive the files of one kind that are not there."""
         if kind.columns and not self._written("nodes", kind.name):
-            self._nodes(n, kind)
-            self._matching(n, kind)
+            self._nodes(kind)
+            self._matching(kind)
         if kind.parent and not self._written("children", kind.below):
-            self._children(n, kind)
+            self._children(kind)
         for name in kind.payloads:
             if not self._written(f"detail/{name}"):
-                self._payload(n, kind, name)
+                self._payload(kind, name)
 
     def _written(self, name: str, kind: str = "") -> bool:
         """Return True if the folder has a statement for nodes of this kind ("": of any)."""
@@ -136,20 +134,20 @@ class _Writer:
 
     # Files
 
-    def _nodes(self, n: int, kind: Kind) -> None:
+    def _nodes(self, kind: Kind) -> None:
         columns: Lines = []
-        at: Setting = ("kinds", n)
+        at: Setting = ("kinds", kind.name)
         if kind.parent:
-            columns.append((f"'{kind.below}:' || {_of(kind.parent)} AS parent_id,", (*at, "parent")))
-        columns.append((f"'{kind.name}' AS kind,", at))
+            columns.append(f"'{kind.below}:' || {_of(kind.parent)} AS parent_id,")
+        columns.append(f"'{kind.name}' AS kind,")
         if "title" not in kind.columns:
-            columns.append((f"{_of(kind.key)}::text AS title,", at))
+            columns.append(f"{_of(kind.key)}::text AS title,")
         if "phase" not in kind.columns:
-            columns.append((f"{self._column(kind, 'phase')} AS phase,", ("statuses",)))
+            columns.append(f"{self._column(kind, 'phase')} AS phase,")
         for name in kind.columns:
-            columns.append((f"{self._column(kind, name)} AS {name},", (*at, "columns", name)))
-        values: Values = {**self._of(n, kind), "kind": kind.name, "columns": columns}
-        self._add(f"nodes.{kind.name}.sql", at, [filled("nodes", at, values)])
+            columns.append(f"{self._column(kind, name)} AS {name},")
+        values: Values = {**self._of(kind), "kind": kind.name, "columns": columns}
+        self._add(f"nodes.{kind.name}.sql", at, [filled("nodes", values)])
 
     def _column(self, kind: Kind, name: str) -> str:
         """Return a column of a node as SQL."""
@@ -158,20 +156,19 @@ class _Writer:
             return self._phase(kind) if "status" in kind.columns else "'unknown'"
         return self._converted(kind, name, expression)
 
-    def _matching(self, n: int, kind: Kind) -> None:
+    def _matching(self, kind: Kind) -> None:
         """Derive the nodes that match conditions on the columns that a filter compares."""
         conditions: Lines = []
         for name, form in COMPARED.items():
             if name in kind.columns or name == "phase":
                 column = self._column(kind, name)
-                path: Setting = ("kinds", n, "columns", name) if name in kind.columns else ("statuses",)
                 if _TYPES[name] == "float8":
                     column = f"extract(epoch FROM now())::float8 - {column}"
                 asked = f"(:query::text::jsonb -> '{name}')"
-                conditions.append((one_line(f"matching_{form}", asked=asked, column=column), path))
+                conditions.append(one_line(f"matching_{form}", asked=asked, column=column))
         type_ = self._key_type(kind).cast
-        values: Values = {**self._of(n, kind), "kind": kind.name, "type": type_, "conditions": conditions}
-        self._add(f"matching.{kind.name}.sql", ("kinds", n), [filled("matching", ("kinds", n), values)])
+        values: Values = {**self._of(kind), "kind": kind.name, "type": type_, "conditions": conditions}
+        self._add(f"matching.{kind.name}.sql", ("kinds", kind.name), [filled("matching", values)])
 
     def _converted(self, kind: Kind, name: str, text: str) -> str:
         """Return an expression as a column of a node."""
@@ -189,24 +186,24 @@ class _Writer:
         text = self._expression(kind, text)
         return f"({text})::float8" if number else f"extract(epoch FROM {text})::float8"
 
-    def _children(self, n: int, kind: Kind) -> None:
-        _, parent = self.kinds[kind.below]
+    def _children(self, kind: Kind) -> None:
+        parent = self.kinds[kind.below]
         type_ = self._type(parent, parent.key)
         need = need_of(self.needs, kind.table, kind.parent)
         assert need is not None
         filter_ = f"{_of(kind.parent)} = substr(:parent, {len(kind.below) + 2})::{type_}"
         filter_ += f" AND {_of(kind.key)} <> {_of(kind.parent)}" if parent is kind else ""
-        header: Lines = [(f"-- kinds: {kind.below}", ("kinds", n)), (f"-- needs: {need[0]}", ("kinds", n))]
-        part = self._part(n, kind, 1, filter_, (kind.key,))
+        header = [f"-- kinds: {kind.below}", f"-- needs: {need[0]}"]
+        part = self._part(kind, 1, filter_, (kind.key,))
         about = f"Nodes of the kind {kind.name} below a {kind.below}, in the order of their keys."
-        self._page(f"children.{kind.below}.sql", about, header, [part], (*("kinds", n), "parent"))
+        self._page(f"children.{kind.below}.sql", about, header, [part], (*("kinds", kind.name), "parent"))
 
-    def _payload(self, n: int, kind: Kind, name: str) -> None:
+    def _payload(self, kind: Kind, name: str) -> None:
         """Derive a detail section with a stored text."""
-        at: Setting = ("kinds", n, "payloads", name)
+        at: Setting = ("kinds", kind.name, "payloads", name)
         column = kind.payloads[name]
         bytea = _first(self._relation(kind)[column]) == "bytea"
-        of_kind = self._of(n, kind)
+        of_kind = self._of(kind)
         values: Values = {
             **of_kind,
             "one": str(of_kind["wanted"]).replace(":ids", "ARRAY[:id]"),
@@ -215,29 +212,29 @@ class _Writer:
             "column": _of(column),
             "payload": _of(column) if bytea else f"convert_to({_of(column)}::text, 'UTF8')",
         }
-        self._add(f"detail/{name}.sql", at, [filled("payload", at, values)])
+        self._add(f"detail/{name}.sql", at, [filled("payload", values)])
 
     def _roots(self) -> None:
         """Derive the nodes without an existing parent, and a note on the unreached."""
-        parts: list[TemplatePart] = []
+        parts: list[Values] = []
         more: Lines = []
-        for n, kind in self.tables:
+        for kind in self.tables:
             if not kind.parent or kind.below == kind.name:
                 filter_ = f"{_of(kind.parent)} IS NULL" if kind.parent else "true"
-                parts.append(self._part(n, kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
-        for n, kind in self.tables if parts else ():
+                parts.append(self._part(kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
+        for kind in self.tables if parts else ():
             if not kind.parent:
                 continue
-            above, of = self.kinds[kind.below][1], self._of(n, kind)
+            above, of = self.kinds[kind.below], self._of(kind)
             type_ = KEY_TYPES.get(_first(self._relation(kind)[kind.parent]))
             if type_ is None or type_.find != self._key_type(above).find:  # they cannot be compared
                 continue
-            of_parent, parent = self._of(n, above), _of(kind.parent)
+            of_parent, parent = self._of(above), _of(kind.parent)
             few = one_line("few", table=str(of["table"]), most=str(SEARCHED_ROWS))
             same = f"{parent} = {_of(kind.key)}" if above is kind else "false"
             key, table = sql_name(above.key), str(of_parent["table"])
             filter_ = one_line("orphan", few=few, parent=parent, same=same, above=table, key=key)
-            parts.append(self._part(n, kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
+            parts.append(self._part(kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
             lost = f"{kind.name} whose parent is missing" + " or in a ring" * (above is kind)
             unsearched = f"rows that a root reaches, without a search for nodes of the kind {lost} in a large table,"
             values: Values = {
@@ -249,7 +246,7 @@ class _Writer:
                 "most": str(SEARCHED_ROWS),
                 "unsearched": literal(unsearched),
             }
-            more += filled("ring" if above is kind else "orphans", ("kinds", n), values)
+            more += filled("ring" if above is kind else "orphans", values)
         if parts:
             self._page("roots.sql", "Nodes without a parent, newest first.", [], parts, more=more)
 
@@ -258,77 +255,75 @@ class _Writer:
 
         NULL comes last, in a part of its own.
         """
-        parts: list[TemplatePart] = []
+        parts: list[Values] = []
         more: Lines = []
         declared = ", ".join(dict.fromkeys(literal(status.native) for status in self.spec.statuses))
-        for n, kind, need, column in self._by_status():
+        for kind, need, column in self._by_status():
             type_ = self._relation(kind).get(kind.columns.get("status", ""))  # an expression has only declared ones
             known = {None, *self.spec.recognise.enums, *([type_] if kind.table in self.spec.recognise.literals else [])}
             if declared and type_ not in known:
-                at: Setting = ("kinds", n)
-                values: Values = {**self._of(n, kind), "status": self._status(kind), "declared": declared}
-                more += filled("undeclared", at, {**values, "kind": kind.name, "most": str(SEARCHED_ROWS)})
+                values: Values = {**self._of(kind), "status": self._status(kind), "declared": declared}
+                more += filled("undeclared", {**values, "kind": kind.name, "most": str(SEARCHED_ROWS)})
             for _, filter_ in self._each_unfinished(kind, need):
                 orders: dict[str, tuple[str, ...]] = {filter_: (kind.key,)}
                 if column:
                     orders = {f"{filter_} AND {_of(column)} IS NOT NULL": (column, kind.key)}
                     orders[f"{filter_} AND {_of(column)} IS NULL"] = (kind.key,)
-                parts += [self._part(n, kind, len(parts) + m, *each) for m, each in enumerate(orders.items(), 1)]
+                parts += [self._part(kind, len(parts) + m, *each) for m, each in enumerate(orders.items(), 1)]
         if parts:
-            header = self._header(need for _, _, need, _ in self._by_status())
+            header = self._header(need for _, need, _ in self._by_status())
             about = "Unfinished nodes: by status, then in the order of the index."
             self._page("live.sql", about, header, parts, more=more)
 
     def _counts(self) -> None:
-        parts: list[TemplatePart] = []
+        parts: list[Values] = []
         unfinished = self._unfinished()
-        for n, kind, need, column in self._by_status():
+        for kind, need, column in self._by_status():
             for native, filter_ in self._each_unfinished(kind, need):
                 phases = dict.fromkeys(s.phase for s in self.spec.statuses if s.native == native) or [Phase.UNKNOWN]
                 values: Values = {
-                    **self._of(n, kind),
+                    **self._of(kind),
                     "phases": ", ".join(f"'{phase}'" for phase in phases),
                     "phase": self._phase(kind, native),
                     "filter": filter_,
                     "order": _of(column or kind.key),
                 }
-                parts.append((("kinds", n), values))
+                parts.append(values)
         if parts:
             open_ = {s.phase for s in self.spec.statuses if s.native in unfinished}
             ended = {s.phase for s in self.spec.statuses} - open_
             values = {
-                "header": self._header(need for _, _, need, _ in self._by_status()),
+                "header": self._header(need for _, need, _ in self._by_status()),
                 "unfinished": ", ".join(f"'{p}'" for p in Phase if p in open_),
                 "ended": ", ".join(f"'{p}'" for p in ENDED if p in ended),
             }
-            self._add("counts.sql", ("kinds",), [repeated("counts", ("kinds",), values, parts)])
+            self._add("counts.sql", ("kinds",), [repeated("counts", values, parts)])
 
     def _find(self) -> None:
         parts: list[Lines] = []
-        for n, kind in self.tables:
+        for kind in self.tables:
             type_ = self._key_type(kind)
-            values: Values = {**self._of(n, kind), "digits": type_.text, "type": type_.cast}
-            parts.append(repeated(f"find_{type_.find}", ("kinds", n), {}, [(("kinds", n), values)]))
-        self._add("find.sql", ("kinds",), [filled("find", ("kinds",), {"parts": joined(parts)})])
+            values: Values = {**self._of(kind), "digits": type_.text, "type": type_.cast}
+            parts.append(repeated(f"find_{type_.find}", {}, [values]))
+        self._add("find.sql", ("kinds",), [filled("find", {"parts": joined(parts)})])
 
     def _dead(self) -> None:
         """Derive the dead letters. Those without a time come last, in parts of their own."""
-        timed: list[tuple[int, Kind, DeadLetterSpec, str, str]] = []
-        for n, kind in self.tables:
+        timed: list[tuple[Kind, DeadLetterSpec, str, str]] = []
+        for kind in self.tables:
             need = dead_need(self.needs, kind, self._relation(kind))
             if kind.dead is not None and need is not None:
                 filters = self._each_from(kind, kind.dead.from_)
-                timed += [(n, kind, kind.dead, need[0], self._with_partial(f, need[0])) for f in filters]
-        every = [*((each, False) for each in timed if each[2].since), *((each, True) for each in timed)]
+                timed += [(kind, kind.dead, need[0], self._with_partial(f, need[0])) for f in filters]
+        every = [*((each, False) for each in timed if each[1].since), *((each, True) for each in timed)]
         parts = [self._dead_part(*each, number, without) for number, (each, without) in enumerate(every, 1)]
         if parts:
-            header = self._header(need for _, _, _, need, _ in timed)
-            self._add("dead.sql", ("kinds",), [repeated("dead", ("kinds",), {"header": header}, parts)])
+            header = self._header(need for _, _, need, _ in timed)
+            self._add("dead.sql", ("kinds",), [repeated("dead", {"header": header}, parts)])
 
     def _dead_part(
-        self, n: int, kind: Kind, dead: DeadLetterSpec, need: str, filter_: str, number: int, without: bool
-    ) -> TemplatePart:
-        at: Setting = ("kinds", n, "dead")
+        self, kind: Kind, dead: DeadLetterSpec, need: str, filter_: str, number: int, without: bool
+    ) -> Values:
         cursor, key, column, type_ = ":cursor::text::jsonb ->> 0", _of(kind.key), "NULL", "text"
         if dead.since:
             column, type_ = _of(dead.since), self._type(kind, dead.since)
@@ -337,16 +332,16 @@ class _Writer:
         newest = f"<= coalesce(({cursor})::{type_}, {greatest}::{type_})"
         by_key = self.needs[need].columns[2:3] == (kind.key,)  # the index has the order of rows without a time, too
         error = dead.error or self._expression(kind, kind.columns.get("error", "NULL"))
-        return at, {
-            **self._of(n, kind),
+        return {
+            **self._of(kind),
             "part": str(number),
             "column": column,
             "type": self._type(kind, kind.key),
             "severity": str(dead.severity),
             "since": self._time(kind, dead.at or dead.since) if dead.since else "NULL::float8",
-            "cause": (f"({dead.cause})::text", (*at, "cause")),
-            "error": (f"({error})::text", (*at, "error")),
-            "filter": (filter_, (*at, "from")),
+            "cause": f"({dead.cause})::text",
+            "error": f"({error})::text",
+            "filter": filter_,
             "first": f"{column} {'IS NULL' if without else newest}",
             "later": f"({cursor}) IS NOT NULL" if without else f"{column} < ({cursor})::{type_}",
             "order": f"{key} DESC" if without and not by_key else f"{column} DESC, {key} DESC",
@@ -354,56 +349,53 @@ class _Writer:
 
     def _rows(self) -> None:
         """Derive the rows of the nodes, of their own tables and of those in `rows`."""
-        parts: list[TemplatePart] = [(("kinds", n), self._of(n, kind)) for n, kind in self.tables]
-        for n, kind in self.kinds.values():
-            for m, name in enumerate(kind.rows):
+        parts: list[Values] = [self._of(kind) for kind in self.tables]
+        for kind in self.kinds.values():
+            for name in kind.rows:
                 table, _, column = name.partition(".")
                 other = msgspec.structs.replace(kind, table=table, key=column)
-                parts.append((("kinds", n, "rows", m), self._of(n, other)))
+                parts.append(self._of(other))
         if parts:
-            self._add("rows.sql", ("kinds",), [repeated("locked_rows", ("kinds",), {}, parts)])
+            self._add("rows.sql", ("kinds",), [repeated("locked_rows", {}, parts)])
 
-    def _finding(self, n: int, finding: FindingSpec) -> None:
+    def _finding(self, finding: FindingSpec) -> None:
         if finding.finder:
             return
         if finding.among:
-            self._finding_among(n, finding)
+            self._finding_among(finding)
         elif finding.since:
-            self._finding_of_table(n, finding)
+            self._finding_of_table(finding)
 
-    def _finding_of_table(self, n: int, finding: FindingSpec) -> None:
-        at: Setting = ("findings", n)
-        k, kind = self.kinds[self.spec.kind_of(finding)]
+    def _finding_of_table(self, finding: FindingSpec) -> None:
+        at: Setting = ("findings", finding.code)
+        kind = self.kinds[self.spec.kind_of(finding)]
         need = status_need(self.needs, kind, self._relation(kind))
         since = self._expression(kind, finding.since)
         utc = self._relation(kind).get(finding.since) == "timestamp"
-        evidence: Lines = [
-            (f"{literal(name)}, {text},", (*at, "evidence", name)) for name, text in finding.evidence.items()
-        ]
+        evidence: Lines = [f"{literal(name)}, {text}," for name, text in finding.evidence.items()]
         at_ = f"({since}) AT TIME ZONE 'UTC'" if utc else f"({since})"
         age = f"'age', date_trunc('second', now() - {at_})::text"
         of_each = {
-            **self._of(k, kind),
-            "since": (self._time(kind, finding.since), (*at, "since")),
-            "evidence": (" ".join(text for text, _ in evidence) + " " * bool(evidence) + age, (*at, "evidence")),
-            "where": (finding.where, (*at, "where")),
+            **self._of(kind),
+            "since": self._time(kind, finding.since),
+            "evidence": " ".join(evidence) + " " * bool(evidence) + age,
+            "where": finding.where,
             "order": _of(next(iter(need[1].columns[1:]), kind.key) if need else kind.key)
             + " DESC" * finding.newest_first,
         }
         filters = self._each_from(kind, finding.from_) if finding.from_ else ["true"]
-        parts: list[TemplatePart] = [
-            (at, {**of_each, "filter": (self._with_partial(filter_, need[0] if need else ""), (*at, "from"))})
-            for filter_ in filters
+        parts: list[Values] = [
+            {**of_each, "filter": self._with_partial(filter_, need[0] if need else "")} for filter_ in filters
         ]
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
-            "header": [(f"-- needs: {need[0]}", at)] if need else [],
+            "header": [f"-- needs: {need[0]}"] if need else [],
         }
-        self._add(f"findings/{finding.code}.sql", at, [repeated("finding", at, values, parts)])
+        self._add(f"findings/{finding.code}.sql", at, [repeated("finding", values, parts)])
 
-    def _finding_among(self, n: int, finding: FindingSpec) -> None:
+    def _finding_among(self, finding: FindingSpec) -> None:
         """Derive a finding whose rows a part selects."""
-        at: Setting = ("findings", n)
+        at: Setting = ("findings", finding.code)
         file = f"parts/{finding.among}.sql"
         since = _in_line(finding.since)
         newest = since and finding.newest_first and f"{since} DESC NULLS LAST"
@@ -411,68 +403,65 @@ class _Writer:
         evidence = _evidence(finding.evidence)
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
-            "header": [(f"-- kinds: {finding.kind}", at)] if finding.kind and len(self.kinds) > 1 else [],
-            "part": [(f"\\ir {file}", (*at, "among")), *_compared(finding, at)],
-            "since": (f"extract(epoch FROM {since})::float8" if since else "NULL::float8", (*at, "since")),
-            "evidence": (evidence, (*at, "evidence")),
-            "suggest": (_in_line(finding.suggest), (*at, "suggest")),
-            "grade": (_in_line(finding.grade) or str(finding.severity), (*at, "grade")),
-            "where": (_in_line(finding.where), (*at, "where")),
-            "order": (", ".join(filter(None, (order, "t.id"))), (*at, "order")),
+            "header": [f"-- kinds: {finding.kind}"] if finding.kind and len(self.kinds) > 1 else [],
+            "part": [f"\\ir {file}", *_compared(finding)],
+            "since": f"extract(epoch FROM {since})::float8" if since else "NULL::float8",
+            "evidence": evidence,
+            "suggest": _in_line(finding.suggest),
+            "grade": _in_line(finding.grade) or str(finding.severity),
+            "where": _in_line(finding.where),
+            "order": ", ".join(filter(None, (order, "t.id"))),
         }
-        text = ""
-        with contextlib.suppress(EngineFileError):  # a missing part is a fault of the statement
-            text = self.folder.sql(file).text
+        text = self.folder.sql(file).text if file in self.folder.files else ""
         ends = [name for name in ("more", "unread", "unjudged") if re.search(rf"^{name} AS", text, re.MULTILINE)]
-        self._add(f"findings/{finding.code}.sql", at, [filled(name, at, values) for name in ("finding_among", *ends)])
+        self._add(f"findings/{finding.code}.sql", at, [filled(name, values) for name in ("finding_among", *ends)])
 
-    def _action(self, n: int, action: Action) -> None:
+    def _action(self, action: Action) -> None:
         """Derive the sections of an action's file that it does not have."""
         file = f"actions/{action.script}.sql"
-        at: Setting = ("actions", n)
+        at: Setting = ("actions", action.name)
         there = {section.name for section in sections(self.folder.files.get(file, ""))}
         declared = bool(action.set or action.delete)
         missing = [s for s in SECTIONS if s not in there and (declared or s == "lock")]
-        kinds = [self.kinds[name] for name in action.kinds if name in self.kinds and self.kinds[name][1].table]
+        kinds = [self.kinds[name] for name in action.kinds if name in self.kinds and self.kinds[name].table]
         if not missing or len(kinds) != 1 or len(action.kinds) != 1 or file in self.files or not (declared or there):
             return
-        (k, kind) = kinds[0]
-        values: Filled = {**self._of(k, kind), "strength": "NO KEY UPDATE" if action.set else "UPDATE"}
+        kind = kinds[0]
+        values: Filled = {**self._of(kind), "strength": "NO KEY UPDATE" if action.set else "UPDATE"}
         if declared:
             from_ = self._from(kind, action.from_) if action.from_ else "true"
             last = len(action.set) - 1
             values["set"] = [
-                (f"{sql_name(column)} = {text}" + "," * (m < last), (*at, "set", column))
-                for m, (column, text) in enumerate(action.set.items())
+                f"{sql_name(column)} = {text}" + "," * (m < last) for m, (column, text) in enumerate(action.set.items())
             ]
             filters = [from_]
             whys: Lines = []
             for_now: list[str] = []
             if action.from_:
                 why = self._sentence(kind, action.otherwise)
-                whys.append((f"WHEN ({from_}) IS NOT TRUE THEN {why}", (*at, "from")))
+                whys.append(f"WHEN ({from_}) IS NOT TRUE THEN {why}")
                 for_now.append(f"WHEN ({from_}) IS NOT TRUE THEN false")
-            for m, refusal in enumerate(action.refuse):
+            for refusal in action.refuse:
                 why = self._sentence(kind, refusal.why)
-                whys.append((f"WHEN {refusal.when} THEN {why}", (*at, "refuse", m, "when")))
+                whys.append(f"WHEN {refusal.when} THEN {why}")
                 for_now.append(f"WHEN {refusal.when} THEN {refusal.for_now}")
                 filters.append(f"({refusal.when}) IS NOT TRUE")
-            values["filter"] = (" AND ".join(filters), (*at, "from"))
-            values["whys"] = whys or [("WHEN false THEN ''", at)]
+            values["filter"] = " AND ".join(filters)
+            values["whys"] = whys or ["WHEN false THEN ''"]
             waits = any(refusal.for_now != "false" for refusal in action.refuse)
-            values["for_now"] = [(f", CASE {' '.join(for_now)} END AS for_now", (*at, "refuse"))] if waits else []
+            values["for_now"] = [f", CASE {' '.join(for_now)} END AS for_now"] if waits else []
         about = f"{action.title} a {kind.title}."
         files = {section: section for section in SECTIONS} | ({"change": "delete"} if action.delete else {})
-        parts = [filled("action", at, {"about": about}), *(filled(files[s], at, values) for s in missing)]
+        parts = [filled("action", {"about": about}), *(filled(files[s], values) for s in missing)]
         self._add(file, at, parts)
 
-    def _claim(self, n: int, claim: Claim) -> None:
+    def _claim(self, claim: Claim) -> None:
         """Derive what is asked of a claim: conditions, the next nodes, counts by queue.
 
         Where a condition has needs, there is a variant without it.
         """
         claim = self._with_statuses(claim)
-        self._claim_files(n, claim, "")
+        self._claim_files(claim, "")
         if any(each.needs for each in claim.conditions):
             known = tuple(
                 msgspec.structs.replace(each, holds=UNKNOWN, shows="NULL", holder="NULL", needs=())
@@ -480,11 +469,11 @@ class _Writer:
                 else each
                 for each in claim.conditions
             )
-            self._claim_files(n, msgspec.structs.replace(claim, conditions=known), ".few")
+            self._claim_files(msgspec.structs.replace(claim, conditions=known), ".few")
 
     def _with_statuses(self, claim: Claim) -> Claim:
         """Return a claim with the rows that the statuses of its kind lead to."""
-        _, kind = self.kinds[claim.kind]
+        kind = self.kinds[claim.kind]
         if not self._status(kind):
             return claim
         relation, needs = self._relation(kind), self.needs
@@ -509,13 +498,12 @@ class _Writer:
             order, filters = "", [self._from(kind, there)]
         return {self._with_partial(f, need[0] if need else ""): order for f in filters}
 
-    def _claim_files(self, n: int, claim: Claim, suffix: str) -> None:
-        at: Setting = ("claim", n)
-        k, kind = self.kinds[claim.kind]
+    def _claim_files(self, claim: Claim, suffix: str) -> None:
+        at: Setting = ("claim", claim.kind)
+        kind = self.kinds[claim.kind]
         by_status = status_need(self.needs, kind, self._relation(kind))
         needs = claim.needs or (by_status[:1] if by_status else ())
         own = tuple(need for each in claim.conditions for need in each.needs)
-        paths: list[Setting] = [(*at, "conditions", m) for m, _ in enumerate(claim.conditions)]
         holds = [f"({each.holds})" for each in claim.conditions]
         counted = ["true" if each.holds == UNKNOWN else f"({each.holds})" for each in claim.conditions]
         upto = [" AND ".join(f"f.c{i}" for i in range(1, m + 1)) for m in range(1, len(holds) + 1)]
@@ -524,46 +512,44 @@ class _Writer:
         of_node = (claim.owner, claim.taken, claim.held, *(f"{each.shows} {each.holder}" for each in claim.conditions))
         served = f"(:queues IS NULL OR ({claim.queue})::text = ANY (:queues))"
         values: Filled = {
-            **self._of(k, kind),
+            **self._of(kind),
             "kind": kind.name,
             "header": self._header((*needs, *own)),
-            "queue": (claim.queue, (*at, "queue")),
-            "queue_id": (claim.queue_id, (*at, "queue_id")),
+            "queue": claim.queue,
+            "queue_id": claim.queue_id,
             **{name: self._time(kind, getattr(claim, name)) for name in ("since", "taken", "held")},
-            "owner": (claim.owner, (*at, "owner")),
-            "each": list(zip(_with_commas(holds), paths, strict=True)),
-            "shows": list(zip(_with_commas(f"({each.shows})::text" for each in claim.conditions), paths, strict=True)),
-            "holders": list(
-                zip(_with_commas(f"({each.holder})::text" for each in claim.conditions), paths, strict=True)
-            ),
-            "holds": [(f"{'AND ' * bool(m)}{text}", paths[m]) for m, text in enumerate(counted)],
-            "columns": [(f"{text} AS c{m + 1},", paths[m]) for m, text in enumerate(counted)],
-            **_beside(n, claim, *of_rows),
+            "owner": claim.owner,
+            "each": _with_commas(holds),
+            "shows": _with_commas(f"({each.shows})::text" for each in claim.conditions),
+            "holders": _with_commas(f"({each.holder})::text" for each in claim.conditions),
+            "holds": [f"{'AND ' * bool(m)}{text}" for m, text in enumerate(counted)],
+            "columns": [f"{text} AS c{m}," for m, text in enumerate(counted, 1)],
+            **_beside(claim, *of_rows),
             "passed": ", ".join(f"count(*) FILTER (WHERE {each})" for each in upto),
             "possible": upto[-1],
-            "order": (claim.order, (*at, "order")),
+            "order": claim.order,
             "inner": served if of_row else "true",
             "outer": "true" if of_row else served,
         }
-        parts = _rows_of_claim(at, values, claim.unfinished)
+        parts = _rows_of_claim(values, claim.unfinished)
         if not suffix:
-            self._finders(n, claim, values, (*needs, *own))
-        asked = {**values, "header": self._header(own), **_beside(n, claim, *of_rows, *of_node)}
-        self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", at, asked)])
-        self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", at, values, parts)])
+            self._finders(claim, values, (*needs, *own))
+        asked = {**values, "header": self._header(own), **_beside(claim, *of_rows, *of_node)}
+        self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", asked)])
+        self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", values, parts)])
         values["header"] = self._header((*needs, *claim.running_needs, *own))
-        parts = _rows_of_claim(at, values, {**claim.unfinished, **claim.running})
-        self._add(f"funnel.{kind.name}{suffix}.sql", at, [repeated("funnel", at, values, parts)])
+        parts = _rows_of_claim(values, {**claim.unfinished, **claim.running})
+        self._add(f"funnel.{kind.name}{suffix}.sql", at, [repeated("funnel", values, parts)])
         if not suffix:
-            self._flow(n, claim, {**values, "header": self._header((*needs, *claim.running_needs))}, "")
+            self._flow(claim, {**values, "header": self._header((*needs, *claim.running_needs))}, "")
             if claim.running_needs and set(claim.running_needs) - set(needs):
                 few = msgspec.structs.replace(claim, running={})
-                self._flow(n, few, {**values, "header": self._header(needs)}, ".few")
+                self._flow(few, {**values, "header": self._header(needs)}, ".few")
 
-    def _flow(self, n: int, claim: Claim, values: Filled, suffix: str) -> None:
+    def _flow(self, claim: Claim, values: Filled, suffix: str) -> None:
         """Derive the rows of a claim that show how work comes and goes."""
-        at: Setting = ("claim", n)
-        _, kind = self.kinds[claim.kind]
+        at: Setting = ("claim", claim.kind)
+        kind = self.kinds[claim.kind]
         due, created = kind.columns.get("due_at", claim.since), claim.created
         if created == NO_TIME:
             created = kind.columns.get("created_at", NO_TIME)
@@ -578,34 +564,33 @@ class _Writer:
             "due": self._time(kind, due),
             "created": self._time(kind, created),
         }
-        of_each: Filled = {**values, **texts, **_beside(n, claim, *texts.values())}
+        of_each: Filled = {**values, **texts, **_beside(claim, *texts.values())}
         rows = {each.replace("LIMIT 10001", "LIMIT 200"): order for each, order in claim.unfinished.items()}
-        sorts = _rows_of_claim(at, of_each, {**rows, **claim.running})
-        parts: list[TemplatePart] = [(path, {**of, "part": f"'open {m}'"}) for m, (path, of) in enumerate(sorts)]
+        sorts = _rows_of_claim(of_each, {**rows, **claim.running})
+        parts: list[Values] = [{**of, "part": f"'open {m}'"} for m, of in enumerate(sorts)]
         if claim.created != NO_TIME:
             newest: Filled = {**of_each, "part": "'new'"}
-            parts += _rows_of_claim(at, newest, {"true": f"{_of(kind.key)} DESC"})
-        signs = {"signs": (_in_line(claim.signs), (*at, "signs"))}
-        of_each["signs"] = filled("signs", at, signs) if claim.signs else []
-        self._add(f"flow.{kind.name}{suffix}.sql", at, [repeated("flow", at, of_each, parts)])
+            parts += _rows_of_claim(newest, {"true": f"{_of(kind.key)} DESC"})
+        of_each["signs"] = filled("signs", {"signs": _in_line(claim.signs)}) if claim.signs else []
+        self._add(f"flow.{kind.name}{suffix}.sql", at, [repeated("flow", of_each, parts)])
 
-    def _finders(self, n: int, claim: Claim, values: Filled, needs: tuple[str, ...]) -> None:
+    def _finders(self, claim: Claim, values: Filled, needs: tuple[str, ...]) -> None:
         """Derive the findings that follow from a claim."""
         for finding in self.spec.findings:
             if not finding.finder or finding.kind != claim.kind or self._written(finding.statement):
                 continue
             if finding.code == "failing":
-                self._failing(n, claim, values, finding)
+                self._failing(claim, values, finding)
             elif finding.code == "late":
                 rows = {each: order for each, order in claim.unfinished.items() if each not in claim.running}
                 asked = {**values, "header": self._header(needs), "more": claim.more}
-                self._looked(n, claim, asked, finding, rows, self._late(claim))
+                self._looked(claim, asked, finding, rows, self._late(claim))
             else:
                 asked = {**values, "header": self._header(claim.running_needs or needs), "more": "false"}
-                self._looked(n, claim, asked, finding, claim.running or claim.unfinished, self._owner_dead(claim))
+                self._looked(claim, asked, finding, claim.running or claim.unfinished, self._owner_dead(claim))
 
     def _late(self, claim: Claim) -> _Asked:
-        _, kind = self.kinds[claim.kind]
+        kind = self.kinds[claim.kind]
         since = self._time(kind, claim.since)
         lasting = [f"({each.holds})" for each in claim.conditions if not each.why]
         causes = " ".join(
@@ -622,7 +607,7 @@ class _Writer:
         )
 
     def _owner_dead(self, claim: Claim) -> _Asked:
-        _, kind = self.kinds[claim.kind]
+        kind = self.kinds[claim.kind]
         taken, held = (self._time(kind, sql) for sql in (claim.taken, claim.held))
         resources = [each.resource for each in claim.conditions if each.why]
         return _Asked(
@@ -639,14 +624,14 @@ class _Writer:
         )
 
     def _looked(
-        self, n: int, claim: Claim, values: Filled, finding: FindingSpec, rows: Mapping[str, str], asked: _Asked
+        self, claim: Claim, values: Filled, finding: FindingSpec, rows: Mapping[str, str], asked: _Asked
     ) -> None:
         """Derive a finding of a claim among these rows."""
-        _, kind = self.kinds[claim.kind]
+        kind = self.kinds[claim.kind]
         own = claim.rows.get(finding.code, "")
         evidence = _evidence(asked.evidence | finding.evidence)
-        every = _beside(n, claim, own, str(values["more"]), asked.at, asked.found, evidence, asked.cause)
-        sql = " ".join((asked.at, asked.found, evidence, asked.cause, *(text for text, _ in every["beside"])))
+        every = _beside(claim, own, str(values["more"]), asked.at, asked.found, evidence, asked.cause)
+        sql = " ".join((asked.at, asked.found, evidence, asked.cause, *every["beside"]))
         of_each: Filled = {
             **values,
             "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}.",
@@ -656,24 +641,24 @@ class _Writer:
             "most": "ALL" if own else "5001",
             "some": " OR ".join(rows),
             "at": asked.at,
-            "first": _beside(n, claim, asked.at, asked.found)["beside"],
+            "first": _beside(claim, asked.at, asked.found)["beside"],
             "found": asked.found,
             "evidence": f"jsonb_build_object({evidence}) || {asked.cause}",
-            "beside": _beside(n, claim, evidence, asked.cause)["beside"],
+            "beside": _beside(claim, evidence, asked.cause)["beside"],
         }
-        parts = _rows_of_claim(("claim", n), of_each, dict.fromkeys(rows, "") if own else rows)
-        self._add(f"{finding.statement}.sql", ("claim", n), [repeated("finder", ("claim", n), of_each, parts)])
+        parts = _rows_of_claim(of_each, dict.fromkeys(rows, "") if own else rows)
+        self._add(f"{finding.statement}.sql", ("claim", claim.kind), [repeated("finder", of_each, parts)])
 
-    def _failing(self, n: int, claim: Claim, values: Filled, finding: FindingSpec) -> None:
+    def _failing(self, claim: Claim, values: Filled, finding: FindingSpec) -> None:
         """Derive the newest nodes that failed."""
-        at: Setting = ("claim", n)
-        _, kind = self.kinds[claim.kind]
+        at: Setting = ("claim", claim.kind)
+        kind = self.kinds[claim.kind]
         failed_at = self._time(kind, claim.failed_at)
         error = f"coalesce(left(({claim.error})::text, 300), 'no error is recorded')"
         said = _evidence({"failed": _instant(failed_at), "error": error, **_of_queue(claim)} | finding.evidence)
-        beside = _beside(n, claim, failed_at, said)["beside"]
+        beside = _beside(claim, failed_at, said)["beside"]
         failed = " OR ".join(claim.failed)
-        sql = " ".join((failed_at, failed, said, *(text for text, _ in beside)))
+        sql = " ".join((failed_at, failed, said, *beside))
         of_each: Filled = {
             **values,
             "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}, newest first.",
@@ -684,25 +669,25 @@ class _Writer:
             "evidence": said,
             "beside": beside,
         }
-        parts = _rows_of_claim(at, of_each, claim.failed)
-        self._add(f"{finding.statement}.sql", at, [repeated("failing", at, of_each, parts)])
+        parts = _rows_of_claim(of_each, claim.failed)
+        self._add(f"{finding.statement}.sql", at, [repeated("failing", of_each, parts)])
 
     # Pieces
 
     def _header(self, names: Iterable[str]) -> Lines:
         needs = " ".join(dict.fromkeys(names))
-        return [(f"-- needs: {needs}", ("kinds",))] if needs else []
+        return [f"-- needs: {needs}"] if needs else []
 
-    def _by_status(self) -> Iterator[tuple[int, Kind, str, str]]:
+    def _by_status(self) -> Iterator[tuple[Kind, str, str]]:
         """Yield the kinds with a status.
 
         With each come the need of it, and the next column of the index or "".
         """
-        for n, kind in self.tables:
+        for kind in self.tables:
             need = status_need(self.needs, kind, self._relation(kind))
             if need is not None:
                 column = next(iter(need[1].columns[1:]), "")
-                yield n, kind, need[0], "" if column == kind.key else column
+                yield kind, need[0], "" if column == kind.key else column
 
     def _unfinished(self) -> list[str]:
         return list(dict.fromkeys(s.native for s in self.spec.statuses if s.phase not in ENDED))
@@ -789,7 +774,7 @@ class _Writer:
     def _key_type(self, kind: Kind) -> KeyType:
         return KEY_TYPES[_first(self._relation(kind)[kind.key])]
 
-    def _of(self, n: int, kind: Kind) -> Filled:
+    def _of(self, kind: Kind) -> Filled:
         """Return what every template of a kind's nodes may contain."""
         type_ = self._key_type(kind)
         start, pattern = str(len(kind.name) + 2), f"^{kind.name}:{type_.text}$"
@@ -800,22 +785,21 @@ class _Writer:
             "key": sql_name(kind.key),
             "wanted": one_line("wanted", key=sql_name(kind.key), start=start, type=type_.cast, pattern=pattern),
             "keys": f":{kind.name}_keys",  # of ids that exist
-            "version": (kind.version, ("kinds", n, "version")),
+            "version": kind.version,
         }
 
     def _part(
         self,
-        n: int,
         kind: Kind,
         number: int,
         filter_: str,
         columns: tuple[str, ...],
         direction: str = "ASC",
-    ) -> TemplatePart:
+    ) -> Values:
         """Return one part of a statement that returns pages in this order."""
         after = (f"(:cursor::text::jsonb ->> {m})::{self._type(kind, c)}" for m, c in enumerate(columns, 1))
-        return ("kinds", n), {
-            **self._of(n, kind),
+        return {
+            **self._of(kind),
             "part": str(number),
             "position": ", ".join(map(_of, columns)),
             "filter": filter_,
@@ -829,21 +813,24 @@ class _Writer:
         file: str,
         about: str,
         header: Lines,
-        parts: Iterable[TemplatePart],
+        parts: Iterable[Values],
         at: Setting = ("kinds",),
-        more: Iterable[tuple[str, Setting]] = (),
+        more: Iterable[str] = (),
     ) -> None:
-        self._add(file, at, [repeated("page", at, {"about": about, "header": header, "more": [*more]}, parts)])
+        self._add(file, at, [repeated("page", {"about": about, "header": header, "more": [*more]}, parts)])
 
     def _add(self, file: str, at: Setting, parts: Iterable[Lines]) -> None:
-        name = self.folder.shown(TOML)
+        origin = (self.folder.shown(TOML), self.toml.line(at))
         lines: list[tuple[str, tuple[str, int]]] = []
-        for text, path in (line for part in parts for line in part):
-            if text.startswith("\\ir "):
-                included = self.folder.sql(text.removeprefix("\\ir "))
+        for text in (line for part in parts for line in part):
+            name = text.removeprefix("\\ir ")
+            if name == text:
+                lines += [(line, origin) for line in text.split("\n")]
+            elif name in self.folder.files:
+                included = self.folder.sql(name)
                 lines += zip(included.text.split("\n"), included.origins, strict=True)
             else:
-                lines.append((text, (name, self.toml.place(path or at)[0])))
+                raise EngineFileError(self.toml.wrong(at, f"names the file {name}, which is missing"))
         self.files[file] = SqlText(
             file=self.folder.shown(file),
             text="\n".join(text for text, _ in lines),
@@ -856,12 +843,12 @@ def _of(column: str) -> str:
     return f"t.{sql_name(column)}"
 
 
-def _compared(finding: FindingSpec, at: Setting) -> Lines:
+def _compared(finding: FindingSpec) -> Lines:
     """Return how the rows of a part are compared with each other."""
     lines: Lines = []
     for rule, least in (("alike", finding.alike), ("regular", finding.regular)):
         if least:
-            lines += filled(rule, (*at, rule), {"least": (_in_line(least), (*at, rule))})
+            lines += filled(rule, {"least": _in_line(least)})
     return lines
 
 
@@ -878,16 +865,16 @@ def _of_queue(claim: Claim) -> dict[str, str]:
     return {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
 
 
-def _beside(n: int, claim: Claim, *texts: str) -> dict[str, Lines]:
+def _beside(claim: Claim, *texts: str) -> dict[str, Lines]:
     """Return the rows beside a node that texts lead to, and the parts that both name."""
     lines: Lines = []
     wanted = " ".join(texts)
     for name, query in reversed(claim.beside.items()):
         if re.search(rf"\b{re.escape(name)}\.", wanted):
-            lines.insert(0, (f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true", ("claim", n, "beside", name)))
+            lines.insert(0, f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true")
             wanted += query
     named = [name for name in claim.parts if re.search(rf"\b{re.escape(name)}\b", wanted)]
-    parts: Lines = [(text, ("claim", n, "parts")) for name in named for text in (f"\\ir parts/{name}.sql", ",")]
+    parts: Lines = [text for name in named for text in (f"\\ir parts/{name}.sql", ",")]
     return {"beside": lines, "parts": parts}
 
 
@@ -897,14 +884,11 @@ def _named(kind: Kind, relation: Iterable[str], sql: str) -> str:
     return ", ".join(dict.fromkeys((_of(kind.key), *known, *re.findall(r"\bt\.\w+", sql))))
 
 
-def _rows_of_claim(at: Setting, values: Filled, rows: Mapping[str, str]) -> list[TemplatePart]:
+def _rows_of_claim(values: Filled, rows: Mapping[str, str]) -> list[Values]:
     """Return a part of a statement for each sort of rows."""
-    parts: list[TemplatePart] = []
-    for each, order in rows.items():
-        path: Setting = (*at, "unfinished", each)
-        sort: Lines = [(f"ORDER BY {order}", path)] if order else []
-        parts.append((at, {**values, "unfinished": (each, path), "sorted": sort}))
-    return parts
+    return [
+        {**values, "unfinished": each, "sorted": [f"ORDER BY {order}"] if order else []} for each, order in rows.items()
+    ]
 
 
 def _with_commas(texts: Iterable[str]) -> list[str]:

@@ -7,7 +7,7 @@ types, predicates and events. Without the file, no object on the engine's tables
 from __future__ import annotations
 
 from queries.contract.spec import Own
-from queries.files.strict_toml import TomlFile
+from queries.files.toml_file import TomlFile
 from queries.records.record import Record
 
 UNIQUE = "unique index on "

@@ -14,13 +14,12 @@ from pathlib import Path
 
 from queries.contract.engine import BrokenEngineError
 from queries.files.state_file import open_file, open_private
-from queries.files.statement import SqlText, expand
+from queries.files.statement import SqlText, Statement, expand
 from queries.records.fault import Fault
 from queries.records.record import Record
 
 TOML = "engine.toml"
 CATALOG = "catalog.toml"
-NAME = "[a-z][a-z0-9_]{0,39}"  # of engines, kinds, actions and findings
 TEMPLATES = Path(__file__).parent / "templates"  # of statements that follow from it
 SUBFOLDERS = ("actions", "detail", "findings", "parts", "samples", "undo")
 FILE_BYTES = 1 << 20  # bytes of one file
@@ -75,6 +74,30 @@ class Folder(Record):
         for file in sorted(self.files):
             if file.rpartition("/")[0] in subfolders and file.endswith(".sql") and not is_script(file):
                 yield file
+
+
+class ParsedFiles(Record):
+    """The SQL files of a folder, by their names."""
+
+    statements: dict[str, Statement]
+    sections: dict[str, dict[str, tuple[Statement, ...]]]
+
+    @property
+    def variants(self) -> dict[str, tuple[Statement, ...]]:
+        """The variants of each statement, by its name."""
+        variants: dict[str, tuple[Statement, ...]] = {}
+        for file, statement in self.statements.items():
+            variants[key_of(file)] = (*variants.get(key_of(file), ()), statement)
+        return variants
+
+
+def key_of(file: str) -> str:
+    """Return the name of a file's statement without its variant.
+
+    ``children.leaf.sql`` and ``children@16.sql`` are variants of ``children``.
+    """
+    subfolder, slash, name = file.rpartition("/")
+    return subfolder + slash + re.split(r"[.@]", name, maxsplit=1)[0]
 
 
 SCHEMA, FIXTURE = "schema.sql", "fixture.sql"

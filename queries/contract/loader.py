@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -11,19 +10,20 @@ import msgspec
 
 from queries.contract.actions import trial_of, with_effects, with_scripts
 from queries.contract.derive import derived
+from queries.contract.document import in_full
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.facts import own_objects
-from queries.contract.file_faults import SHARED, ParsedFiles, file_faults, key_of, names_of
-from queries.contract.folder import CATALOG, TOML, TRY, Folder, read
+from queries.contract.folder import CATALOG, TOML, TRY, Folder, ParsedFiles, key_of, read
 from queries.contract.indexes import completed
 from queries.contract.kinds import recorded, with_kinds
 from queries.contract.needs import derived_needs, with_needs
-from queries.contract.references import OF_KIND, names_in_sql, reference_faults
-from queries.contract.rules import RULES, STATEMENT_RULES, RuleInput, setting_faults, threshold
+from queries.contract.rules import SHARED, file_faults, setting_faults
 from queries.contract.spec import Action, EngineSpec, Need, Own
+from queries.contract.sql_names import names_in_sql
 from queries.files.statement import EngineFileError, SqlText, Statement, parse_sections, parse_statement
-from queries.files.strict_toml import TomlError, TomlFile
+from queries.files.toml_file import TomlError, TomlFile
 from queries.records.fault import Fault
+from queries.text import duration
 
 
 def load(path: Path) -> Engine:
@@ -42,7 +42,7 @@ def derived_files(folder: Folder) -> dict[str, str]:
 def parsed(folder: Folder) -> Engine:
     """Return the engine of a folder that was read. Raises BrokenEngineError."""
     spec, files, _ = _parse(folder)
-    settings: dict[str, Any] = {key: threshold(value) for key, value in spec.thresholds.items()}
+    settings: dict[str, Any] = {key: _threshold(value) for key, value in spec.thresholds.items()}
     settings |= {key: option.default for key, option in spec.options.items()}
     scripts = dict.fromkeys(action.script for action in spec.actions if action.writes)
     actions = {script: files.sections[f"actions/{script}.sql"] for script in scripts}
@@ -58,43 +58,45 @@ def parsed(folder: Folder) -> Engine:
     )
 
 
+def _threshold(value: Any) -> Any:
+    """Return a threshold in seconds or as a number, or those of one kind."""
+    return {k: duration.parse(v) for k, v in value.items()} if isinstance(value, Mapping) else duration.parse(value)
+
+
 def _parse(folder: Folder) -> tuple[EngineSpec, ParsedFiles, dict[str, SqlText]]:
     """Return the content of a folder, and the statements that follow from it.
 
-    Raises BrokenEngineError.
+    Raises BrokenEngineError. A fault of a setting hides those of the files, which would follow from it.
     """
-    faults: list[Fault] = []
     toml = TomlFile(folder.shown(TOML), folder.files.get(TOML, ""))
-    spec = _decoded(folder, toml, faults)
-    needs: Mapping[str, Need] = {}
-    more: dict[str, SqlText] = {}
-    if spec is not None:
-        faults += setting_faults(toml, RuleInput(folder, spec), STATEMENT_RULES)
-        needs = derived_needs(spec)
-    can_derive = not faults
-    if spec is not None and can_derive:
+    spec = _decoded(folder, toml)
+    _refuse(folder, setting_faults(toml, spec))
+    needs = derived_needs(spec)
+    faults: list[Fault] = []
+    try:
         more = derived(folder, spec, toml, {**spec.needs, **needs})
-    files = _parsed_files(folder, more, spec, faults)
-    if spec is not None:
-        spec = _with_statements(spec, needs, files)
-        present = names_of(folder, more) if can_derive else None
-        faults += setting_faults(toml, RuleInput(folder, spec, files, present), RULES)
-        faults += file_faults(folder, spec, files, present)
-        faults += reference_faults(spec, files)
-    if faults or spec is None:
-        raise BrokenEngineError(folder.name, *sorted(set(faults)))
+        files = _parsed_files(folder, more, spec, faults)
+    except EngineFileError as error:
+        raise BrokenEngineError(folder.name, *error.faults) from None
+    _refuse(folder, faults)
+    spec = _with_statements(spec, needs, files)
+    _refuse(folder, file_faults(folder, toml, spec, files))
     return spec, files, more
 
 
-def _decoded(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec | None:
+def _refuse(folder: Folder, faults: Iterable[Fault]) -> None:
+    if each := sorted(set(faults)):
+        raise BrokenEngineError(folder.name, *each)
+
+
+def _decoded(folder: Folder, toml: TomlFile) -> EngineSpec:
     """Return what ``engine.toml``, ``catalog.toml`` and the names of files say."""
     if TOML not in folder.files:
-        faults.append(Fault(folder.shown(TOML), 1, 1, "the file is missing"))
-        return None
+        raise BrokenEngineError(folder.name, Fault(folder.shown(TOML), 1, 1, "the file is missing"))
     try:
-        spec = toml.decode(EngineSpec)
+        spec = toml.decode(EngineSpec, in_full)
         if spec.own != Own():
-            faults.append(folder.fault(TOML, f"own: what belongs to the engine is recorded in {CATALOG}", "[own"))
+            raise toml.error(("own",), f"is recorded in {CATALOG}: what belongs to the engine")
         facts = TomlFile(folder.shown(CATALOG), folder.files.get(CATALOG, "versions = []"))
         undone = tuple(file[len("undo/") : -len(".sql")] for file in sorted(folder.files) if file.startswith("undo/"))
         return msgspec.structs.replace(
@@ -105,8 +107,7 @@ def _decoded(folder: Folder, toml: TomlFile, faults: list[Fault]) -> EngineSpec 
             actions=with_scripts(spec, folder.files),
         )
     except TomlError as error:
-        faults += error.faults
-        return None
+        raise BrokenEngineError(folder.name, error.fault) from None
 
 
 def _with_statements(spec: EngineSpec, needs: Mapping[str, Need], files: ParsedFiles) -> EngineSpec:
@@ -127,9 +128,7 @@ def _with_statements(spec: EngineSpec, needs: Mapping[str, Need], files: ParsedF
     )
 
 
-def _parsed_files(
-    folder: Folder, more: Mapping[str, SqlText], spec: EngineSpec | None, faults: list[Fault]
-) -> ParsedFiles:
+def _parsed_files(folder: Folder, more: Mapping[str, SqlText], spec: EngineSpec, faults: list[Fault]) -> ParsedFiles:
     """Parse all SQL files, written and derived.
 
     A section of ``actions.sql`` replaces a derived one, and a section of the action's own file replaces both. Files
@@ -144,29 +143,23 @@ def _parsed_files(
             faults += error.faults
     statements: dict[str, Statement] = {}
     sections: dict[str, dict[str, tuple[Statement, ...]]] = {}
-    words = re.findall(r"\w+", folder.files.get(TOML, ""))
-    ends = ("", "_keys", OF_KIND)
-    unread = dict.fromkeys((f"{word}{end}" for word in words for end in ends), "NULL")  # if the settings cannot be read
-    settings = names_in_sql(spec) if spec else unread
+    kinds = [kind.name for kind in spec.kinds]
+    settings = names_in_sql(spec)
     for file, sql in texts:
         try:
             if file.startswith("actions/"):
-                names = names_in_sql(spec, key_of(file.partition("/")[2])) if spec else unread
+                names = names_in_sql(spec, key_of(file.partition("/")[2]))
                 sections[file] = {**sections.get(file, {}), **parse_sections(sql, names)}
             elif file.startswith("undo/"):
                 sections[file] = parse_sections(sql)
             elif file == TRY:
                 sections[file] = parse_sections(sql, settings)
             elif file == SHARED:
-                names = names_in_sql(spec, None) if spec else unread
-                for script, name, parts in _shared(parse_sections(sql, names), spec.actions if spec else ()):
+                for script, name, parts in _shared(parse_sections(sql, names_in_sql(spec, None)), spec.actions):
                     sections.setdefault(script, {})[name] = parts
             else:
-                statement = parse_statement(sql, settings)
-                if spec is not None:
-                    statement = with_kinds(file, statement, [kind.name for kind in spec.kinds])
-                    statement = with_needs(statement, spec.needs)
-                statements[file] = statement
+                statement = with_kinds(file, parse_statement(sql, settings), kinds)
+                statements[file] = with_needs(statement, spec.needs)
         except EngineFileError as error:
             faults += error.faults
     return ParsedFiles(statements=statements, sections=sections)

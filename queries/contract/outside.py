@@ -14,8 +14,9 @@ import msgspec
 from queries.contract import proven
 from queries.contract.builtin import builtin
 from queries.contract.engine import BrokenEngineError, Engine
-from queries.contract.folder import NAME, TOML, read
+from queries.contract.folder import TOML, read
 from queries.contract.server_spec import LABEL
+from queries.contract.spec import NAME
 from queries.contract.sql_calls import engine_faults
 from queries.files import user_dirs
 from queries.records.record import Record

@@ -1,531 +1,305 @@
-"""Rules of settings in ``engine.toml`` that types cannot express: a table.
+"""Rules of a folder that types cannot express.
 
-All faults are reported at once.
+They are about names without a definition, and about settings that would make the engine do something else than its
+folder says. The server checks columns and SQL when it prepares a statement.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Collection, Iterable, Iterator
 
 from queries.contract.derive import keys_in_sql
-from queries.contract.file_faults import NO_FILES, ParsedFiles
-from queries.contract.folder import NAME, Folder
+from queries.contract.folder import TRY, Folder, ParsedFiles, key_of
 from queries.contract.id_forms import KEY_TYPES
-from queries.contract.indexes import index_of
-from queries.contract.phases import phases_of
-from queries.contract.references import OF_KIND
-from queries.contract.spec import KEYS, Action, Claim, EngineSpec, FindingSpec, Kind, Need, Option, Status, VariesSpec
-from queries.files.statement import NAME as SQL_NAME
-from queries.files.statement import PARAMETERS
-from queries.files.strict_toml import TomlFile
-from queries.files.written import Path
+from queries.contract.needs import derived_needs
+from queries.contract.rows import SHAPES, NodeRow
+from queries.contract.rows import columns as columns_of_rows
+from queries.contract.spec import GONE, Action, EngineSpec, FindingSpec, Kind
+from queries.contract.sql_names import OF_KIND, keys_of
+from queries.files.statement import PARAMETERS, Statement, locate
+from queries.files.toml_file import Path, TomlFile
 from queries.records.action import Undo
+from queries.records.detail import DRAWN
 from queries.records.fault import Fault
-from queries.records.finding import Support
 from queries.text import duration
 from queries.text.suggest import did_you_mean
 
-PRIVILEGES = ("SELECT", "INSERT", "UPDATE", "DELETE", "EXECUTE", "USAGE")
+REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
+SECTIONS = (*(name[1:] for name in SHAPES if name.startswith(":")), "successes")
+SHARED = "actions.sql"  # sections for all actions on nodes of their kinds
 OF_SAMPLES = frozenset({"changes", "first", "grown", "per_minute", "span", "timeline"})  # evidence of several samples
-_PLACE = re.compile(r"\{(\w+)\}")  # in a sentence or a command
-_NAME = NAME.replace("{", "{{").replace("}", "}}")  # in a message
-Elements = tuple[Any, ...]
-Test = Callable[..., Any]
+_PLACE = re.compile(r"\{(\w+)\}")  # in a sentence
+
+_TABLE, _COLUMN = "a table of recognise.relations", "a column in recognise.relations"
+_STATUS, _KIND = "a status or a phase of one", "a kind of nodes"
+
+Problem = tuple[Path, str]  # of a setting
+Reference = tuple[Path, Iterable[str | None], Collection[str], str]
+"""Names in a setting, those that are defined, and what they are."""
 
 
-class RuleInput:
-    """Folder, spec and parsed files that the rules compare.
-
-    ``present``: names of the statements that are there; None if those that follow could not be derived.
-    """
-
-    def __init__(
-        self, folder: Folder, spec: EngineSpec, files: ParsedFiles = NO_FILES, present: Collection[str] | None = None
-    ) -> None:
-        self.folder, self.spec, self.files, self.present = folder, spec, files, present
-        self.relations = spec.recognise.relations
-        self.kinds = {kind.name for kind in spec.kinds}
-        self.actions = {action.name for action in spec.actions}
-        self.findings = {finding.code for finding in spec.findings}
-        self.symptoms = {finding.symptom for finding in spec.findings}
-        self.settings = {*spec.thresholds, *spec.options}
-        self.overwritten = {name for action in spec.actions for name in action.overwrites}
-        self.all_are_read = all(self.is_read(action) for action in spec.actions if action.writes)
-        self.statements = files.variants
-        self._words: dict[str, set[str]] = {}
-
-    def words(self, name: str) -> set[str]:
-        """Return the words of a statement and its variants."""
-        if name not in self._words:
-            texts = (statement.text for statement in self.statements.get(name, ()))
-            self._words[name] = {word for text in texts for word in re.findall(r"\w+", text)}
-        return self._words[name]
-
-    def is_read(self, action: Action) -> bool:
-        """Return True if the file of an action could be parsed."""
-        return f"actions/{action.script}.sql" in self.files.sections
-
-    def texts(self, action: Action, section: str) -> list[str]:
-        """Return the statements of a section of an action."""
-        parts = self.files.sections.get(f"actions/{action.script}.sql", {}).get(section, ())
-        return [part.text for part in parts]
+def evidence_names(finding: FindingSpec) -> set[str]:
+    """Return the fields of evidence that a finding names."""
+    texts = (finding.sentence, finding.incident, finding.remedy, *finding.arguments.values())
+    lists = (finding.cause, finding.cause_text, finding.constant, finding.changes)
+    numbers = (finding.counter, finding.min_increase, finding.grows)
+    named = [name for text in texts for name in _PLACE.findall(text) if name != "n"]
+    named += [name for names in (*lists, *(rule.matching for rule in finding.explains)) for name in names]
+    return {*named, *filter(None, numbers)}
 
 
-class Rules(NamedTuple):
-    """Rules of the settings at one path.
-
-    The path has ``*`` for each element of a list or table. A rule has a setting below the path or "", a test, and a
-    message that follows ``about``. The test takes the context and the element of each ``*``; an element of a table is a
-    name and a value. It returns True or what is wrong. A message has ``{0}``, ``{1}`` ... for the elements, and
-    ``{value}`` for what is wrong.
-    """
-
-    at: str
-    about: str
-    rules: tuple[tuple[str, Test, str], ...]
+def setting_faults(toml: TomlFile, spec: EngineSpec) -> Iterator[Fault]:
+    """Yield the faults of settings, without which no statement can be derived."""
+    for path, names, known, what in _references(spec):
+        wrong = sorted({name for name in names if name and name not in known})
+        yield from (toml.wrong(path, f"has {name!r}, which is not {what}{did_you_mean(name, known)}") for name in wrong)
+    for path, problem in (*_kinds(spec), *_names(spec), *_findings(spec), *_actions(spec), *_claims(spec)):
+        yield toml.wrong(path, problem)
 
 
-def setting_faults(toml: TomlFile, context: RuleInput, table: Iterable[Rules]) -> Iterator[Fault]:
-    """Yield the faults of settings."""
-    for at, about, rules in table:
-        for path, elements in _elements(context.spec, at.split("."), (), ()):
-            for setting, test, message in rules:
-                wrong = test(context, *elements)
-                for value in wrong if isinstance(wrong, (list, Iterator)) else [""] * bool(wrong):
-                    text = (about + message).format(*elements, value=value)
-                    yield toml.fault((*path, setting) if setting else path, text)
+def _references(spec: EngineSpec) -> Iterator[Reference]:
+    """Yield the names in each setting, and those that are defined."""
+    tables = spec.recognise.relations
+    columns = [f"{table}.{column}" for table, some in tables.items() for column in some]
+    words = [word for status in spec.statuses for word in (status.native, status.phase)]
+    actions = [action.name for action in spec.actions]
+    yield from _of_kinds(spec, columns, words)
+    yield from _of_findings(spec, words, actions)
+    yield from _of_actions(spec, words)
+    for effect, more in spec.effects.items():
+        yield ("effects", effect), _tables((effect, *more)), tables, _TABLE
+    for key, name in spec.keys.items():
+        yield ("keys", key), [name], actions, "an action"
+    yield ("redrive", "revivals"), (revival.action for revival in spec.redrive.revivals), actions, "an action"
+    yield ("undo", "counters"), spec.undo.counters, columns, _COLUMN
+    yield ("flow", "table"), [spec.flow.table if spec.flow else ""], tables, _TABLE
 
 
-def _elements(value: Any, steps: list[str], path: Path, around: Elements) -> Iterator[tuple[Path, Elements]]:
-    """Yield path and elements of each setting at a path."""
-    if not steps:
-        yield path, around or (value,)
-    elif steps[0] != "*":
-        yield from _elements(getattr(value, steps[0]), steps[1:], (*path, steps[0]), around)
-    else:
-        table = isinstance(value, dict)
-        for step, each in value.items() if table else enumerate(value):
-            yield from _elements(each, steps[1:], (*path, step), (*around, step, each) if table else (*around, each))
+def _of_kinds(spec: EngineSpec, columns: Collection[str], words: Collection[str]) -> Iterator[Reference]:
+    tables = spec.recognise.relations
+    for kind in spec.kinds:
+        at: Path = ("kinds", kind.name)
+        yield (*at, "table"), [kind.table], tables, _TABLE
+        above = [each.name for each in spec.kinds if each.table or not kind.parent]
+        yield (*at, "below"), [kind.below] if kind.table else [], above, _KIND
+        yield (*at, "columns"), kind.columns, columns_of_rows(NodeRow), "a column of a node"
+        yield (*at, "rows"), kind.rows, columns, _COLUMN
+        yield (*at, "dead", "from"), kind.dead.from_ if kind.dead else (), words, _STATUS
+        if kind.table in tables:
+            of_table = (("key", kind.key), ("parent", kind.parent), ("dead", kind.dead.since if kind.dead else ""))
+            for setting, column in (*of_table, *(("payloads", column) for column in kind.payloads.values())):
+                yield (*at, setting), [column], tables[kind.table], f"a column of {kind.table} in recognise.relations"
 
 
-def unknown(words: Iterable[str], names: Collection[str]) -> list[str]:
-    """Return the words that are no names, each with what could be meant."""
-    wrong = {word for word in words if word and word not in names}
-    return [f"{word!r}{did_you_mean(word, names)}" for word in sorted(wrong)]
+def _of_findings(spec: EngineSpec, words: Collection[str], actions: Collection[str]) -> Iterator[Reference]:
+    codes, symptoms = [f.code for f in spec.findings], [f.symptom for f in spec.findings]
+    for finding in spec.findings:
+        at: Path = ("findings", finding.code)
+        given = [a.name for action in spec.actions if action.name == finding.action for a in action.arguments]
+        yield (*at, "from"), finding.from_, words, _STATUS
+        for setting in ("action", "instead"):
+            yield (*at, setting), [getattr(finding, setting)], actions, "an action"
+        for setting in ("min_changes", "seconds", "per_minute"):
+            yield (*at, setting), [getattr(finding, setting)], spec.thresholds, "a threshold"
+        yield (*at, "explains"), (code for rule in finding.explains for code in rule.findings), codes, "a finding"
+        symptoms_of = (symptom for rule in finding.explains for symptom in rule.symptoms)
+        yield (*at, "explains"), symptoms_of, symptoms, "the symptom of a finding"
+        yield (*at, "arguments"), finding.arguments, [*given, *spec.arguments, GONE], "an argument of the action"
 
 
-def threshold(value: Any) -> Any:
-    """Return a threshold in seconds or as a number. Raises ValueError."""
-    return {k: duration.parse(v) for k, v in value.items()} if isinstance(value, Mapping) else duration.parse(value)
+def _of_actions(spec: EngineSpec, words: Collection[str]) -> Iterator[Reference]:
+    """Yield the names in actions and claims."""
+    tables, needs = spec.recognise.relations, {**spec.needs, **derived_needs(spec)}
+    for action in spec.actions:
+        at: Path = ("actions", action.name)
+        yield (*at, "from"), action.from_, words, _STATUS
+        yield (*at, "kinds"), action.kinds, [kind.name for kind in spec.kinds], _KIND
+        yield (*at, "needs"), action.needs, needs, "a need"
+        for setting in ("overwrites", "privileges"):
+            yield (*at, setting), _tables(getattr(action, setting)), tables, _TABLE
+    for claim in spec.claim:
+        of_conditions = [need for each in claim.conditions for need in each.needs]
+        yield ("claim", claim.kind, "needs"), [*claim.needs, *claim.running_needs, *of_conditions], needs, "a need"
 
 
-def evidence_names(finding: FindingSpec) -> dict[str, list[str]]:
-    """Return the fields of evidence that a finding names, by its settings."""
-    texts = {"sentence": [finding.sentence], "incident": [finding.incident], "arguments": finding.arguments.values()}
-    texts["remedy"] = [finding.remedy]
-    return {
-        **{setting: [n for text in some for n in _PLACE.findall(text) if n != "n"] for setting, some in texts.items()},
-        **{setting: list(getattr(finding, setting)) for setting in ("cause", "cause_text", "constant", "changes")},
-        **{setting: [getattr(finding, setting) or ""] for setting in ("counter", "min_increase", "grows")},
-        "explains": [name for rule in finding.explains for name in rule.matching],
+def _tables(names: Iterable[str]) -> Iterator[str]:
+    """Yield the tables of ``UPDATE table`` and ``table.column``."""
+    for privilege, _, name in (each.rpartition(" ") for each in names):
+        if privilege not in ("EXECUTE", "USAGE"):
+            yield name.partition(".")[0]
+
+
+def _kinds(spec: EngineSpec) -> Iterator[Problem]:
+    for kind in spec.kinds:
+        type_ = spec.recognise.relations.get(kind.table, {}).get(kind.key, "")
+        if type_ and type_.partition("|")[0] not in KEY_TYPES:
+            types = ", ".join(KEY_TYPES)
+            yield ("kinds", kind.name, "key"), f"has the type {type_}; statements are derived for {types}"
+
+
+def _names(spec: EngineSpec) -> Iterator[Problem]:
+    """Yield durations that cannot be read, and names that have another value in SQL."""
+    for name, value in spec.thresholds.items():
+        for of_kind, each in value.items() if isinstance(value, dict) else [("", value)]:
+            try:
+                duration.parse(each)
+            except ValueError as error:
+                yield ("thresholds", name, of_kind) if of_kind else ("thresholds", name), str(error)
+    taken = {**dict.fromkeys(PARAMETERS, "a parameter"), **dict.fromkeys(keys_in_sql(spec), "the keys of a kind")}
+    own = {f"{name}{OF_KIND}": "the threshold of a kind" for name in spec.thresholds if spec.thresholds_by}
+    settings = dict.fromkeys((*spec.thresholds, *spec.options), "a threshold or an option")
+    every: list[tuple[Path, str, dict[str, str]]] = [
+        *((("thresholds", name), name, own) for name in spec.thresholds),
+        *((("options", name), name, own) for name in spec.options),
+        *((("arguments", name), name, settings) for name in spec.arguments),
+        *((("actions", each.name, "arguments", a.name), a.name, {}) for each in spec.actions for a in each.arguments),
+    ]
+    for path, name, more in every:
+        if what := {**taken, **more}.get(name):
+            yield path, f"has the name of {what} in statements; give it another one"
+
+
+def _findings(spec: EngineSpec) -> Iterator[Problem]:
+    tables = {kind.name for kind in spec.kinds if kind.table}
+    for finding in spec.findings:
+        if not finding.sentence:
+            yield ("findings", finding.code), 'needs the setting "sentence"'
+        for one, other in (("counter", "min_increase"), ("min_increase", "counter"), ("per_minute", "grows")):
+            if getattr(finding, one) and not getattr(finding, other):
+                yield ("findings", finding.code, one), f"does nothing without the setting {other!r}"
+        if finding.since and not finding.among and spec.kind_of(finding) not in tables:
+            yield ("findings", finding.code, "kind"), "must be a kind with a table, because the finding has `since`"
+
+
+def _actions(spec: EngineSpec) -> Iterator[Problem]:
+    tables = {kind.name for kind in spec.kinds if kind.table}
+    first: dict[tuple[str, ...], Action] = {}
+    for action in spec.actions:
+        at: Path = ("actions", action.name)
+        if not action.kinds:
+            yield at, 'needs the setting "kinds"'
+        elif (action.set or action.delete) and not (len(action.kinds) == 1 and tables.issuperset(action.kinds)):
+            yield (*at, "kinds"), "must be one kind with a table, for which statements are derived"
+        if missing := "why" * (not action.writes and not action.why) or "effect" * (
+            action.writes and not action.effect
+        ):
+            yield at, f'needs the setting "{missing}", because it is {action.support}'
+        when = [f"{name}={value}" for name, value in sorted(action.when.items())]
+        for what, name in (("action", action.name), ("key", action.key)):
+            for kind in action.kinds if name else ():
+                other = first.setdefault((what, name, kind, *when), action)
+                if other is not action and (what == "action" or other.name != action.name):
+                    message = f"has the key {name} of {other.name}" if what == "key" else "is defined twice"
+                    yield at, f"{message} for nodes of the kind {kind}"
+
+
+def _claims(spec: EngineSpec) -> Iterator[Problem]:
+    kinds: dict[str, Kind] = {kind.name: kind for kind in spec.kinds if kind.table}
+    for claim in spec.claim:
+        if claim.kind not in kinds:
+            yield ("claim", claim.kind), f"must have the name of a kind with a table{did_you_mean(claim.kind, kinds)}"
+        elif not claim.unfinished and "status" not in kinds[claim.kind].columns:
+            yield ("claim", claim.kind), 'needs the setting "unfinished", because its kind has no status'
+
+
+def file_faults(folder: Folder, toml: TomlFile, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
+    """Yield the faults of files, their sections, headers and names."""
+    yield from _missing_files(folder, spec, {key_of(name) for name in (*files.statements, *files.sections)})
+    yield from _unused_files(folder, spec)
+    yield from _section_faults(folder, spec, files)
+    yield from _header_faults(folder, spec, files)
+    yield from _names_in_sql(spec, files)
+    for finding in spec.findings:
+        texts = [statement.text for statement in files.variants.get(finding.statement, ())]
+        known = {"node", *(OF_SAMPLES if finding.sample else ()), *(w for t in texts for w in re.findall(r"\w+", t))}
+        for name in sorted(evidence_names(finding) - known) if texts else ():
+            problem = f"names the evidence {name!r}, which {finding.statement}.sql does not have"
+            yield toml.wrong(("findings", finding.code), problem + did_you_mean(name, known))
+    for action in spec.actions:
+        if action.writes and action.undo in (Undo.NONE, None) and not action.undo_note:
+            yield toml.wrong(("actions", action.name), "cannot be undone; `undo_note` must say why")
+
+
+def _section_faults(folder: Folder, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
+    edited = {f"actions/{action.script}.sql" for action in spec.actions if action.document}
+    for file, sections in files.sections.items():
+        required, known = ("lock", "change", *(["document"] if file in edited else [])), SECTIONS
+        if file.startswith("undo/"):
+            required, known = ("change", "added"), ("refused", "change", "added")
+        elif file == TRY:
+            required, known = (), ("claim", "progress", "finish", "fail")
+        for section in required:
+            if section not in sections:
+                yield folder.fault(file, f"the section :{section} is missing")
+        for section in sections.keys() - set(known):
+            message = f"the section :{section} is not one of {', '.join(known)}"
+            yield folder.fault(file, message, f"-- :{section}")
+
+
+def _header_faults(folder: Folder, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
+    kinds = {kind.name for kind in spec.kinds}
+    for part in (part for parts in files.sections.get(TRY, {}).values() for part in parts):
+        for kind in sorted(set(part.kinds) - kinds):
+            yield locate(part, 1, f"there is no kind of nodes {kind!r}")
+    for file, statement in files.statements.items():
+        for need in sorted((statement.needs | (statement.of_ids or set())) - set(spec.needs)):
+            yield folder.fault(file, f"it needs {need!r}, which engine.toml does not define", "-- needs")
+        for kind in sorted(set(statement.kinds) - kinds):
+            yield folder.fault(file, f"there is no kind of nodes {kind!r}", "-- kinds:")
+        if statement.drawn and statement.drawn not in DRAWN:
+            yield folder.fault(file, f"there is no drawing {statement.drawn!r}; use {' or '.join(DRAWN)}", "-- drawn:")
+
+
+def _missing_files(folder: Folder, spec: EngineSpec, present: Collection[str]) -> Iterator[Fault]:
+    scripts = {action.script for action in spec.actions if action.writes}
+    names: list[str] = [name for name in REQUIRED if name != "children" or spec.parents]
+    names += [finding.statement for finding in spec.findings]
+    names += [*(f"actions/{script}" for script in sorted(scripts)), *(f"undo/{t}" for t in spec.undo.append_only)]
+    for name in names:
+        if name not in present:
+            yield folder.fault(f"{name}.sql", "the file is missing")
+    if scripts and not {"images", "rows"} & set(present):
+        yield folder.fault("images.sql", "the file is missing: actions have rows to show, and no kind has a `table`")
+
+
+def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
+    """Yield files that nothing uses, which are usually misspelt."""
+    used = {
+        *(finding.statement for finding in spec.findings),
+        *(f"samples/{finding.renewed.sample}" for finding in spec.findings if finding.renewed),
+        *(f"actions/{action.script}" for action in spec.actions),
+        *(f"undo/{table}" for table in spec.recognise.relations),
+        *SHAPES.keys() - {"findings", "samples"},
+        key_of(SHARED),
     }
-
-
-_EVIDENCE = tuple(evidence_names(FindingSpec(code="", sentence="")))  # settings that name fields of the evidence
-
-
-def is_name(word: str) -> bool:
-    """Return True if a word can be part of an id, a file's name or a setting."""
-    return re.fullmatch(NAME, word) is not None
-
-
-# Tests
-
-
-def _no_duration(_: RuleInput, name: str, value: object) -> list[str]:
-    try:
-        threshold(value)
-    except ValueError as error:
-        return [str(error)]
-    return []
-
-
-def _is_privilege(text: str) -> bool:
-    word, _, name = text.partition(" ")
-    return word in PRIVILEGES and name != ""
-
-
-def _no_privilege(c: RuleInput, privileges: Iterable[str]) -> Iterator[str]:
-    for privilege in privileges:
-        word, _, name = privilege.partition(" ")
-        if not _is_privilege(privilege):
-            yield f"{privilege!r} is not a privilege; write one of {', '.join(PRIVILEGES)} and a name"
-        elif word not in ("EXECUTE", "USAGE") and name not in c.relations:
-            yield f"{privilege!r}: {name} is not one of the tables in recognise.relations"
-
-
-def _no_table_column(c: RuleInput, columns: Iterable[str]) -> list[str]:
-    """Return the columns, as ``table.column``, of tables that are not known."""
-    parts = ((column, *column.partition(".")) for column in columns)
-    return [repr(column) for column, table, _, name in parts if table not in c.relations or not name]
-
-
-def _no_varying(c: RuleInput, names: Iterable[str]) -> list[str]:
-    """Return columns of unknown tables, but for ``schema.table.column``."""
-    return _no_table_column(c, (name for name in names if name.partition(".")[0] in c.relations or name.count(".") < 2))
-
-
-def _no_index(ddl: str, tables: Collection[str]) -> list[str]:
-    index = index_of(ddl)
-    if index is None:
-        return [f"{ddl!r} is not CREATE INDEX ... ON table (columns), nor ALTER TABLE table ADD PRIMARY KEY (columns)"]
-    return [] if index.table in tables else [f"there is no table {index.table!r}"]
-
-
-def _no_index_of_need(c: RuleInput, name: str, need: Need) -> list[str]:
-    tables = {*c.relations, *(kind.table for kind in c.spec.kinds)} - {""}
-    return _no_index(need.ddl, tables) if need.ddl and need.table not in tables else []
-
-
-def _no_role(c: RuleInput, role: str, pattern: str) -> bool:
-    names = {*c.relations, *c.spec.recognise.enums}
-    names |= {word for meaning in c.spec.own.objects for word in re.findall(r"\w+", meaning)}
-    names |= {channel for worker in c.spec.workers for channel in worker.channels}
-    return role not in names or role == "schema"
-
-
-def _no_column_of(column: Callable[[Kind], str]) -> Test:
-    """Return the test that the table of a kind has no such column."""
-    return lambda c, kind: _no_column(c, kind.table, column(kind))
-
-
-def _no_column(c: RuleInput, table: str, column: str) -> list[str]:
-    """Return a column that a known table does not have."""
-    return unknown([column], c.relations[table]) if table in c.relations else []
-
-
-def _no_row_column(c: RuleInput, _: Kind, name: str) -> list[str]:
-    return unknown([name], [f"{table}.{column}" for table, columns in c.relations.items() for column in columns])
-
-
-def _no_column_to_set(c: RuleInput, action: Action, column: str, _: str) -> Iterator[str]:
-    for table in (kind.table for kind in c.spec.kinds if kind.name in action.kinds):
-        yield from (f"{table} has no column {each}" for each in _no_column(c, table, column))
-
-
-def _no_status(c: RuleInput, words: Collection[str], *kinds: str) -> Iterator[str]:
-    """Yield why nodes of these kinds cannot be found by statuses and phases."""
-    names = [*(status.native for status in c.spec.statuses), *(status.phase.value for status in c.spec.statuses)]
-    for word in words:
-        if word not in names:
-            yield f"{word!r} is neither a status nor a phase of one{did_you_mean(word, names)}"
-    for kind in c.spec.kinds:
-        if words and kind.table and kind.name in kinds and not kind.columns.get("status"):
-            yield f"`columns` of the kind {kind.name} needs a status"
-
-
-def _is_keys(c: RuleInput, name: str, _: object) -> bool:
-    return name in keys_in_sql(c.spec)
-
-
-def _is_of_kind(c: RuleInput, name: str, _: object) -> bool:
-    return bool(c.spec.thresholds_by) and name.endswith(OF_KIND) and name.removesuffix(OF_KIND) in c.spec.thresholds
-
-
-def _is_parameter(_: RuleInput, name: str, __: object) -> bool:
-    return name in PARAMETERS
-
-
-def _no_threshold(c: RuleInput, reason: str) -> list[str]:
-    """Return the names in a reason that are no thresholds."""
-    return unknown((name for name in _PLACE.findall(reason) if name != "status"), c.settings)
-
-
-def _no_table_of(c: RuleInput, *names: str) -> bool:
-    return len(names) != 1 or not any(kind.table for kind in c.spec.kinds if kind.name == names[0])
-
-
-def _no_rows(c: RuleInput, claim: Claim) -> bool:
-    return not claim.unfinished and not any(k.name == claim.kind and "status" in k.columns for k in c.spec.kinds)
-
-
-def _other_key(c: RuleInput, kind: Kind) -> list[str]:
-    types = c.relations.get(kind.table, {}).get(kind.key, "")
-    return [types] if types and types.partition("|")[0] not in KEY_TYPES else []
-
-
-def _no_children(c: RuleInput, kind: Kind) -> bool:
-    variants = c.statements.get("children", ())
-    return kind.name in c.spec.parents and bool(variants) and not any(each.is_for(kind.name) for each in variants)
-
-
-def _no_phase(c: RuleInput, status: Status) -> bool:
-    """Return True for a status with several phases of which no statement returns one."""
-    nodes = c.statements.get("nodes", ())
-    first = next(each for each in c.spec.statuses if each.native == status.native)
-    several = status is first and len(phases_of(c.spec.statuses)[status.native]) > 1
-    return several and bool(nodes) and not any(re.search(r"\bphase\b", each.text) for each in nodes)
-
-
-def _other_view(c: RuleInput, name: str, option: Option) -> list[str]:
-    views = [each for each, other in c.spec.options.items() if other.view]
-    return views[:1] if option.view and name != views[0] else []
-
-
-def _last_key(c: RuleInput, key: str, name: str) -> list[str]:
-    keys = [each for each, other in c.spec.keys.items() if other == name]
-    return keys[-1:] if key != keys[-1] else []
-
-
-def _earlier(c: RuleInput, action: Action) -> Iterator[tuple[str, Action]]:
-    """Yield the earlier actions in the same variant for each kind of an action."""
-    before = c.spec.actions[: next(n for n, each in enumerate(c.spec.actions) if each is action)]
-    for kind in action.kinds:
-        yield from ((kind, each) for each in before if kind in each.kinds and each.when == action.when)
-
-
-def _other_with_key(c: RuleInput, action: Action) -> list[str]:
-    first: dict[str, str] = {}
-    for kind, other in _earlier(c, action):
-        if other.key == action.key != "":
-            first.setdefault(kind, other.name)
-    return [f"{name} has the key {action.key} for a {kind}" for kind, name in first.items() if name != action.name]
-
-
-def _unused_argument(c: RuleInput, name: str, argument: object) -> bool:
-    used = [each for action in c.spec.actions for each in action.arguments]
-    return argument not in used and name not in c.settings and c.all_are_read
-
-
-def _no_argument(c: RuleInput, finding: FindingSpec) -> Iterable[str]:
-    names = [each.name for action in c.spec.actions if action.name == finding.action for each in action.arguments]
-    return unknown(finding.arguments, names) if c.all_are_read else []
-
-
-def _no_guard(c: RuleInput, *actions: Action) -> bool:
-    """Return True if no section ``lock`` has the guard.
-
-    Such actions would be refused every time.
+    for file in folder.statements("", "findings", "samples", "actions", "undo"):
+        if key_of(file) not in used:
+            of_undo = "its name is not one of the tables in recognise.relations"
+            yield folder.fault(file, of_undo if file.startswith("undo/") else "nothing uses this file")
+
+
+def _names_in_sql(spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
+    """Yield undefined keys of settings and arguments, which are NULL to the server."""
+    settings = {*spec.thresholds, *spec.options, "moved"}
+    every = {*spec.arguments, *(argument.name for action in spec.actions for argument in action.arguments)}
+    for statement in files.statements.values():
+        yield from _unknown_keys(statement, "settings", settings, settings)
+    for file, sections in files.sections.items():
+        own = [a.name for each in spec.actions if f"actions/{each.script}.sql" == file for a in each.arguments]
+        for part in (part for parts in sections.values() for part in parts):
+            yield from _unknown_keys(part, "settings", settings, settings)
+            yield from _unknown_keys(part, "args", {*spec.arguments, *own}, every)
+
+
+def _unknown_keys(part: Statement, parameter: str, names: Collection[str], shared: Collection[str]) -> Iterator[Fault]:
+    """Yield the keys of a parameter that are not known.
+
+    Parts of several statements may have ``shared`` ones.
     """
-    texts = [text for action in actions for text in c.texts(action, "lock")]
-    is_read = c.present is not None and any(map(c.is_read, actions))
-    return is_read and not any(re.search(r"\bAS unchanged\b", text) for text in texts)
-
-
-def _no_guard_of_finding(c: RuleInput, finding: FindingSpec) -> bool:
-    actions = [action for action in c.spec.actions if action.name == finding.action and action.writes]
-    return bool(finding.constant) and _no_guard(c, *actions)
-
-
-def _no_evidence(setting: str) -> Test:
-    """Return the test that the statement of a finding has no such evidence."""
-
-    def test(c: RuleInput, finding: FindingSpec) -> Iterable[str]:
-        if not getattr(finding, setting) or finding.statement not in c.statements:
-            return []
-        more = {"node", *(OF_SAMPLES if finding.sample else ())}
-        names = (name for name in evidence_names(finding)[setting] if name not in more)
-        return unknown(names, c.words(finding.statement))
-
-    return test
-
-
-# fmt: off
-STATEMENT_RULES = (  # without which no statement can be derived
-    Rules("kinds.*", "kind {0.name}: ", (
-        ("table", lambda c, kind: unknown([kind.table], c.relations), "there is no table {value}"),
-        ("key", _no_column_of(lambda kind: kind.key), "recognise.relations.{0.table} has no column {value}"),
-        ("parent", _no_column_of(lambda kind: kind.parent), "recognise.relations.{0.table} has no column {value}"),
-        ("dead", _no_column_of(lambda kind: kind.dead.since if kind.dead else ""),
-         "recognise.relations.{0.table} has no column {value}"),
-        ("key", _other_key, f"its key is {{value}}; statements are derived for {', '.join(KEY_TYPES)}"),
-        ("below", lambda c, kind: unknown([kind.below] if kind.table else [], c.kinds),
-         "there is no node kind {value}"),
-    )),
-    Rules("kinds.*.dead", "kind {0.name}: ", (
-        ("from", lambda c, kind: _no_status(c, kind.dead.from_ if kind.dead else (), kind.name), "{value}"),
-    )),
-    Rules("kinds.*.payloads.*", "kind {0.name}: ", (
-        ("", lambda c, kind, name, column: _no_column(c, kind.table, column),
-         "recognise.relations.{0.table} has no column {value}"),
-    )),
-    Rules("kinds.*.rows.*", "kind {0.name}: ", (
-        ("", _no_row_column, "recognise.relations has no column {value}"),
-    )),
-    Rules("statuses.*", "status {0.native}: ", (
-        ("when", lambda c, status: unknown((match["name"] for match in SQL_NAME.finditer(status.when)), c.settings),
-         "there is no threshold {value}"),
-    )),
-    Rules("findings.*", "finding {0.code}: ", (
-        ("", lambda c, finding: not finding.sentence, "`sentence` is required"),
-        ("", lambda c, finding: finding.since and not finding.among and _no_table_of(c, c.spec.kind_of(finding)),
-         "`kind` must be a kind with a table, because it has `since`"),
-        ("among", lambda c, finding: finding.among and f"parts/{finding.among}.sql" not in c.folder.files,
-         "parts/{0.among}.sql is missing"),
-        ("from", lambda c, finding: _no_status(c, finding.from_, c.spec.kind_of(finding)), "{value}"),
-    )),
-    Rules("actions.*", "action {0.name}: ", (
-        ("kinds", lambda c, action: (action.set or action.delete) and action.kinds and _no_table_of(c, *action.kinds),
-         "statements are derived for one kind with a table"),
-        ("from", lambda c, action: _no_status(c, action.from_, *action.kinds), "{value}"),
-        ("otherwise", lambda c, action: _no_threshold(c, action.otherwise), "there is no threshold {value}"),
-    )),
-    Rules("actions.*.refuse.*", "action {0.name}: ", (
-        ("why", lambda c, action, refusal: _no_threshold(c, refusal.why), "there is no threshold {value}"),
-    )),
-    Rules("actions.*.set.*", "action {0.name}: ", (
-        ("", _no_column_to_set, "recognise.relations: {value}"),
-    )),
-    Rules("claim.*", "claim.{0.kind}: ", (
-        ("kind", lambda c, claim: claim.kind not in {kind.name for kind in c.spec.kinds if kind.table},
-         "there is no kind with a table of this name"),
-        ("conditions", lambda c, claim: not claim.conditions, "it has no condition"),
-        ("unfinished", _no_rows, "it names no rows that are counted"),
-        ("needs", lambda c, claim: unknown(
-            sum((each.needs for each in claim.conditions), claim.needs + claim.running_needs), c.spec.needs),
-         "there is no need {value}"),
-        ("parts", lambda c, claim: [part for part in claim.parts if f"parts/{part}.sql" not in c.folder.files],
-         "parts/{value}.sql is missing"),
-        ("rows", lambda c, claim: [*claim.rows.keys() - {*claim.finders}], "`finders` does not have {value}"),
-    )),
-)
-
-RULES = (
-    Rules("recognise.roles.*", "recognise.roles: ", (
-        ("", _no_role, "{0!r} is not one of the tables in recognise.relations, nor a name of theirs"),
-        ("", lambda c, role, pattern: not re.fullmatch(r"\w*\*\w*", pattern),
-         "the pattern {1!r} must be a name with one `*` in it"),
-    )),
-    Rules("recognise.functions.*", "recognise.functions: ", (
-        ("", lambda c, function: not re.fullmatch(r"\w+\((?:\w+(?:, \w+)*)?\)", function),
-         "{0!r} must be written name(type, type)"),
-    )),
-    Rules("needs.*", "needs.{0}: ", (("ddl", _no_index_of_need, "{value}"),)),
-    Rules("thresholds.*", "thresholds.{0}: ", (
-        ("", _no_duration, "{value}"),
-        ("", _is_keys, "the keys of the ids of a kind have this name"),
-        ("", _is_of_kind, "the threshold for a kind has this name"),
-        ("", _is_parameter, "a parameter of statements has this name"),
-    )),
-    Rules("thresholds_by", "thresholds_by: ", (
-        ("", lambda c, column: column and not re.fullmatch(r"t\.\w+(::\w+)?", column),
-         "{0!r} must be a column of a row t, such as t.kind"),
-    )),
-    Rules("kinds.*", "kind {0.name}: ", (
-        ("name", lambda c, kind: not is_name(kind.name), f"its name must match {_NAME}"),
-        ("children", _no_children, "no children.sql is for it (-- kinds: {0.name})"),
-    )),
-    Rules("statuses.*", "status {0.native}: ", (
-        ("", _no_phase, "it has several phases, so nodes.sql must return the column phase"),
-    )),
-    Rules("options.*", "options.{0}: ", (
-        ("", _is_keys, "the keys of the ids of a kind have this name"),
-        ("", _is_parameter, "a parameter of statements has this name"),
-        ("view", lambda c, name, option: option.view and len(option.choices) < 2, "a view needs at least two choices"),
-        ("view", _other_view, "{value} is a view already; an engine has only one"),
-    )),
-    Rules("keys.*", "keys.{0} ", (
-        ("", lambda c, key, name: not re.fullmatch("[A-Z]", key), "is not an upper-case letter"),
-        ("", lambda c, key, name: unknown([name], c.actions), "names an action that does not exist: {value}"),
-        ("", lambda c, key, name: key == KEYS.get(name), "is the key of {1} without this setting"),
-        ("", _last_key, "is a second key of {1}; the other one is {value}"),
-    )),
-    Rules("arguments.*", "arguments.{0}: ", (
-        ("", lambda c, name, argument: name in c.settings, "a threshold or an option has this name"),
-        ("", _is_keys, "the keys of the ids of a kind have this name"),
-        ("", _is_parameter, "a parameter of statements has this name"),
-        ("", _unused_argument, "no statement of an action names it"),
-    )),
-    Rules("actions.*", "action {0.name}: ", (
-        ("name", lambda c, action: not is_name(action.name), f"its name must match {_NAME}"),
-        ("name", lambda c, action: [kind for kind, other in _earlier(c, action) if other.name == action.name],
-         "it is defined twice for a {value}"),
-        ("key", lambda c, action: not re.fullmatch("[A-Z]?", action.key),
-         "the key {0.key!r} is not an upper-case letter"),
-        ("key", _other_with_key, "{value}"),
-        ("", lambda c, action: not action.kinds, "`kinds` is required"),
-        ("kinds", lambda c, action: unknown(action.kinds, c.kinds), "there is no node kind {value}"),
-        ("needs", lambda c, action: unknown(action.needs, c.spec.needs), "there is no need {value}"),
-        ("privileges", lambda c, action: _no_privilege(c, action.privileges), "{value}"),
-        ("overwrites", lambda c, action: _no_table_column(c, action.overwrites),
-         "{value} is no column of a known table"),
-        ("", lambda c, action: not action.writes and not action.why, "it is {0.support}, so `why` is required"),
-        ("", lambda c, action: action.writes and not action.effect, "`effect` is required"),
-        ("command", lambda c, action: action.command and action.support is not Support.EXTERNAL,
-         "only an external action has commands"),
-        ("command", lambda c, action: sorted(set(_PLACE.findall(" ".join(action.command.values()))) - {"key"}),
-         "{{{value}}} is not filled in; only {{key}} is"),
-        ("", lambda c, action: action.writes and action.undo is None and c.is_read(action),
-         "its statements overwrite nothing, so `undo_note` must say why it cannot be undone"),
-        ("undo", lambda c, action: action.undo is Undo.NONE and not action.undo_note,
-         "it cannot be undone, so `undo_note` is required"),
-        ("arguments", lambda c, action: action.document and c.is_read(action) and not c.texts(action, "document"),
-         "its file has no section :document"),
-        ("arguments", lambda c, action: action.document and _no_guard(c, action),
-         "its section :lock has no column `unchanged`"),
-        ("", lambda c, action: action.document and c.is_read(action) and not action.compared, "`compared` is required"),
-    )),
-    Rules("actions.*.arguments.*", "action {0.name}: ", (
-        ("", lambda c, action, argument: argument.name in PARAMETERS,
-         "argument {1.name}: a parameter of statements has this name"),
-    )),
-    Rules("effects.*", "effects: ", (
-        ("", lambda c, effect, more: _no_privilege(c, (effect, *(each for each in more if " " in each))), "{value}"),
-        ("", lambda c, effect, more: _no_table_column(c, (each for each in more if " " not in each)),
-         "{value} is no column of a known table"),
-    )),
-    Rules("undo.counters.*", "undo.counters: ", (
-        ("", lambda c, name: name.partition(".")[2] not in c.relations.get(name.partition(".")[0], ()),
-         "there is no column {0!r}"),
-    )),
-    Rules("varies", "varies: ", tuple(
-        (kind, lambda c, varies, kind=kind: _no_varying(c, getattr(varies, kind)),
-         "{value} is no column of a known table") for kind in VariesSpec.__struct_fields__
-    )),
-    Rules("undo.notes.*", "undo.notes: ", (
-        ("", lambda c, name, note: unknown([name], c.overwritten) if c.all_are_read else False,
-         "no action overwrites {value}"),
-    )),
-    Rules("redrive.revivals.*", "redrive: ", (
-        ("", lambda c, revival: not any(a.name == revival.action and revival.kind in a.kinds for a in c.spec.actions),
-         "{0.action!r} is not an action for a {0.kind}"),
-    )),
-    Rules("redrive", "redrive: ", (
-        ("why", lambda c, redrive: redrive.revivals and redrive.why,
-         "`why` is only for engines without an action that revives dead letters"),
-    )),
-    Rules("findings.*", "finding {0.code}: ", (
-        ("code", lambda c, finding: not is_name(finding.code), f"its code must match {_NAME}"),
-        ("code", lambda c, finding: c.present is not None and finding.statement not in c.present,
-         "{0.statement}.sql is missing"),
-        ("action", lambda c, finding: unknown((finding.action or "", finding.instead), c.actions),
-         "there is no action {value}"),
-        ("arguments", _no_argument, "{0.action} has no argument {value}"),
-        ("", lambda c, finding: (finding.counter is None) != (finding.min_increase is None),
-         "`counter` and `min_increase` require each other"),
-        ("per_minute", lambda c, finding: finding.per_minute and not finding.grows, "`per_minute` requires `grows`"),
-        *((setting, lambda c, finding, setting=setting: unknown([getattr(finding, setting) or ""], c.spec.thresholds),
-           "there is no threshold {value}") for setting in ("min_changes", "seconds", "per_minute")),
-        ("constant", _no_guard_of_finding, "the lock section of {0.action} has no column `unchanged`"),
-        *((setting, _no_evidence(setting), "{0.statement}.sql has no evidence {value}") for setting in _EVIDENCE),
-    )),
-    Rules("findings.*.explains.*", "finding {0.code}: ", (
-        ("findings", lambda c, _, rule: unknown(rule.findings, c.findings),
-         "there is no finding {value}"),
-        ("", lambda c, _, rule: unknown(rule.symptoms, c.symptoms),
-         "no finding is a symptom {value}"),
-    )),
-    Rules("workers.*", "worker {0.title}: ", (
-        ("privileges", lambda c, worker: [repr(each) for each in worker.privileges if not _is_privilege(each)],
-         "{value} is not a privilege"),
-    )),
-    Rules("workers.*.indexes.*", "worker {0.title}: ", (
-        ("", lambda c, worker, ddl: _no_index(ddl, c.relations), "{value}"),
-    )),
-    Rules("flow", "flow: ", (
-        ("table", lambda c, flow: flow and unknown([flow.table], c.relations), "there is no table {value}"),
-    )),
-)
-# fmt: on
+    what = "a threshold or an option" if parameter == "settings" else "an argument of the action"
+    for name, offset in keys_of(part, parameter):
+        if name not in names:
+            fault = locate(part, offset + 1, f"{name!r} is not {what}{did_you_mean(name, names)}")
+            if "/parts/" not in fault.file or name not in shared:
+                yield fault

@@ -72,9 +72,9 @@ def _loaded() -> tuple[ServerSpec, dict[str, Statement]]:
 
 
 def _parsed() -> tuple[ServerSpec, dict[str, Statement]]:
-    from queries.files import strict_toml
+    from queries.files.toml_file import TomlFile
 
     path = FOLDER / "server.toml"
-    spec = strict_toml.TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)
+    spec = TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)
     statements = {part: parse_statement(sql_text(FOLDER / "findings" / f"{part}.sql")) for part in spec.parts}
     return spec, statements

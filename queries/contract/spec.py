@@ -1,6 +1,6 @@
-"""The content of ``engine.toml`` as records.
+"""The content of ``engine.toml`` as records, without short forms.
 
-:mod:`queries.contract.loader` checks the rules that types cannot express.
+:mod:`queries.contract.document` writes these out, and :mod:`queries.contract.rules` has what types cannot express.
 """
 
 import re
@@ -10,13 +10,35 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec.structs import force_setattr
 
-from queries.contract import forms
 from queries.records.action import Proof, Risk, Undo
 from queries.records.finding import Support
 from queries.records.node import Node, Phase, split_id
 from queries.records.record import Record
 from queries.text.counted import noun_of, plural
 from queries.text.psql_text import sql_name
+
+
+def _matching(pattern: str, description: str) -> msgspec.Meta:
+    """Return the rule that a text matches, with the words for it."""
+    return msgspec.Meta(pattern=f"^{pattern}$", description=description)
+
+
+NAME = "[a-z][a-z0-9_]{0,39}"  # of engines, kinds, actions and findings
+A_KEY, A_CONDITION = "an upper-case letter", "a table with at least one condition"
+KEY_OF_NAME = "by name"  # key of an action that has the same one in all engines, or that ``keys`` names
+Name = Annotated[str, _matching(NAME, "a name of at most 40 characters: a-z at first, then a-z, 0-9 and _")]
+Privilege = Annotated[
+    str,
+    _matching(
+        r"(SELECT|INSERT|UPDATE|DELETE|EXECUTE|USAGE) \S.*",
+        "SELECT, INSERT, UPDATE, DELETE, EXECUTE or USAGE and a name",
+    ),
+]
+Function = Annotated[str, _matching(r"\w+\((\w+(, \w+)*)?\)", "written name(type, type)")]
+Role = Annotated[str, _matching(r"\w*\*\w*", "a name with one * in it")]
+Key = Annotated[str, _matching("[A-Z]", A_KEY)]
+KeyOfAction = Annotated[str, _matching(f"([A-Z]?|{KEY_OF_NAME})", A_KEY)]
+ColumnOfRow = Annotated[str, _matching(r"(t\.\w+(::\w+)?)?", "a column of a row t, such as t.kind")]
 
 
 class Decline(Record, forbid_unknown_fields=True):
@@ -34,12 +56,12 @@ class Recognise(Record, forbid_unknown_fields=True):
     """Structure that identifies the engine in a schema. A name alone never does."""
 
     # relation -> column -> base type; domains are resolved; ``a|b``: either type, ``*``: any
-    relations: dict[str, Annotated[dict[str, str], forms.columns]]
+    relations: dict[str, dict[str, str]]
     # relations, enums, channels, triggers and constraints that are roles -> pattern of their names, with one ``*``
-    roles: dict[str, str] = {}
+    roles: dict[str, Role] = {}
     enums: dict[str, tuple[str, ...]] = {}
     composites: dict[str, tuple[str, ...]] = {}
-    functions: tuple[str, ...] = ()  # with the base types of their arguments: ``send(uuid, text)``
+    functions: tuple[Function, ...] = ()  # with the base types of their arguments: ``send(uuid, text)``
     optional: tuple[str, ...] = ()  # relations, columns and labels of enums that may be missing: ``relation.column``
     literals: dict[str, tuple[str, ...]] = {}  # relation -> words its CHECK constraints name
     unique: dict[str, tuple[str, ...]] = {}  # relation -> columns of a unique index it must have
@@ -88,7 +110,7 @@ class Kind(Record, forbid_unknown_fields=True):
     have need not be named. With a ``table``, statements that the folder does not have are derived.
     """
 
-    name: str
+    name: Name
     title: str = ""  # default: the name
     table: str = ""
     key: str = "id"  # column: its primary key
@@ -107,7 +129,7 @@ class Kind(Record, forbid_unknown_fields=True):
 
     def __post_init__(self) -> None:
         if not self.title:
-            force_setattr(self, "title", forms.words(self.name))
+            force_setattr(self, "title", self.name.replace("_", " "))
         if not self.below:
             force_setattr(self, "below", self.name)
 
@@ -171,7 +193,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     regular intervals and do not any more, with the id of its last one.
     """
 
-    code: str
+    code: Name
     sentence: str = ""  # default, for one that follows from a claim: `finders`
     title: str = ""  # default: the code
     severity: int = 7  # 1 (minor) to 9 (nothing makes progress)
@@ -183,7 +205,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     single_action: bool = False  # of several nodes, the cause is elsewhere: ``action`` is suggested for one node only
     symptom: str = ""  # word for what it is a symptom of: late, locked, failing, dead_owner
     stalls: bool = False  # the engine does not take or continue the node, although its phase is ready or running
-    explains: Annotated[tuple[Explains, ...], forms.explains] = ()
+    explains: tuple[Explains, ...] = ()
     remedy: str = ""  # what to do outside of unstick if no action here removes the cause
     action: str | None = None
     instead: str = ""  # action that is suggested if ``action`` refuses the nodes
@@ -213,7 +235,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
 
     def __post_init__(self) -> None:
         if not self.title:
-            force_setattr(self, "title", forms.words(self.code))
+            force_setattr(self, "title", self.code.replace("_", " "))
 
     @property
     def statement(self) -> str:
@@ -245,8 +267,8 @@ class Worker(Record, forbid_unknown_fields=True):
     """
 
     title: str
-    privileges: Annotated[tuple[str, ...], forms.grants]
-    queues: Annotated[tuple[str, ...], forms.grants] = ()
+    privileges: tuple[Privilege, ...]
+    queues: tuple[Privilege, ...] = ()
     sequences: tuple[str, ...] = ()  # whose next value it takes, in addition to those of column defaults
     channels: tuple[str, ...] = ()  # that it notifies or listens to
     indexes: tuple[str, ...] = ()
@@ -312,7 +334,7 @@ class Claim(Record, forbid_unknown_fields=True):
     """
 
     kind: str
-    conditions: Annotated[tuple[Condition, ...], forms.named("name", text=forms.condition)]
+    conditions: Annotated[tuple[Condition, ...], msgspec.Meta(min_length=1, description=A_CONDITION)]
     order: str = ""
     unfinished: dict[str, str] = {}
     finders: tuple[Literal["late", "owner_dead", "failing"], ...] = ()  # findings that follow from it
@@ -471,7 +493,6 @@ KEYS = {
     "mark_failed": "X",
     "abort": "A",
 }
-KEY_OF_NAME = "by name"  # key of an action that has the same one in all engines, or that ``keys`` names
 TITLES = {"edit": "Edit and retry", "send": "Send message"}  # other than their names
 _VARYING = {  # words of SQL whose value differs between two transactions
     "time": r"\b(?:now|clock_timestamp|statement_timestamp|current_timestamp|localtimestamp)\b",
@@ -489,8 +510,8 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     have one of the statuses or phases ``from`` and that no ``refuse`` excludes.
     """
 
-    name: str
-    key: str = KEY_OF_NAME
+    name: Name
+    key: KeyOfAction = KEY_OF_NAME
     title: str = ""  # default: the name, or what other actions of the name have
     kinds: tuple[str, ...] = ()  # default: the only kind, or those of other actions of the name
     support: Support = Support.NATIVE  # emulated if there is a ``why``
@@ -516,11 +537,11 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     # In addition to what follows from its statements: columns that it overwrites, as ``table.column``; ``table.*`` for
     # a table whose rows it inserts or deletes. So are privileges, and needs of functions.
     overwrites: tuple[str, ...] = ()
-    privileges: tuple[str, ...] = ()
+    privileges: tuple[Privilege, ...] = ()
     needs: tuple[str, ...] = ()
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``; follows from it
     # In addition to the engine's ``arguments`` that its statements name
-    arguments: Annotated[tuple[Argument, ...], forms.named("name")] = ()
+    arguments: tuple[Argument, ...] = ()
     compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
@@ -654,7 +675,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     title: str
     about: str
     recognise: Recognise
-    kinds: Annotated[tuple[Kind, ...], forms.named("name")]
+    kinds: tuple[Kind, ...]
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
     changed: str = ""  # a sentence: which changes have a recorded time in this engine, and which do not
     routine: tuple[
@@ -664,25 +685,25 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
     unqualified: bool = False  # its functions and triggers need its schema on the search_path
     needs: dict[str, Need] = {}
-    statuses: Annotated[tuple[Status, ...], forms.named("native", text=forms.status)] = ()
+    statuses: tuple[Status, ...] = ()
     stale_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) that a concurrent change violates
     thresholds: dict[str, str | int | float | dict[str, str | int | float]] = {}  # by name, or by kind and name
-    thresholds_by: str = ""  # column of a row ``t``: its kind. ``:stale_of_kind`` is then the threshold for it
+    thresholds_by: ColumnOfRow = ""  # column of a row ``t``: its kind. ``:stale_of_kind`` is then the threshold for it
     options: dict[str, Option] = {}
-    findings: Annotated[tuple[Annotated[FindingSpec, forms.sentences], ...], forms.named("code", each=True)] = ()
-    actions: Annotated[tuple[Action, ...], forms.named("name", each=True)] = ()
-    keys: dict[str, str] = {}  # key -> action that has another one, or none, in other engines
+    findings: tuple[FindingSpec, ...] = ()
+    actions: tuple[Action, ...] = ()
+    keys: dict[Key, str] = {}  # key -> action that has another one, or none, in other engines
     # By name, each for the actions whose statements name it
-    arguments: Annotated[dict[str, Argument], forms.arguments] = {}
-    workers: Annotated[tuple[Worker, ...], forms.named("title", each=True)] = ()
+    arguments: dict[str, Argument] = {}
+    workers: tuple[Worker, ...] = ()
     own: Own = Own()
     # "UPDATE task", "EXECUTE send" -> columns and privileges that an action with this effect overwrites and needs in
     # addition, by triggers, cascades and functions
-    effects: dict[str, tuple[str, ...]] = {}
+    effects: dict[Privilege, tuple[str, ...]] = {}
     undo: UndoSpec = UndoSpec()
     varies: VariesSpec = VariesSpec()
     redrive: RedriveSpec = RedriveSpec()
-    claim: Annotated[tuple[Claim, ...], forms.named("kind")] = ()
+    claim: tuple[Claim, ...] = ()
     flow: FlowSpec | None = None  # else work per minute is not recorded
 
     def __post_init__(self) -> None:
@@ -785,7 +806,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         phases = {each.phase for some in self.statuses_of(action.from_).values() for each in some}
         return msgspec.structs.replace(
             action,
-            title=action.title or theirs or TITLES.get(action.name, forms.words(action.name).capitalize()),
+            title=action.title or theirs or TITLES.get(action.name, action.name.replace("_", " ").capitalize()),
             key=next((each.key for each in (action, *others) if each.key != KEY_OF_NAME), keys.get(action.name, "")),
             kinds=action.kinds or shared,
             phases=action.phases or tuple(phase for phase in Phase if phase in phases),

@@ -57,7 +57,7 @@ class Token(Record):
 @cache
 def allowed() -> Allowed:
     """Return the functions that a folder may call."""
-    from queries.files.strict_toml import TomlFile  # a command that reads no folder of its own does not need it
+    from queries.files.toml_file import TomlFile  # a command that reads no folder of its own does not need it
 
     path = Path(__file__).parent / "allowed_functions.toml"
     return TomlFile(str(path), path.read_text("utf-8")).decode(Allowed)

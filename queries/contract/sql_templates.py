@@ -1,6 +1,6 @@
 """Templates of derived statements, with values for their slots.
 
-A slot is a word after a colon, as a variable in psql. Each line keeps the setting of ``engine.toml`` that it is from.
+A slot is a word after a colon, as a variable in psql.
 """
 
 from __future__ import annotations
@@ -10,13 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 
 from queries.contract.folder import TEMPLATES
-from queries.files.written import Path as Setting
 
-Lines = list[tuple[str, Setting]]
-Filled = dict[str, str | tuple[str, Setting] | Lines]
-Values = Mapping[str, str | tuple[str, Setting] | Lines]
-TemplatePart = tuple[Setting, Values]
-
+Lines = list[str]
+Filled = dict[str, str | Lines]
+Values = Mapping[str, str | Lines]
 
 _SLOT = re.compile(r"(?<![:\w]):([a-z_]+)\b")
 
@@ -29,52 +26,38 @@ def template(name: str) -> tuple[str, ...]:
 
 def one_line(template: str, /, **values: str) -> str:
     """Return a template of one line with these values."""
-    ((text, _),) = filled(template, (), values)
+    (text,) = filled(template, values)
     return text
 
 
-def filled(name: str, at: Setting, values: Values) -> Lines:
-    """Return a template with these values.
-
-    ``at``: the setting of lines without a value.
-    """
-    return list(_lines(template(name), at, values))
+def filled(name: str, values: Values) -> Lines:
+    """Return a template with these values."""
+    return list(_lines(template(name), values))
 
 
-def repeated(name: str, at: Setting, values: Values, parts: Iterable[TemplatePart]) -> Lines:
+def repeated(name: str, values: Values, parts: Iterable[Values]) -> Lines:
     """Return a template with a UNION ALL of its lines from ``:each`` to ``:end``."""
     lines = template(name)
     begin = lines.index("-- :each")
     end = lines.index("-- :end") if "-- :end" in lines else len(lines)
-    bodies = [list(_lines(lines[begin + 1 : end], path, part)) for path, part in parts]
-    return [*_lines(lines[:begin], at, values), *joined(bodies), *_lines(lines[end + 1 :], at, values)]
+    bodies = joined(list(_lines(lines[begin + 1 : end], part)) for part in parts)
+    return [*_lines(lines[:begin], values), *bodies, *_lines(lines[end + 1 :], values)]
 
 
 def joined(parts: Iterable[Lines]) -> Lines:
     """Return statements joined with UNION ALL."""
     joined: Lines = []
     for part in parts:
-        joined += [("UNION ALL", part[0][1])] if joined else []
-        joined += part
+        joined += [*(["UNION ALL"] if joined else []), *part]
     return joined
 
 
-def _lines(template: Iterable[str], at: Setting, values: Values) -> Iterator[tuple[str, Setting]]:
+def _lines(template: Iterable[str], values: Values) -> Iterator[str]:
     for line in template:
         alone = re.fullmatch(r"(.*?)(?:-- )?(?<![:\w]):([a-z_]+)", line)
         several = values.get(alone[2]) if alone else None
         if alone and isinstance(several, list):
             indent = alone[1]
-            for m, (text, path) in enumerate(several):
-                yield (indent if m == 0 else " " * len(indent)) + text, path or at
-            continue
-        path = at
-        for name in _SLOT.findall(line):
-            value = values.get(name)
-            path = value[1] if isinstance(value, tuple) else path
-        yield _SLOT.sub(lambda match: _text(values, match), line), path
-
-
-def _text(values: Values, match: re.Match[str]) -> str:
-    value = values.get(match[1], match[0])
-    return value if isinstance(value, str) else str(value[0])
+            yield from ((indent if n == 0 else " " * len(indent)) + text for n, text in enumerate(several))
+        else:
+            yield _SLOT.sub(lambda match: str(values.get(match[1], match[0])), line)

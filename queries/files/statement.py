@@ -54,7 +54,9 @@ class SqlText(Record):
         """Return the fault at an offset in the text; of a derived line, at its begin."""
         before = self.text[:offset]
         file, line = self.origins[before.count("\n")]
-        return Fault(file, line, offset - before.rfind("\n") if file.endswith(".sql") else 1, message)
+        if not file.endswith(".sql"):
+            return _derived(self.file, file, line, message)
+        return Fault(file, line, offset - before.rfind("\n"), message)
 
 
 class Statement(Record):
@@ -172,14 +174,21 @@ def locate(statement: Statement, position: int, message: str, bound: Mapping[str
     number = before.count("\n")
     runs = [run for run in statement.origins if run[0] <= number]
     first, file, line = runs[-1] if runs else (0, statement.source, 1)
-    derived = not file.endswith(".sql")
-    return Fault(file, line + number - first, 1 if derived else len(start) + 1, message)
+    if not file.endswith(".sql"):
+        return _derived(statement.source, file, line, message)
+    return Fault(file, line + number - first, len(start) + 1, message)
+
+
+def _derived(statement: str, file: str, line: int, message: str) -> Fault:
+    """Return the fault of a statement without a file, at the table of it."""
+    name = posixpath.relpath(statement, posixpath.dirname(file)).removesuffix(".sql")
+    return Fault(file, line, 1, f"{name}: {message}")
 
 
 def _runs(origins: Sequence[tuple[str, int]]) -> Iterator[tuple[int, str, int]]:
-    """Yield the runs of consecutive lines of one file."""
+    """Yield the runs of consecutive lines, and of lines derived from one table."""
     for number, (file, line) in enumerate(origins):
-        if not number or (file, line - 1) != origins[number - 1]:
+        if not number or origins[number - 1] != (file, line - file.endswith(".sql")):
             yield number, file, line
 
 

@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import msgspec
 
-from queries.contract.folder import NAME
+from queries.contract.spec import NAME
 from queries.db.database import Database
-from queries.files.strict_toml import TomlFile
+from queries.files.toml_file import TomlFile
 from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_words
 from queries.records.node import Phase
 from queries.records.record import Record

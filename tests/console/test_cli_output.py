@@ -451,7 +451,7 @@ def test_a_one_shot_command_imports_no_more_than_it_needs(demo: str, tmp_path: P
     assert not completes & {"asyncpg", "queries.workspace"}
     loaded = loaded_by("stuck", "--json", "-d", demo)
     assert not loaded & set(MODULES)
-    assert not loaded & {"console.model.fields.field", "console.model.filter", "queries.files.strict_toml"}
+    assert not loaded & {"console.model.fields.field", "console.model.filter", "queries.files.toml_file"}
     assert not [name for name in loaded if name.startswith(("queries.change.", "queries.log."))]  # the write side
 
 

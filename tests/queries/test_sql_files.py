@@ -17,7 +17,7 @@ import pytest
 import queries
 from queries.contract.builtin import builtin
 from queries.contract.folder import is_script
-from queries.contract.references import names_in_sql
+from queries.contract.sql_names import names_in_sql
 from queries.db.query import statement
 from queries.files.statement import NAME, PARAMETERS, expand
 from queries.log import audit_log

@@ -1,7 +1,5 @@
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import quote
 
@@ -12,7 +10,6 @@ from hypothesis import strategies as st
 from console import config
 from console.config import Config, ConfigError, Context
 from queries.db.redaction import redact, redact_message
-from queries.files import toml_lines
 from queries.text import duration
 
 FILE = Path("/etc/unstick.toml")
@@ -101,7 +98,7 @@ def test_nothing_set_means_the_defaults() -> None:
         ("a = 1\n\na = 2", 3, "it is not valid TOML: "),
         ('a = 1\nb = """x', 2, "it is not valid TOML: "),
         ('theme = "x"\nkeys.quit = "\\u0000"', 2, "a setting holds \\u0000"),
-        (f"a = {'[' * 9999}", 1, "it is nested too deeply"),
+        (f"a = {'[' * 9999}", 1, "the file is nested too deeply"),
     ],
 )
 def test_an_error_is_one_line_with_the_position(text: str, line: int, message: str) -> None:
@@ -240,94 +237,6 @@ def test_durations(written: object, seconds: float) -> None:
 def test_an_unreadable_duration(written: object) -> None:
     with pytest.raises(ValueError, match="is not a duration"):
         duration.parse(written)
-
-
-# lines ----------------------------------------------------------------------------------------------------------
-
-ALL_OF_TOML = '''\
-theme = "x=[1]"  # [no]
-a.b."c.d" = 1
-many = """
-[fake]
-x = 1
-"""
-inline = { p = 1, q.r = [1, {z = 2}, 3], "s" = {} }
-list = [
-  1, # one
-  [2,
-   3],
-  { k = 'v', k2 = 1.5 },
-]
-date = 1979-05-27 07:32:00.5
-[contexts.prod]
-'quoted key' = """a"""
-[contexts."p \\u0041"]
-[[table]]
-n = 1
-[table.sub]
-y = 2
-[[table]]
-[[table.more]]
-h = 1
-'''
-
-
-def paths(value: object, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
-    if path:
-        yield path
-    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
-    for key, inner in items:
-        yield from paths(inner, (*path, key))
-
-
-def test_every_setting_has_its_line() -> None:
-    found = {path: line for path, (line, _) in toml_lines.places(ALL_OF_TOML).items()}
-    assert set(found) == set(paths(tomllib.loads(ALL_OF_TOML)))
-    named = {path[-1]: found[path] for path in found if isinstance(path[-1], str)}
-    assert named == (
-        {"theme": 1, "a": 2, "b": 2, "c.d": 2, "many": 3, "inline": 7, "p": 7, "q": 7, "r": 7, "z": 7, "s": 7}
-        | {"list": 8, "k": 12, "k2": 12, "date": 14, "contexts": 15, "prod": 15, "quoted key": 16, "p A": 17}
-        | {"table": 18, "n": 19, "sub": 20, "y": 21, "more": 23, "h": 24}
-    )
-    assert [found["list", n] for n in range(3)] == [9, 10, 12]
-    assert [found["list", 1, n] for n in range(2)] == [10, 11]
-    assert [found["table", n] for n in range(2)] == [18, 22]
-
-
-def test_the_nearest_line_where_a_setting_has_none() -> None:
-    assert toml_lines.place_of({("a",): (3, 2)}, ("a", "b", 0)) == (3, 2)
-    assert toml_lines.place_of({("a",): (3, 2)}, ("c",)) == (1, 1)
-
-
-keys = st.text(st.sampled_from("ab.\"'= #[]{}\u00e9\n"), max_size=4)
-values = st.recursive(
-    st.sampled_from(["1", "1.5", "true", '"a = 1 # no"', "'[x]'", "1979-05-27 07:32:00"]),
-    lambda inner: st.lists(inner, max_size=3).map(lambda items: "[\n" + ", # ]\n".join(items) + "\n]"),
-)
-
-
-@given(st.dictionaries(keys, st.dictionaries(keys, values, max_size=3), max_size=3))
-def test_lines_are_found_for_any_keys_and_values(tables: dict[str, dict[str, str]]) -> None:
-    rows: list[str] = []
-    expected: dict[tuple[str, ...], int] = {}
-    for table, settings in tables.items():
-        rows.append(f"[{_written(table)}]")
-        expected[(table,)] = len(rows)
-        for key, value in settings.items():
-            expected[table, key] = len(rows) + 1
-            rows.extend(f"{_written(key)} = {value}".split("\n"))
-    text = "\n".join(rows)
-    found = toml_lines.places(text)
-    assert {path: found[path][0] for path in expected} == expected
-    assert set(found) == set(paths(tomllib.loads(text)))
-    for path in expected:
-        line, column = found[path]
-        assert text.split("\n")[line - 1][column - 1 :].startswith(_written(path[-1]))
-
-
-def _written(key: str) -> str:
-    escaped = key.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'"{escaped}"'
 
 
 # passwords ------------------------------------------------------------------------------------------------------

@@ -8,7 +8,6 @@ import pytest
 
 from queries.contract import loader
 from queries.contract.effects import effects_of
-from queries.contract.engine import BrokenEngineError
 from queries.contract.folder import TOML
 from queries.files.statement import Statement
 from queries.text.psql_text import identifier
@@ -72,20 +71,3 @@ def test_an_effect_adds_what_triggers_write(tmp_path: Path) -> None:
     retry = next(a for a in loader.load(folder).spec.actions if a.name == "retry")
     assert retry.overwrites == tuple(f"work_items.{c}" for c in ("state", "due", "tries", "error", "done"))
     assert retry.privileges == ("UPDATE work_items", "USAGE log_seq")
-
-
-@pytest.mark.parametrize(
-    ("effects", "said"),
-    [
-        ('"UPDATE work" = []', "work is not one of the tables"),
-        ('"CHANGE work_items" = []', "is not a privilege"),
-        ('"UPDATE work_items" = ["log.*"]', "'log.*' is no column of a known table"),
-        ('"UPDATE work_items" = ["DELETE log"]', "log is not one of the tables"),
-    ],
-)
-def test_a_wrong_effect_is_a_fault(tmp_path: Path, effects: str, said: str) -> None:
-    folder = copied(tmp_path, source=HOMEMADE)
-    change(folder, TOML, "[kinds.item]", f"[effects]\n{effects}\n\n[kinds.item]")
-    with pytest.raises(BrokenEngineError) as caught:
-        loader.load(folder)
-    assert any(said in str(fault) and fault.line == 8 for fault in caught.value.faults), str(caught.value)

@@ -14,7 +14,7 @@ from queries.contract import loader, spec_cache
 from queries.contract.engine import Engine
 from queries.contract.server_spec import FOLDER, ServerSpec, server_spec, server_statement
 from queries.contract.spec_cache import cached
-from queries.files import strict_toml
+from queries.files import toml_file
 from queries.files.statement import Statement
 from queries.records import node
 from queries.text import duration
@@ -51,7 +51,7 @@ def test_a_changed_file_is_parsed_again(folder: Path, parse: Callable[[], list[s
     assert cached("engines", [folder], list[str], parse) == ["parsed", "parsed"]
 
 
-@pytest.mark.parametrize("module", [duration, strict_toml, loader, node])
+@pytest.mark.parametrize("module", [duration, toml_file, loader, node])
 def test_the_source_of_a_parser_is_part_of_the_key(
     folder: Path, parse: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: ModuleType
 ) -> None:

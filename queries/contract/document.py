@@ -1,0 +1,161 @@
+"""Short forms of ``engine.toml``, written out.
+
+A table of named entries may replace a list of tables with names, and entries in ``each`` share the settings around
+them. Columns may be one text, a sentence has two forms, and privileges are written as in GRANT. A value that is no form
+stays as it is: its type is checked afterwards.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from queries.files.toml_file import SettingError
+
+_NAMED_BY = {  # lists whose entries have a name: its setting
+    "kinds": "name",
+    "statuses": "native",
+    "findings": "code",
+    "actions": "name",
+    "workers": "title",
+    "claim": "kind",
+}
+_SHARING = ("findings", "actions", "workers")  # lists whose entries may have ``each``
+_ADDED = ("overwrites", "privileges", "needs")  # lists of an entry of ``each`` that are added to those around it
+
+
+def in_full(document: dict[str, Any]) -> dict[str, Any]:
+    """Return the tables of ``engine.toml`` without short forms. Raises SettingError."""
+    full = dict(document)
+    for name, key in _NAMED_BY.items():
+        full[name] = _named(full.get(name), key, _status if name == "statuses" else _unchanged)
+        if name in _SHARING and isinstance(full[name], list):
+            full[name] = [one for entry in full[name] for one in _each(entry, key)]
+    if isinstance(recognise := full.get("recognise"), dict) and "relations" in recognise:
+        full["recognise"] = {**recognise, "relations": _of_table(recognise["relations"], _columns)}
+    full["arguments"] = _of_table(full.get("arguments"), lambda name, each: _with({"name": name}, each))
+    for name, form in (("findings", _finding), ("actions", _action), ("workers", _worker), ("claim", _claim)):
+        if isinstance(full[name], list):
+            full[name] = [form(dict(entry)) if isinstance(entry, dict) else entry for entry in full[name]]
+    return {name: value for name, value in full.items() if value is not None}
+
+
+def _unchanged(written: Any) -> Any:
+    return written
+
+
+def _of_table(written: Any, form: Callable[[str, Any], Any]) -> Any:
+    """Return a table with this form of each value."""
+    return {name: form(name, value) for name, value in written.items()} if isinstance(written, dict) else written
+
+
+def _with(settings: dict[str, Any], written: Any) -> Any:
+    """Return a table with these settings, if it does not have them."""
+    return {**settings, **written} if isinstance(written, dict) else written
+
+
+def _named(written: Any, key: str, form: Callable[[Any], Any] = _unchanged) -> Any:
+    """Return the entries of a table by name as a list.
+
+    A name may have several entries. ``form``: of an entry that is one text.
+    """
+    if not isinstance(written, dict):
+        return written
+    several = ((name, value if isinstance(value, list) else [value]) for name, value in written.items())
+    return [_with({key: name}, form(entry)) for name, entries in several for entry in entries]
+
+
+def _each(entry: Any, key: str) -> Iterator[Any]:
+    """Yield an entry, or those of its ``each`` with the settings around them.
+
+    Some lists, and what a finding explains, are added to those around it.
+    """
+    if not isinstance(entry, dict) or not isinstance(entry.get("each"), dict):
+        yield entry
+        return
+    around = {name: value for name, value in entry.items() if name != "each"}
+    for own in _named(entry["each"], key):
+        added = {}
+        for name in own.keys() & around.keys() if isinstance(own, dict) else ():
+            if name == "explains":
+                added[name] = [*_rules(own[name]), *_rules(around[name])]
+            elif name in _ADDED and isinstance(own[name], list) and isinstance(around[name], list):
+                added[name] = [*own[name], *around[name]]
+        yield {**around, **own, **added} if isinstance(own, dict) else own
+
+
+def _columns(table: str, written: Any) -> Any:
+    """Return columns that are one text, as in ``CREATE TABLE``, as a table."""
+    if not isinstance(written, str):
+        return written
+    parts = [part.strip() for part in written.split(",")]
+    if wrong := [part for part in parts if not re.fullmatch(r"\w+\s+[\w|*]+", part)]:
+        raise SettingError(f"has {wrong[0]!r}, which is not a name and a type", "recognise", "relations", table)
+    return dict(part.split() for part in parts)
+
+
+def _status(written: Any) -> Any:
+    """Return a status that is one text: ``phase: what it means``."""
+    if not isinstance(written, str):
+        return written
+    phase, _, means = written.partition(":")
+    return {"phase": phase.strip(), "means": means.strip()}
+
+
+def _finding(finding: dict[str, Any]) -> dict[str, Any]:
+    """Return a finding with a list of rules, and sentences for one node and more."""
+    if "explains" in finding:
+        finding["explains"] = list(_rules(finding["explains"]))
+    text = finding.get("sentence")
+    if not isinstance(text, str):
+        return finding
+    one, several = (re.sub(r"\[([^][|]*)\|([^][|]*)\]", form, text) for form in (r"\1", r"\2"))
+    at = ("findings", str(finding.get("code")))
+    if set("[|]") & set(one):
+        raise SettingError("has a bracket or bar outside of [one node|several]", *at, "sentence")
+    if one == text:
+        return finding
+    if "incident" in finding:
+        raise SettingError("is in the sentence, too, as [one node|several]", *at, "incident")
+    return {**finding, "sentence": one, "incident": several}
+
+
+def _rules(written: Any) -> Iterator[Any]:
+    """Yield the rules of what a finding explains.
+
+    They may be a table of codes, by the fields that must be equal.
+    """
+    if isinstance(written, dict):
+        for fields, codes in written.items():
+            yield {"findings": codes, "matching": [] if fields == "engine" else re.split(r",\s*", fields)}
+    else:
+        yield from written if isinstance(written, list) else [written]
+
+
+def _action(action: dict[str, Any]) -> dict[str, Any]:
+    return {**action, "arguments": _named(action["arguments"], "name")} if "arguments" in action else action
+
+
+def _worker(worker: dict[str, Any]) -> dict[str, Any]:
+    """Return a worker whose privileges are each by itself."""
+    for name in ("privileges", "queues"):
+        if isinstance(worker.get(name), list):
+            worker[name] = [one for text in worker[name] for one in _privileges(text)]
+    return worker
+
+
+def _privileges(text: Any) -> list[Any]:
+    match = re.fullmatch(r"([A-Z]+(?:, *[A-Z]+)*) +([^ ,]+(?:, *[^ ,]+)*)", text) if isinstance(text, str) else None
+    if match is None:
+        return [text]
+    privileges, names = (re.split(r",\s*", part) for part in match.groups())
+    return [f"{privilege} {name}" for name in names for privilege in privileges]
+
+
+def _claim(claim: dict[str, Any]) -> dict[str, Any]:
+    """Return a claim with a list of conditions. A text is the SQL that ``holds``."""
+    if "conditions" not in claim:
+        return claim
+    conditions = _named(claim["conditions"], "name", lambda text: {"holds": text} if isinstance(text, str) else text)
+    return {**claim, "conditions": conditions}

@@ -1,0 +1,170 @@
+"""A broken folder costs itself only: its file and its setting are named."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from queries.contract import loader
+from queries.contract.engine import BrokenEngineError
+from queries.contract.rules import REQUIRED
+from tests.outside import HOMEMADE, change, copied
+
+TOML = "engine.toml"
+TOP, KIND, FINDING, CANCEL = 'stale = "5m"', 'parent = "parent_id"', "severity = 7", "[actions.cancel]"
+VIEW = '{ title = "a", view = true, choices = ["x", "y"] }'
+SQL, CHANGE = "findings/taken_too_long.sql", "-- :refused\nSELECT 1\n-- :change\nSELECT 1\n"
+A_NAME = "must be a name of at most 40 characters: a-z"
+LATE = "findings.taken_too_long"
+EVIDENCE = f"{LATE} names the evidence 'wrong', which findings/taken_too_long.sql does not have"
+
+# In engine.toml of the home-made queue: a text, what replaces it, and the message. "+": the new text follows the old.
+SETTINGS = [
+    ('title = "Home', 'title = = "', "it is not valid TOML: Invalid value"),
+    ('title = "Home', f"title = {'[' * 9999}", "the file is nested too deeply"),
+    ('about = "', 'abuot = "', 'abuot is not a setting; did you mean "about"?'),
+    (FINDING, "+severty = 8", f'{LATE}.severty is not a setting; did you mean "severity"?'),
+    (FINDING, 'severity = "7"', f"{LATE}.severity must be a whole number, not text"),
+    ('cause = ["worker"]', 'cause = "worker"', f"{LATE}.cause must be a list, not text"),
+    ('failed = "failed: it', 'failed = "fialed: it', "statuses.failed.phase must be one of"),
+    ("id int8, parent_id", "id, parent_id", "recognise.relations.work_items has 'id', which is not a name and a type"),
+    (CANCEL, "+arguments.note = { titel = 'a' }", "actions.cancel.arguments.note.titel is not a setting; did you mean"),
+    (TOP, '+arguments.note = { titel = "a" }', "arguments.note.titel is not a setting"),
+    (TOP, '+keys = "K"', "keys must be a table, not text"),
+    (TOP, '+keys = { k = "retry" }', "keys.k must be an upper-case letter"),
+    (TOP, '+keys = { K = "rety" }', "keys.K has 'rety', which is not an action; did you mean \"retry\"?"),
+    (TOP, '+recognise.roles.work_items = "work"', "recognise.roles.work_items must be a name with one * in it"),
+    (TOP, '+recognise.functions = ["beat"]', "recognise.functions.0 must be written name(type, type)"),
+    (TOP, '+thresholds_by = "kind"', "thresholds_by must be a column of a row t, such as t.kind"),
+    (TOP, '+thresholds.most = "5 parsecs"', 'thresholds.most "5 parsecs" is not a duration; write "90s"'),
+    (TOP, '+thresholds.of = { mail = "x" }', 'thresholds.of.mail "x" is not a duration'),
+    (TOP, '+thresholds.limit = "5m"', "thresholds.limit has the name of a parameter in statements"),
+    (TOP, '+thresholds.item_keys = "5m"', "thresholds.item_keys has the name of the keys of a kind in statements"),
+    (TOP, '+thresholds_by = "t.task"\nthresholds.stale_of_kind = "5m"', "thresholds.stale_of_kind has the name of the"),
+    (TOP, f"+options.ids = {VIEW}", "options.ids has the name of a parameter in statements"),
+    (TOP, '+arguments.stale = { title = "a" }', "arguments.stale has the name of a threshold or an option"),
+    (TOP, '+arguments.cursor = { title = "a" }', "arguments.cursor has the name of a parameter in statements"),
+    (CANCEL, '+arguments.limit = { title = "a" }', "actions.cancel.arguments.limit has the name of a parameter"),
+    (TOP, '+undo.counters = ["work_items.trys"]', "undo.counters has 'work_items.trys', which is not a column in"),
+    (TOP, '+redrive.revivals = [{ kind = "item", action = "x" }]', "redrive.revivals has 'x', which is not an action"),
+    (TOP, '+flow.table = "work_itms"', "flow.table has 'work_itms', which is not a table of recognise.relations; did"),
+    (TOP, '+own.objects = ["check on work_items: a"]', "own is recorded in catalog.toml"),
+    (TOP, '+effects."CHANGE work_items" = []', 'effects."CHANGE work_items" must be SELECT, INSERT, UPDATE, DELETE,'),
+    (TOP, '+effects."UPDATE log" = []', "effects.\"UPDATE log\" has 'log', which is not a table"),
+    (TOP, '+effects."UPDATE work_items" = ["log.*"]', "effects.\"UPDATE work_items\" has 'log', which is not a table"),
+    (TOP, '+workers.w.privileges = ["REMOVE work_items"]', "workers.w.privileges.0 must be SELECT, INSERT, UPDATE,"),
+    ('table = "work_items"', 'table = "work_item"', "kinds.item.table has 'work_item', which is not a table"),
+    (KIND, '+key = "ident"', "kinds.item.key has 'ident', which is not a column of work_items"),
+    (KIND, '+below = "itm"', "kinds.item.below has 'itm', which is not a kind of nodes; did you mean \"item\"?"),
+    (KIND, 'parent = "parents_id"', "kinds.item.parent has 'parents_id', which is not a column of work_items"),
+    (KIND, '+payloads.last = "eror"', "kinds.item.payloads has 'eror', which is not a column of work_items"),
+    (KIND, '+rows = ["work_items.parent"]', "kinds.item.rows has 'work_items.parent', which is not a column in"),
+    (KIND, '+name = "Item"', f"kinds.Item.name {A_NAME}"),
+    ('since = "due"', 'since = "duo"', "kinds.item.dead has 'duo', which is not a column of work_items"),
+    ('dead = { from = ["failed"]', 'dead = { from = ["x"]', "kinds.item.dead.from has 'x', which is not a status or a"),
+    ("id int8, parent_id", "id bytea, parent_id", "kinds.item.key has the type bytea; statements are derived for int8"),
+    ("[claim.item]", "[claim.itm]", 'claim.itm must have the name of a kind with a table; did you mean "item"?'),
+    ("[claim.item]", '+needs = ["x"]', "claim.item.needs has 'x', which is not a need"),
+    ('status = "state", ', "", 'claim.item needs the setting "unfinished", because its kind has no status'),
+    ("conditions = {", "conditions = {}\nbeside = {", "claim.item.conditions must be a table with at least one"),
+    ("takes it.", "takes [it].", f"{LATE}.sentence has a bracket or bar outside of [one node|several]"),
+    ('takes it."', 'takes [it|them]."\nincident = "s"', f"{LATE}.incident is in the sentence, too"),
+    ('sentence = "', 'remedy = "', f'{LATE} needs the setting "sentence"'),
+    ("[findings.taken_too_long]", "[findings.Late]", f"findings.Late.code {A_NAME}"),
+    (FINDING, '+counter = "worker"', f"{LATE}.counter does nothing without the setting 'min_increase'"),
+    (FINDING, '+per_minute = "stale"', f"{LATE}.per_minute does nothing without the setting 'grows'"),
+    (FINDING, '+kind = "job"', f"{LATE}.kind must be a kind with a table, because the finding has"),
+    (FINDING, '+explains.node = ["late"]', f"{LATE}.explains has 'late', which is not a finding"),
+    (FINDING, '+explains.node = "late"', f"{LATE}.explains.0.findings must be a list, not text"),
+    (FINDING, '+explains = "late"', f"{LATE}.explains.0 must be a table, not text"),
+    (FINDING, '+explains = [{ symptoms = ["x"] }]', f"{LATE}.explains has 'x', which is not the symptom"),
+    (FINDING, '+arguments = { at = "1" }', f"{LATE}.arguments has 'at', which is not an argument of"),
+    (FINDING, '+seconds = "stal"', f"{LATE}.seconds has 'stal', which is not a threshold; did you mean"),
+    ('from = ["doing"]\nwhere', 'from = ["doin"]\nwhere', f"{LATE}.from has 'doin', which is not a"),
+    ('from = ["doing"]\nwhere', 'among = "rows"\nwhere', f"{LATE} names the file parts/rows.sql, which"),
+    ('action = "release"', 'action = "relase"', f"{LATE}.action has 'relase', which is not an action"),
+    ("{worker} took", "{wrong} took", EVIDENCE),
+    ("takes it.", "takes [it|{wrong}].", EVIDENCE),
+    (FINDING, '+arguments = { gone = "{wrong}" }', EVIDENCE),
+    (FINDING, '+explains.wrong = ["taken_too_long"]', EVIDENCE),
+    *((FINDING, f'+{each} = ["wrong"]', EVIDENCE) for each in ("cause_text", "constant", "changes")),
+    (FINDING, '+grows = "wrong"', EVIDENCE),
+    (FINDING, '+counter = "wrong"\nmin_increase = "worker"', EVIDENCE),
+    ("now() - :stale", "now() - :stael", "findings/taken_too_long: 'stael' is neither a parameter nor a setting; did"),
+    ("now() - :stale", "now() - :stale_of_kind", "findings/taken_too_long: 'stale_of_kind' is neither a parameter nor"),
+    (CANCEL, '+otherwise = "after {stael}"', "actions/cancel: 'stael' is neither a parameter nor a setting; did you"),
+    (CANCEL, "[actions.Cancel]", f"actions.Cancel.name {A_NAME}"),
+    (CANCEL, '+key = "c"', "actions.cancel.key must be an upper-case letter"),
+    ("[actions.retry]", '+key = "L"', "actions.retry has the key L of release for nodes of the kind item"),
+    (CANCEL, "[[actions.cancel]]\neffect = ''\n[[actions.cancel]]", "actions.cancel is defined twice for nodes of"),
+    (CANCEL, '+kinds = ["itm"]', "actions.cancel.kinds has 'itm', which is not a kind of nodes"),
+    (CANCEL, '+needs = ["x"]', "actions.cancel.needs has 'x', which is not a need"),
+    (CANCEL, '+overwrites = ["log.state"]', "actions.cancel.overwrites has 'log', which is not a table"),
+    (CANCEL, '+privileges = ["UPDATE log"]', "actions.cancel.privileges has 'log', which is not a table"),
+    (CANCEL, '+support = "unsupported"', 'actions.cancel needs the setting "why", because it is unsupported'),
+    (CANCEL, '+undo = "none"', "actions.cancel cannot be undone; `undo_note` must say why"),
+    (TOP, '+kinds.queue.form = "all"', 'actions.cancel needs the setting "kinds"'),
+    ('from = ["todo", "failed"]', 'from = ["todos"]', "actions.cancel.from has 'todos', which is not a status or a"),
+]  # fmt: skip
+
+# In a file of the home-made queue in full; old None: a new file.
+FILES = [
+    ("roots.sql", ":cursor", ":curser", "'curser' is neither a parameter nor a setting; did you mean \"cursor\"?"),
+    ("roots.sql", ":cursor", "$4", "$4 has no name; write a parameter as :ids, without a type"),
+    ("actions/retry.sql", None, "SELECT 1", "it has no section; a section begins with a line such as -- :lock"),
+    (SQL, ":stale", "make_interval(secs => (:settings ->> 'stael')::int)", "'stael' is not a threshold or an option"),
+    ("actions/retry.sql", "state = 'todo'", "state = :args ->> 'stat'", "'stat' is not an argument of the action"),
+    ("actions/retry.sql", "-- :change", "-- :refused", "the section :change is missing"),
+    ("actions/release.sql", "-- :refused", "-- :refuse", "the section :refuse is not one of lock, refused, witnesses"),
+    ("findings/late.sql", None, "SELECT 1", "nothing uses this file"),
+    ("undo/work_item.sql", None, CHANGE, "its name is not one of the tables in recognise.relations"),
+    ("children.sql", "-- needs: item_by_parent", "-- needs: x", "it needs 'x', which engine.toml does not define"),
+    ("detail/payload.sql", "-- kinds: item", "-- kinds: itm", "there is no kind of nodes 'itm'"),
+    ("detail/payload.sql", "-- kinds: item", "-- kinds: item\n-- drawn: pie", "there is no drawing 'pie'; use graph"),
+    ("roots.sql", None, "-- nothing", "the statement is empty"),
+]  # fmt: skip
+
+
+def faults(folder: Path) -> dict[str, tuple[str, int]]:
+    """Return file and line of each fault of a folder, by its message."""
+    with pytest.raises(BrokenEngineError) as caught:
+        loader.load(folder)
+    assert str(caught.value).splitlines()[-1] == f"The engine '{folder.name}' cannot be used until this is fixed."
+    return {fault.message: (fault.file, fault.line) for fault in caught.value.faults}
+
+
+@pytest.mark.parametrize(("old", "new", "said"), SETTINGS, ids=[f"{each[1]}: {each[2]}" for each in SETTINGS])
+def test_a_wrong_setting_is_named_with_the_line_of_its_table(tmp_path: Path, old: str, new: str, said: str) -> None:
+    folder = copied(tmp_path, source=HOMEMADE)
+    change(folder, TOML, old, f"{old}\n{new[1:]}" if new[:1] == "+" else new)
+    ((file, line),) = {place for message, place in faults(folder).items() if message.startswith(said)}
+    assert file == str(folder / TOML)
+    first, *names = said.split()[0].rstrip(":").replace("/", ".").split(".")
+    named = (folder / TOML).read_text().splitlines()[line - 1].casefold()
+    assert line == 1 or any(name.casefold() in named for name in names or [first])
+
+
+@pytest.mark.parametrize(("file", "old", "new", "said"), FILES)
+def test_a_wrong_file_is_named(tmp_path: Path, file: str, old: str | None, new: str, said: str) -> None:
+    folder = copied(tmp_path)
+    if old is None:
+        (folder / file).parent.mkdir(exist_ok=True)
+        (folder / file).write_text(new)
+    else:
+        change(folder, file, old, new)
+    (place,) = [place for message, place in faults(folder).items() if message.startswith(said)]
+    assert place[0] == str(folder / file)
+
+
+@pytest.mark.parametrize("file", [*(f"{name}.sql" for name in REQUIRED), "actions/retry.sql", SQL, TOML])
+def test_a_missing_file_is_named(tmp_path: Path, file: str) -> None:
+    folder = copied(tmp_path)
+    (folder / file).unlink()
+    assert faults(folder) == {"the file is missing": (str(folder / file), 1)}
+
+
+def test_an_action_that_edits_a_text_reads_it(tmp_path: Path) -> None:
+    folder = copied(tmp_path, source=HOMEMADE)
+    change(folder, TOML, CANCEL, f'{CANCEL}\narguments.text = {{ title = "a", type = "document" }}')
+    assert faults(folder) == {"the section :document is missing": (str(folder / "actions/cancel.sql"), 1)}
