@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from queries.evidence import throughput
+from queries.evidence import facts, throughput
 from queries.evidence.attempt import refusals
 from queries.evidence.differs import with_differences
 from queries.evidence.repeated import done_lately, with_done
@@ -32,6 +32,7 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
         every = msgspec.structs.replace(server.findings, findings=(*server.findings.findings, *shown))
         server = msgspec.structs.replace(server, findings=every)
     parts = await with_differences(workspace, parts)
+    parts, server = facts.with_clocks([facts.calmed(workspace, part) for part in parts], server)
     findings = [finding for part in parts for finding in part.findings.findings]
     done = await done_lately(workspace, findings, at := server.findings.at)
 

@@ -208,7 +208,7 @@ def _absorbed(groups: list[CauseGroup], at: float | None) -> Owners:
         for rule in group.spec.explains:
             causes: dict[tuple[str, ...], list[Finding]] = {}
             for finding in group.findings:
-                causes.setdefault(_values(rule, finding), []).append(finding)
+                causes.setdefault(values_of(rule, finding), []).append(finding)
             for other, symptoms in enumerate(groups):
                 if other == place or symptoms.cause[0] not in engines:
                     continue
@@ -218,7 +218,7 @@ def _absorbed(groups: list[CauseGroup], at: float | None) -> Owners:
                 for finding in symptoms.findings:
                     if finding.affects and not engines.intersection(finding.affects):
                         continue
-                    alike = causes.get(_values(rule, finding), ())
+                    alike = causes.get(values_of(rule, finding), ())
                     explanations = [each for each in alike if not _is_older(finding, each, at)]
                     if explanations and (other, finding.node_id) not in owners:
                         owners[other, finding.node_id] = place, explanations
@@ -241,8 +241,8 @@ def _is_older(symptom: Finding, cause: Finding, at: float | None) -> bool:
     return cause.since - symptom.since > max(OLDER_SECONDS, at - cause.since)
 
 
-def _values(rule: Explains, finding: Finding) -> tuple[str, ...]:
-    """Return the values of the matching fields.
+def values_of(rule: Explains, finding: Finding) -> tuple[str, ...]:
+    """Return the values of a rule's matching fields.
 
     A field that is missing or NULL matches nothing.
     """

@@ -26,12 +26,12 @@ claims AS MATERIALIZED (
 )
 (SELECT 'job:' || c.job_id AS id, extract(epoch FROM coalesce(p.last_heartbeat_at, c.created_at))::float8 AS since,
         jsonb_build_object('owner', c.process_id::text, 'taken', date_trunc('second', c.created_at)::text,
-          'seen', date_trunc('second', coalesce(p.last_heartbeat_at, c.created_at))::text, 'key', j.concurrency_key,
+          'seen', date_trunc('second', coalesce(p.last_heartbeat_at, c.created_at))::text, 'key', j.concurrency_key, 'before', extract(epoch FROM j.created_at - c.created_at)::float8,
           'process', CASE WHEN p.id IS NULL THEN coalesce('process ' || c.process_id || ', which is not registered any more', 'no process')
                           ELSE p.kind || ' ' || p.id || coalesce(' on ' || p.hostname, '') || ', pid ' || p.pid || ', silent since '
                                || date_trunc('second', p.last_heartbeat_at) || ' UTC' END) AS evidence
    FROM (SELECT * FROM claims LIMIT 2000) AS c
-  CROSS JOIN LATERAL (SELECT j.concurrency_key FROM :"schema".solid_queue_jobs j WHERE j.id = c.job_id LIMIT 1) AS j
+  CROSS JOIN LATERAL (SELECT j.concurrency_key, j.created_at FROM :"schema".solid_queue_jobs j WHERE j.id = c.job_id LIMIT 1) AS j
    LEFT JOIN LATERAL (SELECT * FROM :"schema".solid_queue_processes p WHERE p.id = c.process_id LIMIT 1) AS p ON true
   WHERE p.id IS NULL OR p.last_heartbeat_at < timezone('UTC', now()) - :alive
   ORDER BY c.created_at, c.job_id

@@ -14,16 +14,16 @@ ahead AS (
      WHERE q.id = ANY (:job_keys)
   ),
   entries AS (
-    (SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c WHERE :ids IS NULL ORDER BY c.id DESC LIMIT 1000)
+    (SELECT c.id, c.instance, c."time", c.job FROM :"schema".cron_last_exec c WHERE :ids IS NULL ORDER BY c.id DESC LIMIT 1000)
     UNION
-    (SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c WHERE :ids IS NULL AND 'cron_time_index' = ANY (:met_needs)
+    (SELECT c.id, c.instance, c."time", c.job FROM :"schema".cron_last_exec c WHERE :ids IS NULL AND 'cron_time_index' = ANY (:met_needs)
       ORDER BY c."time" DESC LIMIT 200)
     UNION
-    SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c
+    SELECT c.id, c.instance, c."time", c.job FROM :"schema".cron_last_exec c
      WHERE :ids IS NULL AND (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole)
        AND c."time" > (SELECT k.at FROM clock k)
     UNION
-    SELECT c.id, c.instance, c."time" FROM :"schema".cron_last_exec c
+    SELECT c.id, c.instance, c."time", c.job FROM :"schema".cron_last_exec c
      WHERE c.id = ANY (:cron_keys)
   )
   SELECT 'job:' || j.id AS id, 'lock' AS what, j.lock_time AS at, j.lock_instance::text AS instance FROM jobs j WHERE j.lock_time > (SELECT c.at FROM clock c)
@@ -31,5 +31,5 @@ ahead AS (
   SELECT 'job:' || j.id, 'creation', j.creation_time, j.creation_instance::text FROM jobs j
    WHERE j.creation_time > (SELECT c.at FROM clock c) AND (j.lock_time > (SELECT c.at FROM clock c)) IS NOT TRUE
   UNION ALL
-  SELECT 'cron:' || e.id, 'last execution', e."time", e.instance::text FROM entries e WHERE e."time" > (SELECT c.at FROM clock c)
+  SELECT 'cron:' || e.id, 'last execution of ' || left(coalesce(e.job ->> 'job', 'a cron job without a kind'), 80), e."time", e.instance::text FROM entries e WHERE e."time" > (SELECT c.at FROM clock c)
 )

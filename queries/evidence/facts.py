@@ -1,0 +1,82 @@
+"""Facts before guesses: a row that proves something refutes a guess."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from queries.contract.server_spec import LABEL, server_spec
+from queries.read.findings import finding_of
+from queries.read.incidents import REFUSED, values_of
+from queries.records.finding import Finding
+from queries.records.snapshot import Part
+from queries.text.duration import spelled
+from queries.workspace import Workspace
+
+MINOR = 3  # severity of what is no problem
+CLOCK = "clock_behind"
+BEFORE = "before"  # in the evidence: seconds by which an owner took a node before that was created
+CLOCK_SECONDS = 30.0  # by which clocks of one installation may differ
+
+
+def with_clocks(parts: Sequence[Part], server: Part) -> tuple[list[Part], Part]:
+    """Return the parts without dead owners whose clocks are behind.
+
+    An owner that takes a node before it exists also dates its signs of life too early. Nothing is taken from it.
+    """
+    clocks: list[Finding] = []
+    judged = []
+    for part in parts:
+        findings = part.findings.findings
+        behind = _behind(findings)
+        clocks += [_clock(part.label, owner, each) for owner, each in behind.items()]
+        judged.append(_with(part, [_kept(each, behind) for each in findings]) if behind else part)
+    return judged, _with(server, (*server.findings.findings, *clocks)) if clocks else server
+
+
+def _behind(findings: Iterable[Finding]) -> dict[str, Finding]:
+    """Return by owner the finding whose node was created last after the owner took it."""
+    behind: dict[str, Finding] = {}
+    for each in findings:
+        before, owner = each.evidence.get(BEFORE), each.evidence.get("owner")
+        if before is None or owner is None or before < CLOCK_SECONDS:
+            continue
+        if owner not in behind or before > behind[owner].evidence[BEFORE]:
+            behind[owner] = each
+    return behind
+
+
+def _clock(label: str, owner: str, found: Finding) -> Finding:
+    spec, by = server_spec().codes[CLOCK], spelled(found.evidence[BEFORE])
+    evidence = {**found.evidence, "label": label, "owner": owner, "by": by, "node": found.node_id}
+    return finding_of(spec, f"{LABEL}/clock:{label}.{owner}", None, evidence, affects=[label])
+
+
+def _kept(finding: Finding, behind: dict[str, Finding]) -> Finding:
+    if finding.evidence.get("owner") not in behind or finding.action is None:
+        return finding
+    why = f"{finding.action} is refused: the owner works, its clock is behind"
+    evidence = {**finding.evidence, REFUSED: why}
+    return msgspec.structs.replace(finding, action=None, arguments={}, evidence=evidence)
+
+
+def calmed(workspace: Workspace, part: Part) -> Part:
+    """Return a part in which what waits behind a usual thing is as minor as that.
+
+    A finding that its row grades down, such as a run no longer than others, is no problem; neither is its symptom.
+    """
+    specs = workspace.engines[part.label].findings.specs if part.label in workspace.engines else {}
+    findings = list(part.findings.findings)
+    usual = [each for each in findings if each.code in specs and each.severity <= MINOR < specs[each.code].severity]
+    for cause in usual:
+        for rule in specs[cause.code].explains:
+            for place, each in enumerate(findings):
+                spec = specs.get(each.code)
+                if spec and rule.names(each.code, spec.symptom) and values_of(rule, each) == values_of(rule, cause):
+                    findings[place] = msgspec.structs.replace(each, severity=min(each.severity, cause.severity))
+    return _with(part, findings) if usual else part
+
+
+def _with(part: Part, findings: Iterable[Finding]) -> Part:
+    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=tuple(findings)))
