@@ -95,13 +95,13 @@ def ordered(
 ) -> tuple[Incident, ...]:
     """Return incidents in the order of every list.
 
-    The order is severity, then new or growing, then size, then the oldest. ``at``: server time; without it none is new.
+    The order is severity, then facts of the server, then new or growing, then size, then the oldest. ``at``: server time; without it none is new.
     ``growing``: keys of those that have more nodes than before.
     """
 
-    def place(incident: Incident) -> tuple[int, bool, int, float, str]:
+    def place(incident: Incident) -> tuple[int, bool, bool, int, float, str]:
         news = incident.key in growing or is_new(incident, at)
-        return -incident.severity, not news, -incident.n, unknown_last(incident.since), incident.key
+        return -incident.severity, incident.engine != LABEL, not news, -incident.n, unknown_last(incident.since), incident.key
 
     return tuple(sorted(incidents, key=place))
 
@@ -345,9 +345,9 @@ def _about(spec: FindingSpec, first: Finding) -> str:
 
 
 def _remedy(spec: FindingSpec, findings: Sequence[Finding]) -> str:
-    first = findings[0].evidence
-    locked = next((why for each in findings if (why := each.evidence.get(LOCKED_BY))), None)
-    refused, remedy = first.get(REFUSED, locked), sentence.fill(spec.remedy, first)
+    first, locked = findings[0], next((why for each in findings if (why := each.evidence.get(LOCKED_BY))), None)
+    refused = locked if first.action else first.evidence.get(REFUSED, locked)  # else another action is suggested
+    remedy = sentence.fill(spec.remedy, first.evidence)
     return " ".join(filter(None, (remedy, refused and f"{refused[:1].upper()}{refused[1:]}.")))
 
 

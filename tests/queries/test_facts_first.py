@@ -21,6 +21,8 @@ INSERT INTO oban_jobs (state, queue, worker, attempt, attempted_by, inserted_at,
 SELECT 'executing', 'mail', 'W', 1, ARRAY['app.1', (SELECT uuid::text FROM oban_producers)], t.made, t.made,
        now() - interval '11 min'
   FROM (SELECT timezone('UTC', now()) - interval '{ago}' AS made) AS t, generate_series(1, 3);
+"""
+OBAN_WAITS = """
 INSERT INTO oban_jobs (queue, worker, inserted_at, scheduled_at)
 SELECT 'mail', 'W', t.at, t.at FROM (SELECT now() - interval '1 hour') AS t(at);
 """
@@ -64,7 +66,7 @@ async def line(server: PostgresServer, tmp_path: Path, name: str, sql: str) -> I
 @pytest.mark.parametrize(
     ("name", "sql", "code", "says", "action"),
     [
-        ("oban", OBAN_NODE.replace("{ago}", "5 s"), "clock_behind", "app.1 is behind by 10m5", None),
+        ("oban", OBAN_WAITS + OBAN_NODE.replace("{ago}", "5 s"), "clock_behind", "app.1 is behind by 10m5", None),
         ("oban", OBAN_NODE.replace("{ago}", "12 min"), "owner_dead", "silent since", "release"),
         ("estuary", EXECUTOR + DUE.replace("{beat}", "9 min") + "ALTER ROLE {role} VALID UNTIL '2001-01-01'",
          "role_kept_out", "its password expired", None),

@@ -9,6 +9,7 @@ import pytest
 
 from console.text.views.findings import evidence
 from queries.contract.builtin import builtin
+from queries.contract.server_spec import server_spec
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
 from tests.simulators.every import ENGINES
@@ -48,3 +49,21 @@ async def test_an_error_that_is_no_json_is_shown_as_it_is(server: PostgresServer
     finally:
         await workspace.close()
         server.drop(dsn)
+
+
+DECIDES = re.compile(r"\b(log|compare|check|look|read|if|keep|where|ask)\b", re.IGNORECASE)
+GUESS = re.compile(r",? or (\w+ )?(has|have|hangs?|lost|died|fails?|failed|its|their|they|it|none|no|a poll)\b")
+
+
+def every_text() -> list[tuple[str, str, str]]:
+    """Return the name, what is said, and the remedy of each finding."""
+    engines = [(each.name, each.spec.findings) for each in builtin()]
+    every = [*engines, ("server", server_spec().findings)]
+    return [(f"{n} {f.code}", f"{f.sentence} {f.incident}", f.remedy) for n, found in every for f in found]
+
+
+def test_a_sentence_has_one_or_at_most_and_says_what_decides() -> None:
+    sentences = [(name, one) for name, *both in every_text() for text in both for one in re.split(r"(?<=[.?]) ", text)]
+    assert [(name, text) for name, text in sentences if len(re.findall(r"\bor\b", text)) > 1] == []
+    guesses = [(name, said) for name, said, remedy in every_text() if GUESS.search(said) and not DECIDES.search(remedy)]
+    assert [(name, said) for name, said in guesses if not DECIDES.search(said)] == []

@@ -337,7 +337,7 @@ differences AS (
    WHERE n.name IS NOT NULL AND l.columns IS NOT NULL AND NOT f.parsed AND (o.meaning IS NOT NULL OR NOT f.there)
   UNION ALL
   -- Of the tables of a queue, each that others of that queue have.
-  SELECT w.label, o.start || substr(c.relname, length(m.start) + 1), 8, 'it does not exist'
+  SELECT DISTINCT w.label, o.start || substr(c.relname, length(m.start) + 1), 8, 'it does not exist'
     FROM workers w
    CROSS JOIN LATERAL (SELECT DISTINCT split_part(q, '.', 1) AS place, split_part(q, '.', 2) AS start FROM jsonb_array_elements_text(w.queues) AS p, split_part(p, ' ', 2) AS q) AS m
    CROSS JOIN LATERAL (SELECT DISTINCT split_part(q, '.', 2) AS start FROM jsonb_array_elements_text(w.queues) AS p, split_part(p, ' ', 2) AS q) AS o

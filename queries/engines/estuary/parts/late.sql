@@ -77,7 +77,7 @@ more AS (SELECT count(*) = 10000 AS more FROM due),
 nodes AS (
   SELECT l.*, CASE WHEN l.names IS NULL THEN l.process ELSE 'all' END AS served_by,
          CASE WHEN l.names IS NOT NULL THEN 'No task is being polled: ' || l.names || ' take none'
-              WHEN l.executor IS NULL THEN 'No executor serves this type, or its executors are down, busy or failing'
+              WHEN l.executor IS NULL THEN 'No executor is seen that serves this type'
               WHEN l.executor_polls THEN 'The ' || l.executor || ' polls other types: it does not serve this type, or all its slots are in use'
               ELSE 'The ' || l.executor || ' polls no type at this moment' END AS not_served,
          CASE WHEN l.taken THEN 'No cause is known. Tasks of this type seem to be taken: ' || l.upcoming || ' become due soon, but only ' || (l.waits #>> '{}') || ' wait'

@@ -7,10 +7,10 @@ WITH locked AS MATERIALIZED (
   SELECT j.id, j.task_id, j.priority, j.run_at, j.locked_at, age(j.xmin) AS age FROM :"schema"._private_jobs j WHERE j.locked_at IS NOT NULL ORDER BY j.locked_at DESC LIMIT 5000
 ),
 waiting AS MATERIALIZED (
-  SELECT j.task_id, j.job_queue_id, j.priority, j.run_at FROM :"schema"._private_jobs j WHERE j.is_available = true ORDER BY j.priority, j.run_at LIMIT 5000
+  SELECT j.task_id, j.job_queue_id, j.priority, j.run_at, j.flags FROM :"schema"._private_jobs j WHERE j.is_available = true ORDER BY j.priority, j.run_at LIMIT 5000
 ),
 first AS MATERIALIZED (
-  SELECT DISTINCT ON (w.task_id) w.task_id, w.priority, w.run_at, q.age
+  SELECT DISTINCT ON (w.task_id) w.task_id, w.priority, w.run_at, w.flags, q.age
     FROM waiting w
     LEFT JOIN LATERAL (SELECT i.queue_name, i.is_available, age(i.xmin) AS age FROM :"schema"._private_job_queues i WHERE i.id = w.job_queue_id LIMIT 1) AS q ON true
    WHERE w.run_at < now() - :not_served AND q.is_available IS NOT FALSE
@@ -19,6 +19,7 @@ first AS MATERIALIZED (
 )
 (SELECT 'task:' || f.task_id AS id, extract(epoch FROM f.run_at)::float8 AS since,
         jsonb_build_object('task', coalesce(k.identifier, f.task_id::text), 'oldest', date_trunc('second', f.run_at)::text, 'taken', t.id,
+                           'but', coalesce(', or forbid a flag of the job: ' || (SELECT string_agg(o.key, ', ') FROM jsonb_object_keys(CASE jsonb_typeof(f.flags) WHEN 'object' THEN f.flags END) AS o(key)), ''),
                            'taken_at', date_trunc('second', t.locked_at)::text) AS evidence
    FROM first f
    LEFT JOIN LATERAL (SELECT i.identifier FROM :"schema"._private_tasks i WHERE i.id = f.task_id LIMIT 1) AS k ON true

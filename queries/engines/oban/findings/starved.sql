@@ -3,9 +3,14 @@
 WITH \ir ../parts/heads.sql
 (SELECT 'queue:' || h.name AS id, extract(epoch FROM h.scheduled_at)::float8 AS since,
         jsonb_build_object('queue', h.name, 'age', date_trunc('second', timezone('UTC', now()) - h.scheduled_at)::text,
+          'slots', coalesce((SELECT '. Its living producers count ' || count(r.id) || ' jobs as running, of which ' || count(j.id) || ' are executing'
+                                        FROM :"schema".oban_producers p
+                                       CROSS JOIN LATERAL jsonb_array_elements_text(CASE jsonb_typeof(p.meta -> 'running') WHEN 'array' THEN p.meta -> 'running' END) AS r(id)
+                                        LEFT JOIN :"schema".oban_jobs j ON j.id = r.id::int8 AND j.state = 'executing'
+                                       WHERE p.queue = h.name AND p.updated_at >= timezone('UTC', now()) - :alive AND r.id ~ '^\d{1,18}$' HAVING count(r.id) > count(j.id)), ''),
           'running', (SELECT CASE count(*) WHEN 0 THEN 'No job of it is executing'
                              ELSE CASE count(*) WHEN 1 THEN 'One job of it is' WHEN 20 THEN 'At least 20 jobs of it are' ELSE count(*) || ' jobs of it are' END
-                                  || ' executing, the first since ' || date_trunc('second', min(e.attempted_at)) || ' UTC: long ones, or they hang' END
+                                  || ' executing, the first since ' || date_trunc('second', min(e.attempted_at)) || ' UTC' END
                         FROM (SELECT j.attempted_at FROM :"schema".oban_jobs j WHERE j.state = 'executing' AND j.queue = h.name
                                ORDER BY j.priority, j.scheduled_at, j.id LIMIT 20) AS e)) AS evidence
    FROM heads h
