@@ -95,13 +95,15 @@ def ordered(
 ) -> tuple[Incident, ...]:
     """Return incidents in the order of every list.
 
-    The order is severity, then facts of the server, then new or growing, then size, then the oldest. ``at``: server time; without it none is new.
+    The order is severity, then facts of the server, then new or growing, then size, then the oldest. ``at``: server
+    time; without it none is new.
     ``growing``: keys of those that have more nodes than before.
     """
 
     def place(incident: Incident) -> tuple[int, bool, bool, int, float, str]:
         news = incident.key in growing or is_new(incident, at)
-        return -incident.severity, incident.engine != LABEL, not news, -incident.n, unknown_last(incident.since), incident.key
+        of_server, since = incident.engine == LABEL, unknown_last(incident.since)
+        return -incident.severity, not of_server, not news, -incident.n, since, incident.key
 
     return tuple(sorted(incidents, key=place))
 
