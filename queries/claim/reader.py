@@ -12,12 +12,13 @@ from typing import Any
 
 import msgspec
 
-from queries.claim.answers import Condition, Funnel, QueueFunnel, Why, Worker, workers_for
+from queries.claim.answers import Condition, Funnel, Look, QueueFunnel, Why, Worker, workers_for
+from queries.contract.rows import FlowRow
 from queries.contract.spec import Claim
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query, Row, Rows
-from queries.db.reads import IN_STEP, Reads, lockstep
+from queries.db.reads import IN_STEP, Reads, lockstep, value_of
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
 from queries.records.node import split_id
@@ -158,6 +159,24 @@ class ClaimReader:
         both = [self._variant.rows(IN_STEP, name, self._chosen(name, claim), **values), self.workers()]
         rows, workers = await lockstep(reads, both, raises=True)
         return rows, workers
+
+    async def look(self, kind: str) -> Look | None:
+        """Read nodes that show how work comes and goes. Raises DatabaseError."""
+        chosen = self._variant.select("flow", kind=kind)
+        if chosen is None:
+            return None
+        async with self._variant.reading() as reads:
+            asked = [IN_STEP.now(), self._variant.rows(IN_STEP, "flow", chosen)]
+            at, rows = await lockstep(reads, asked, raises=True)
+        with readable("flow.sql"):
+            nodes = tuple(msgspec.convert(dict(row), FlowRow) for row in rows)
+        return Look(at=value_of(at), read=time.monotonic(), rows=nodes)
+
+    async def alive(self) -> list[Worker]:
+        """Read the workers that live; none if that cannot be read."""
+        async with self._variant.reading() as reads:
+            (workers,) = await lockstep(reads, [self.workers()])
+        return [] if isinstance(workers, DatabaseError) else [each for each in workers if each.alive]
 
     async def workers(self) -> tuple[Worker, ...]:
         """Read the workers with their newest signs of life, or return `NOT_RECORDED`."""

@@ -7,9 +7,8 @@ minute. A row that a worker moved meanwhile refutes that none works.
 from __future__ import annotations
 
 import re
-import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -18,8 +17,7 @@ from queries.claim.answers import Look, Worker
 from queries.contract.rows import FlowRow
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Claim
-from queries.db.errors import DatabaseError, attempted, readable
-from queries.db.reads import IN_STEP, lockstep, value_of
+from queries.db.errors import attempted
 from queries.read import sentence
 from queries.read.findings import finding_of
 from queries.read.reader import Reader
@@ -46,13 +44,14 @@ Moved = tuple[float, str]  # when a worker moved a node, and how, as in WORDS
 class Flow(Record):
     """Movements and waiting nodes of a claim, by its looks.
 
-    ``moved``: the newest movement by queue. ``waiting`` and ``held``: nodes of the last look. ``rates``: how many come
+    ``moved``: the newest movement by queue. ``taken``: nodes that were not held a look before. ``rates``: how many come
     and leave in a minute, of the whole engine.
     """
 
     claim: Claim
     at: float
     moved: dict[str | None, Moved]
+    taken: set[str | None]
     waiting: tuple[FlowRow, ...]
     held: tuple[FlowRow, ...]
     rates: tuple[float, float] | None
@@ -74,22 +73,10 @@ async def look(reader: Reader) -> None:
     A look that cannot be read shows nothing.
     """
     for kind in reader.claims.kinds:
-        now = await attempted(_look(reader, kind))
+        now = await attempted(reader.claims.look(kind))
         if isinstance(now, Look):
             kept = [each for each in reader.looks.get(kind, ()) if 0 <= now.at - each.at <= SPAN_SECONDS]
             reader.looks[kind] = [*kept, now]
-
-
-async def _look(reader: Reader, kind: str) -> Look | None:
-    chosen = reader.variant.select("flow", kind=kind)
-    if chosen is None:
-        return None
-    async with reader.variant.reading() as reads:
-        asked = [IN_STEP.now(), reader.variant.rows(IN_STEP, "flow", chosen)]
-        at, rows = await lockstep(reads, asked, raises=True)
-    with readable("flow.sql"):
-        rows = tuple(msgspec.convert(dict(row), FlowRow) for row in rows)
-    return Look(at=value_of(at), read=time.monotonic(), rows=rows)
 
 
 def asks_again(reader: Reader, part: Part) -> bool:
@@ -109,18 +96,15 @@ async def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Pa
         for each in part.findings.findings:
             if reader.findings.specs[each.code].symptom == "late" and not each.evidence.get("resource"):
                 late.setdefault(each.evidence.get(flow.claim.noun), []).append(each)
-        workers: Sequence[Worker] = ()
-        if late and flow.moved:
-            async with reader.variant.reading() as reads:
-                (answer,) = await lockstep(reads, [reader.claims.workers()])
-            workers = () if isinstance(answer, DatabaseError) else answer
+        dead = any(reader.findings.specs[each.code].symptom == "dead_owner" for each in part.findings.findings)
+        workers = await reader.claims.alive() if late and not dead else ()
         for queue in dict.fromkeys((*late, *refuted)):
-            own = late.get(queue, [])
-            for cause in _causes(reader.label, flow, queue, own, refuted.get(queue, []), workers):
-                shown.append(cause)
-                for each in own:
-                    each.evidence[FLOW] = cause.evidence[FLOW]
-                break  # the most telling one
+            takers = [each for each in workers if each.takes(None if queue is None else str(queue))]
+            of_queue = (*late.get(queue, ()), *refuted.get(queue, ()))
+            cause = next(_causes(reader.label, flow, queue, of_queue, takers, refuted=queue in refuted), None)
+            for each in of_queue if cause else ():
+                each.evidence[FLOW] = cause and cause.evidence[FLOW]
+            shown += [cause] if cause and cause.node_id not in {each.node_id for each in shown} else []
         shown += _put_off(reader, flow, looks)
     return part, shown
 
@@ -131,13 +115,15 @@ def _flow(claim: Claim, looks: Sequence[Look], server: ServerFindings, reader: R
     due = (row for row in opened if not _is_held(row) and (row.due is None or float(row.due) <= last.at))
     moved: dict[str | None, Moved] = {}
     own = server.database.load.wrote >= looks[0].read  # by an action of this console
-    for queue, each in (*_signs(last), *(() if own else _differences(looks[0], last))):
+    for queue, each in (*_signs(last), *(() if own else _differences(looks[0], last, claim))):
         moved[queue] = max(each, moved.get(queue, each))
     rates = server.flow(reader.label, SPAN_SECONDS) if spec else None
     if rates and spec and not spec.deletes:
         rates = rates[0], _rate([float(row.ended) for row in last.rows if row.ended is not None], last.at)
     held = tuple(filter(_is_held, opened))
-    return Flow(claim=claim, at=last.at, moved=moved, waiting=tuple(due), held=held, rates=rates)
+    before = {row.id: _is_held(row) for row in looks[-2 if len(looks) > 1 else 0].rows}
+    taken = {row.id for row in held if before.get(row.id) is False}
+    return Flow(claim=claim, at=last.at, moved=moved, taken=taken, waiting=tuple(due), held=held, rates=rates)
 
 
 def _rate(times: Sequence[float], at: float) -> float:
@@ -160,7 +146,7 @@ def _signs(last: Look) -> Iterator[tuple[str | None, Moved]]:
                 yield row.queue, (float(at), what)
 
 
-def _differences(first: Look, last: Look) -> Iterator[tuple[str | None, Moved]]:
+def _differences(first: Look, last: Look, claim: Claim) -> Iterator[tuple[str | None, Moved]]:
     """Yield nodes that were taken between two looks, or that left before others."""
     now = {row.id: row for row in last.rows if row.part.startswith("open")}
     full = {part for part, n in Counter(row.part for row in last.rows).items() if n >= LOOK_ROWS}
@@ -169,7 +155,7 @@ def _differences(first: Look, last: Look) -> Iterator[tuple[str | None, Moved]]:
         after = now.get(row.id)
         if not row.part.startswith("open"):
             continue
-        if after is None and (row.part not in full or place < kept.get(row.part, -1)):
+        if after is None and (row.part not in full or not claim.rank[1] or place < kept.get(row.part, -1)):
             yield row.queue, (last.at, "ended" if _is_held(row) else "left")
         elif after and _is_held(after) and (not _is_held(row) or row.taken != after.taken):
             yield row.queue, (last.at, "took")
@@ -181,8 +167,13 @@ def _without_refuted(reader: Reader, part: Part, flow: Flow) -> tuple[Part, dict
     findings = []
     for each in part.findings.findings:
         queue, spec = each.evidence.get(flow.claim.noun), reader.findings.specs[each.code]
-        moved = flow.last(queue)
-        if moved and each.code in server_spec().groups["none_works"]:
+        moved, groups = flow.last(queue), server_spec().groups
+        if moved is None and each.code in groups["hangs"]:
+            names = re.findall(r"\w+", " ".join(map(str, each.evidence.values())))
+            moved = max((at for name, at in flow.moved.items() if name in names), default=None)
+        if spec.symptom == "locked" and each.node_id.partition("/")[2] in flow.taken:  # so it is no long poll
+            continue
+        if moved and each.code in groups["none_works"]:
             refuted.setdefault(queue, []).append(each)
             continue
         if moved and spec.late and each.severity > spec.severity:  # only because no worker lives
@@ -190,56 +181,55 @@ def _without_refuted(reader: Reader, part: Part, flow: Flow) -> tuple[Part, dict
             text = sentence.fill(spec.sentence, evidence)
             each = msgspec.structs.replace(each, evidence=evidence, sentence=text, severity=spec.severity)
         findings.append(each)
-    return _with(part, findings), refuted
+    left = msgspec.structs.replace(part.findings, findings=tuple(findings))
+    return msgspec.structs.replace(part, findings=left), refuted
 
 
 def _causes(
-    label: str,
-    flow: Flow,
-    queue: object,
-    late: Sequence[Finding],
-    refuted: Sequence[Finding],
-    workers: Sequence[Worker],
+    label: str, flow: Flow, queue: object, late: Sequence[Finding], takers: Sequence[Worker], *, refuted: bool
 ) -> Iterator[Finding]:
-    """Yield why nodes of a queue wait, the most telling reason first."""
-    waiting, held = ([row for row in rows if queue in (None, row.queue)] for rows in (flow.waiting, flow.held))
-    since = min((each.since for each in (*late, *refuted) if each.since is not None), default=None)
-    noun, n, (incoming, outgoing) = noun_of(flow.claim.kind), len(waiting), flow.rates or (0.0, 0.0)
-    sort, most = next(iter(Counter(row.sort for row in waiting if row.sort).most_common(1)), ("", 0))
+    """Yield why nodes of a queue wait. ``takers``: workers that take them."""
+    noun, (incoming, outgoing) = noun_of(flow.claim.kind), flow.rates or (0.0, 0.0)
+    since = min((each.since for each in late if each.since is not None), default=None)
+    n, moved = len(flow.waiting), flow.last(queue)
+    sort, most = next(iter(Counter(row.sort for row in flow.waiting if row.sort).most_common(1)), ("", 0))
     share = round(100 * most / max(n, 1)) if n >= OUTRANKED_BY else 0
     said = {
         "label": label,
-        "queue": queue or "",
         "nouns": plural(noun),
-        "of": f" of the {flow.claim.noun} {queue}" if queue else "",
         "waiting": f"At least {n}" if n >= LOOK_ROWS else str(n),
         "since": _time(since),
-        "did": flow.ago(flow.last(queue)),
-        "rates": f"{round(incoming)} come and {round(outgoing)} leave in a minute (estimated)" if flow.rates else "?",
+        "did": flow.ago(moved or flow.last(None)),
+        "rates": f": {incoming:.0f} come and {outgoing:.0f} leave in a minute (estimated)"
+        if any(flow.rates or ())
+        else "",
         "share": f" Of the {n} that wait first, {share} % are {sort}." if share >= 50 else "",
         "what": f"the {plural(noun)} of {sort}" if share >= 50 else f"these {plural(noun)}",
     }
 
-    def found(code: str, at: float | None = since, **more: object) -> Finding:
-        evidence = {**said, **more, FLOW: f"{code}:{label}:{queue or ''}"}
+    def found(code: str, its: object = None, at: float | None = since, **more: object) -> Finding:
+        evidence = {**said, **more, "queue": its or "", FLOW: f"{code}:{label}:{its or ''}"}
         return finding_of(server_spec().codes[code], f"{LABEL}/{evidence[FLOW]}", at, evidence, affects=[label])
 
-    if late and flow.moved and (first := _outranked_by(flow, queue, late, workers)):
-        yield found("outranked", first=first)
-    if n and incoming >= FLOOD_PER_MINUTE and incoming > FLOOD_FACTOR * outgoing > 0:
+    if flow.moved and (first := _outranked_by(flow, queue, late, takers)):
+        yield found("outranked", queue, first=first)
+    if n and moved and incoming >= FLOOD_PER_MINUTE and incoming > FLOOD_FACTOR * outgoing > 0:
         yield found("more_comes_than_goes")
+    held = [row for row in flow.held if queue in (None, row.queue)]
     taken = [float(row.taken) for row in held if row.taken is not None]
-    still = late and len(taken) == len(held) < LOOK_ROWS and not flow.last(queue)
+    still = takers and len(taken) == len(held) < LOOK_ROWS and not moved
     if still and flow.at - max(taken, default=flow.at) >= HELD_SECONDS:
-        yield found("nothing_ends", max(taken), held=len(held), newest=_time(max(taken)), oldest=_time(min(taken)))
+        of = f" of the {flow.claim.noun} {queue}" if queue else ""
+        times = {"newest": _time(max(taken)), "oldest": _time(min(taken))}
+        yield found("nothing_ends", queue, max(taken), held=len(held), of=of, **times)
     if refuted:
         yield found("work_goes_on")
 
 
-def _outranked_by(flow: Flow, queue: object, late: Sequence[Finding], workers: Sequence[Worker]) -> str:
+def _outranked_by(flow: Flow, queue: object, late: Sequence[Finding], takers: Sequence[Worker]) -> str:
     """Return which younger nodes workers take before the late ones of a queue, or ""."""
     nouns, (_, rank) = plural(noun_of(flow.claim.kind)), flow.claim.rank
-    taking = [each.serves for each in workers if each.alive and each.only and each.serves and queue in each.serves]
+    taking = [each.serves for each in takers if each.only and each.serves and queue in each.serves]
     earlier = [set(serves[: serves.index(str(queue))]) for serves in taking]
     busy = {row.queue for row in flow.waiting if flow.last(row.queue or "")}.intersection(*earlier) if earlier else ()
     if busy:
@@ -287,7 +277,3 @@ def _put_off(reader: Reader, flow: Flow, looks: Sequence[Look]) -> Iterator[Find
 
 def _time(at: float | None) -> str:
     return "an unknown time" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S+00")
-
-
-def _with(part: Part, findings: Iterable[Finding]) -> Part:
-    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=tuple(findings)))

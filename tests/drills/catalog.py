@@ -8,7 +8,7 @@ from tests.drills.drill import DRILLS, UNSEEN
 
 __all__ = ["DRILLS", "UNSEEN"]
 
-MODULES = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker", "locks", "server", "failing")
+MODULES = ("eternaltwin", "estuary", "agent_jobs", "uni2work", "tasker", "locks", "server", "failing", "throughput")
 
 for module in MODULES:
     importlib.import_module(f"tests.drills.drills_{module}")
