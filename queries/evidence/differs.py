@@ -33,7 +33,7 @@ LEAST_NODES, SHARE = 5, 0.9  # of a group, that have a value
 LEAST_LIKE, SHARE_OF_LIKE = 10, 0.1  # nodes that are like a group; at most that share has the value
 GROUPS, GROUP_NODES = 12, 100  # groups that are compared, and nodes of each
 LIKE_NODES = 50  # that are read before and after a group; twice as many are the newest
-WATCHED_NODES = 200  # unfinished nodes, and half as many dead letters, that may be a group without a finding
+WATCHED_NODES = 100  # unfinished nodes, and dead letters, that may be a group without a finding
 LATE_SECONDS = 300.0  # for which a node of a queue is due
 LATELY_SECONDS, MINOR = 86400.0, 3  # in which dead letters may have one cause; severity of few of them
 FEW_TRIES, MANY_TRIES = 5, 10  # of a node that waits
@@ -141,21 +141,26 @@ async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None]
     """
     at, watched, pages = part.findings.at, (reader.label, ""), (reader.label, "pages")
     if watched in groups or pages not in kept:
-        both = reader.pages.live(limit=WATCHED_NODES), reader.pages.dead(limit=GROUP_NODES)
-        kept[pages] = time.monotonic(), await reader.database.together(*map(attempted, both))
+        asked = reader.pages.live(limit=WATCHED_NODES), reader.pages.dead(limit=WATCHED_NODES), _columns(reader, kept)
+        kept[pages] = time.monotonic(), await reader.database.together(*map(attempted, asked))
     live, ended = getattr(kept[pages][1][0], "nodes", ()), getattr(kept[pages][1][1], "dead_letters", ())
     nodes = {node.id: node for node in live if node.phase not in (Phase.RUNNING, Phase.UNKNOWN)}
     late = {i for i, node in nodes.items() if node.phase is Phase.READY and at - (_due(node) or at) > LATE_SECONDS}
     failing = {each.node_id for each in part.findings.findings if reader.findings.specs[each.code].symptom == "failing"}
-    times = {each.node.id: each.since for each in ended if (each.since or 0) > at - LATELY_SECONDS}
+    failed = (each for each in ended if each.node.phase is Phase.FAILED and (each.since or 0) > at - LATELY_SECONDS)
+    times = {each.node.id: each.since for each in failed}
     said: dict[Any, Any] = {watched: []}
-    for kind in (kind for kind in reader.engine.spec.kinds if kind.table in reader.detected.relations):
+
+    async def of_kind(kind: Kind) -> None:
         mine = {each: group for each, group in [*groups.items()][:GROUPS] if group and group[1] in (kind, None)}
-        waiting, died = ([i for i in some if split_id(i)[1] == kind.name] for some in (nodes, times.keys() - failing))
-        asked = {i for _, its, some in mine.values() if its for i in some[:GROUP_NODES]} | {*waiting, *died}
-        if len(asked) < LEAST_NODES:
-            continue
-        rows, sample = await rows_of(reader, kind, sorted(asked), kept)
+        claimed = kind.name in reader.claims.kinds
+        waiting, died = (
+            [i for i in some if claimed and split_id(i)[1] == kind.name] for some in (nodes, times.keys() - failing)
+        )
+        asked = {i for _, its, some in mine.values() if its for i in some[:GROUP_NODES]}
+        if not asked and len(waiting) < LEAST_NODES + LEAST_LIKE and len(died) < LEAST_NODES:
+            return
+        rows, sample = await rows_of(reader, kind, sorted({*asked, *waiting, *died}), kept)
         for node in live:
             rows.get(node.id, {})[_PHASE] = node.phase
         for each, (spec, its, some) in mine.items():
@@ -177,6 +182,9 @@ async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None]
             few = len(found) < 2 * LEAST_NODES
             said[watched] += [msgspec.structs.replace(f, severity=MINOR) for f in found] if few else found
         said[watched] += _tried_often(kind, rows, [nodes[i] for i in waiting])
+
+    kinds = (kind for kind in reader.engine.spec.kinds if kind.table in reader.detected.relations)
+    await reader.database.together(*map(of_kind, kinds))
     return said
 
 
@@ -240,13 +248,10 @@ async def rows_of(reader: Reader, kind: Kind, ids: Sequence[str], kept: Kept) ->
 
     Others that are gone since the last read went on. Raises DatabaseError.
     """
-    detected, known, before = reader.detected, (reader.label, "columns"), (reader.label, "others", kind.name)
+    before = reader.label, "others", kind.name
+    columns = await _columns(reader, kept)
     async with reader.variant.reading() as source:
-        if known not in kept:
-            asked = {"ids": sorted(detected.relations), "schema": detected.schema, "bytes": DOCUMENT_BYTES}
-            (columns,) = await source.batch([Query(statement("telling_columns"), asked, json={})])
-            kept[known] = time.monotonic(), columns
-        names, query = _query(reader, kind, kept[known][1], [split_id(i)[2] for i in ids])
+        names, query = _query(reader, kind, columns, [split_id(i)[2] for i in ids])
         (read,) = await source.batch([query])
     rows, sample = dict[str, Row](), dict[str, Row]()
     for each in read:
@@ -256,6 +261,17 @@ async def rows_of(reader: Reader, kind: Kind, ids: Sequence[str], kept: Kept) ->
     gone = {node: row for node, row in kept.get(before, (0, {}))[1].items() if node not in rows}
     kept[before] = time.monotonic(), dict([*sample.items(), *gone.items()][: 4 * LIKE_NODES])
     return gone | rows, {*kept[before][1]}
+
+
+async def _columns(reader: Reader, kept: Kept) -> Rows:
+    """Read the columns of an engine's tables that may tell rows apart."""
+    if (place := (reader.label, "columns")) not in kept:
+        asked = {"ids": sorted(reader.detected.relations), "schema": reader.detected.schema, "bytes": DOCUMENT_BYTES}
+        async with reader.variant.reading() as source:
+            (rows,) = await source.batch([Query(statement("telling_columns"), asked, json={})])
+        kept[place] = time.monotonic(), rows
+    columns: Rows = kept[place][1]
+    return columns
 
 
 def _query(reader: Reader, kind: Kind, known: Rows, keys: Sequence[str]) -> tuple[list[tuple[str, str]], Query]:
