@@ -43,7 +43,7 @@ KEYS, ITEMS, LEVELS = 40, 5, 2  # of a document, that are compared; of tables th
 # Names of what workers write while they work, of counters and of times: their values follow from where a node is.
 _FOLLOWS = re.compile(
     r"(?:^|_)(?:at|on|time|date|start|end|since|until|lock(?!$)|lease|claim|owner|worker|executor|beat|heartbeat|seen|attempt|try|trie"
-    r"|retry|retrie|execution|revision|status|process|progress|complete|done|finish|result|output|error|return|message|count|number"
+    r"|retry|retrie|execution|revision|process|progress|complete|done|finish|result|output|error|return|message|count|number"
     r"|total|failure|offset|seq|cursor|position|size|length|duration|second|ms)(?:ed|s|ing)?(?:_|$)"
 )
 _TRIES = re.compile(r"(?:^|_)(?:retry|retries|tries|attempts?|failures?|errors)(?:_count)?$")
@@ -177,10 +177,10 @@ async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None]
                     like -= {*(await reader.findings.nodes_of(source, spec, sorted(like)))[0]}
             text = difference(rows, some, like, known | ({"error"} if spec.symptom == "failing" else set()))
             said[each] = said.get(each) or text
-        if text := difference(rows, died, sample - {*times} - failing, {"error"}):
-            found = [_found(TOGETHER, kind, node, text, times[node]) for node in died]
-            few = len(found) < 2 * LEAST_NODES
-            said[watched] += [msgspec.structs.replace(f, severity=MINOR) for f in found] if few else found
+        alike, text = most_alike(rows, died, sample - {*times} - failing)
+        found = [_found(TOGETHER, kind, node, text, times[node]) for node in alike]
+        few = len(found) < 2 * LEAST_NODES
+        said[watched] += [msgspec.structs.replace(f, severity=MINOR) for f in found] if few else found
         said[watched] += _tried_often(kind, rows, [nodes[i] for i in waiting])
 
     kinds = (kind for kind in reader.engine.spec.kinds if kind.table in reader.detected.relations)
@@ -237,6 +237,18 @@ def difference(
     return f"{n} of {len(group)} have {name} = {shown}, {of_others[name, value]} of {len(others)} others."
 
 
+def most_alike(rows: Mapping[str, Row], nodes: Collection[str], like: Set[str]) -> tuple[list[str], str]:
+    """Return at least half of some nodes that a value separates from others."""
+    items = Counter(item for node in nodes for item in rows.get(node, {}).items())
+    for (name, value), n in items.most_common():
+        if n < len(nodes) * (SHARE if n < 2 * LEAST_NODES else 0.5):
+            break
+        some = [node for node in nodes if rows.get(node, {}).get(name) == value]
+        if text := difference(rows, some, like, {"error"}):
+            return some, text
+    return [], ""
+
+
 def _simple(name: str, value: str) -> tuple[bool, bool, int, int, str, str]:
     """Return the sort key of values: no ids, telling names, then the simplest."""
     telling = _TELLS.search(name.rpartition(".")[2]) is not None
@@ -290,6 +302,7 @@ def _query(reader: Reader, kind: Kind, known: Rows, keys: Sequence[str]) -> tupl
                 paths.append((to, row["refers"], f"{path}{row['refers']}."))
             document = type_ in ("json", "jsonb", "bytea")
             plain = type_ in ("text", "varchar", "enum") if path else document or name not in skipped
+            plain = plain and not name.endswith("status")
             if (name == error and not path) or (plain and not _FOLLOWS.search(name)):
                 columns.append(("error" if name == error and not path else f"{path}{name}", type_))
                 texts.append(row["text"].replace("{row}", alias))
