@@ -16,7 +16,8 @@ from queries.evidence import differs
 from queries.records.finding import Incident
 from queries.snapshot import snapshot
 from queries.workspace import Workspace
-from tests.proof import ROUNDS, proof
+from tests.proof import ROUNDS, most_in_proof, proof
+from tests.queries import plans
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
 
@@ -38,6 +39,7 @@ async def workspaces(server: PostgresServer, tmp_path: Path) -> AsyncIterator[An
     async def open_workspace(engine: str, sql: str, role: str = "", *, filled: bool = False) -> Workspace:
         dsn = server.fresh(engine, filled=filled)
         server.sql(sql, dsn)
+        open_workspace.dsn = dsn  # type: ignore[attr-defined]
         dsn = server.dsn(urlsplit(dsn).path.strip("/"), user=role, password=role) if role else dsn
         open_.append(await opened(dsn, tmp_path))
         return open_[-1]
@@ -79,6 +81,21 @@ async def test_what_may_not_be_read_is_left_aside(
                  CREATE POLICY failed ON pgqueuer USING (status = 'failed')"""
     (incident,) = await shown(await workspaces(engine, f"{sql}; {rights}", role))
     assert incident.sentence.endswith(text or "dedupe_key, payload of pgqueuer.")
+
+
+@pytest.mark.parametrize("name", most_in_proof(sorted(each.name for each in builtin()), 2))
+async def test_large_tables_are_read_by_their_keys(server: PostgresServer, workspaces: Any, name: str) -> None:
+    workspace = await workspaces(name, "SELECT")
+    await plans.fill(workspaces.dsn, name, 20_000)
+    await workspace.detect(renew=True)
+    reader = workspace.engines[name]
+    tables = {each for each, relation in reader.detected.relations.items() if relation.blocks > plans.LARGE}
+    for kind in (kind for kind in reader.engine.spec.kinds if kind.table in tables):
+        _, ids = await differs.rows_of(reader, kind, [], {})
+        with plans.recorded(tables) as costs:
+            await differs.rows_of(reader, kind, sorted(ids)[:100], {})
+        assert not any(cost.scanned for cost in costs.values())
+        assert sum(cost.buffers for cost in costs.values()) < 4_000
 
 
 async def test_a_difference_is_kept_for_a_while(workspaces: Any, monkeypatch: pytest.MonkeyPatch) -> None:
