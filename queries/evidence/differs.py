@@ -145,10 +145,15 @@ async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None]
         kept[pages] = time.monotonic(), await reader.database.together(*map(attempted, asked))
     live, ended = getattr(kept[pages][1][0], "nodes", ()), getattr(kept[pages][1][1], "dead_letters", ())
     nodes = {node.id: node for node in live if node.phase not in (Phase.RUNNING, Phase.UNKNOWN)}
-    late = {i for i, node in nodes.items() if node.phase is Phase.READY and at - (_due(node) or at) > LATE_SECONDS}
+    late = {
+        i
+        for i, node in nodes.items()
+        if node.phase is Phase.READY and at - (node.due_at or node.created_at or at) > LATE_SECONDS
+    }
     failing = {each.node_id for each in part.findings.findings if reader.findings.specs[each.code].symptom == "failing"}
     failed = (each for each in ended if each.node.phase is Phase.FAILED and (each.since or 0) > at - LATELY_SECONDS)
     times = {each.node.id: each.since for each in failed}
+    queues = sum(group[1] is None for group in groups.values() if group)
     said: dict[Any, Any] = {watched: []}
 
     async def of_kind(kind: Kind) -> None:
@@ -169,8 +174,8 @@ async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None]
             without = {f.node_id for f in findings}
             if its is None:  # the late nodes of a queue, which may have a name
                 without = late & rows.keys()
-                named = [i for i in without if known & {*rows[i].values()}]
-                some = tuple(named or without)
+                named = [i for i in without if {each for each in known if len(each) > 2} & {*rows[i].values()}]
+                some = tuple(named or ([] if queues > 1 else without))
             like = sample - without
             if its and spec.code in part.findings.capped:
                 async with reader.database.reading() as source:
@@ -188,10 +193,6 @@ async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None]
     return said
 
 
-def _due(node: Node) -> float | None:
-    return node.due_at if node.due_at is not None else node.created_at
-
-
 def _tried_often(kind: Kind, rows: Mapping[str, Row], waiting: Iterable[Node]) -> Iterator[Finding]:
     """Yield findings of waiting nodes that were tried often, unlike most others."""
     tried: dict[str, dict[str, int]] = {}
@@ -204,7 +205,11 @@ def _tried_often(kind: Kind, rows: Mapping[str, Row], waiting: Iterable[Node]) -
         few = [node for node, n in tries.items() if n < FEW_TRIES]
         if len(many) >= LEAST_NODES and len(few) >= max(LEAST_LIKE, SHARE * (len(tries) - len(many))):
             text, least, most = difference(rows, many, few), min(many.values()), max(many.values())
-            evidence = {"counter": name, "range": f"{least} to {most}" if most > least else least, "few": FEW_TRIES}
+            evidence = {
+                "counter": name,
+                "range": f"{least} to {most}" if most > least else str(least),
+                "few": str(FEW_TRIES),
+            }
             yield from (_found(TRIED_OFTEN, kind, node, text, more=evidence) for node in many)
 
 
