@@ -127,7 +127,8 @@ class FindingReader:
 
     def with_samples(self, findings: Findings) -> Findings:
         """Return findings with those that the samples show by now."""
-        read = (finding for finding in findings.findings if not self.specs[finding.code].sample)
+        sampled = {code for code, spec in self.specs.items() if spec.sample}
+        read = (finding for finding in findings.findings if finding.code not in sampled)
         return msgspec.structs.replace(findings, findings=(*read, *self.sampled()))
 
     def sampled(self) -> tuple[Finding, ...]:

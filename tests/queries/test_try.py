@@ -15,6 +15,7 @@ from queries.contract.folder import TRY
 from queries.db.errors import LostError
 from queries.db.query import Query
 from queries.evidence.attempt import Attempt, prepare
+from queries.records.finding import Findings
 from queries.workspace import Workspace
 from tests.proof import repeated
 from tests.queries.test_claim import OWN
@@ -156,6 +157,8 @@ async def test_what_the_server_refuses_is_a_finding_while_the_node_stays(
     assert made.steps[0].error.get("sqlstate", "") == code
     if code == "23514":
         assert made.steps[0].error["constraint"] == "few"
+    kept = jobs.engines["graphile_worker"].findings.with_samples(Findings(findings=(made.finding,), at=0.0))
+    assert kept.findings == (made.finding,), "samples say nothing of it"
     shown = await snapshot.snapshot(jobs, [*jobs.engines.values()])
     incident = next(each for each in shown.incidents if each.code == "try_refused")
     assert [symptom.code for symptom in incident.symptoms] == ["late"], "it explains why the node is late"
