@@ -131,6 +131,20 @@ async def test_what_a_worker_can_do_is_said_and_rolled_back(server: PostgresServ
     waits = await tried(jobs, "graphile_worker/job:3")
     assert (waits.passed, waits.finding, waits.steps[0].unmet[0][:4]) == (False, None, "due ")
     assert await rows(jobs.database.text) == before
+    server.sql(
+        "CREATE ROLE try_other LOGIN PASSWORD 'x'; GRANT UPDATE, DELETE ON _private_jobs TO try_other",
+        dsn := jobs.database.text,
+    )
+    unsure = await prepare(jobs, "graphile_worker/job:1", "")
+    other = await asyncpg.connect(server.dsn(dsn.rpartition("/")[2], user="try_other", password="x"))
+    await jobs.server_findings.findings()
+    seen = await prepare(jobs, "graphile_worker/job:1")
+    await other.close()
+    server.sql("DROP OWNED BY try_other; DROP ROLE try_other", dsn)
+    assert unsure is not None
+    assert seen is not None
+    assert (unsure.role, unsure.why) == ("try_worker", "the only one that logs in and has a worker's privileges")
+    assert (seen.role, seen.why) == ("try_other", "of the sessions that may be workers")
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from console.text.spans import Spans
-from console.text.views.lines import heading, pairs, plain, section, stacked, wrapped
+from console.text.views.lines import heading, pairs, section, stacked, wrapped
 from queries.evidence.attempt import Attempt, Step, Trial
 from queries.text.counted import counted
 
@@ -21,9 +21,12 @@ def question(trial: Trial, cells: int) -> list[Spans]:
         return wrapped(f"Not tried: {trial.refused}.", cells, "$warning", 0)
     assumed = " Not all of it was compared with the engine's source." if trial.assumed else ""
     return stacked(
-        wrapped(f"As role {trial.role} ({trial.why}), what a worker runs next on it.{assumed}", cells, "", 0),
+        wrapped(f"As role {trial.role} ({trial.why}): a worker's next statements on it.{assumed}", cells, "", 0),
         wrapped(KEPT, cells, "$warning", 0),
-        *(section(name, (plain(line) for line in text.splitlines())) for name, text in trial.statements.items()),
+        *(
+            section(name, (part for line in text.splitlines() for part in wrapped(line, cells)))
+            for name, text in trial.statements.items()
+        ),
     )
 
 

@@ -67,6 +67,7 @@ class TryDialog(Dialog[bool]):
         except DatabaseError as error:
             self.say(str(error))
             return
+        self._trial = trial  # the key tries it again
         self.say("")
         self.query_one(LineView).put(partial(views.answer, made))
         self.session.run_now()
