@@ -239,6 +239,10 @@ def _section_faults(folder: Folder, spec: EngineSpec, files: ParsedFiles) -> Ite
 
 def _header_faults(folder: Folder, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
     kinds = {kind.name for kind in spec.kinds}
+    children = files.variants.get("children", ())
+    for name in sorted(spec.parents) if children else ():
+        if not any(each.is_for(name) for each in children):
+            yield folder.fault("children.sql", f"no statement is for the kind {name} (-- kinds: {name})")
     for part in (part for parts in files.sections.get(TRY, {}).values() for part in parts):
         for kind in sorted(set(part.kinds) - kinds):
             yield locate(part, 1, f"there is no kind of nodes {kind!r}")
@@ -285,10 +289,12 @@ def _names_in_sql(spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
     every = {*spec.arguments, *(argument.name for action in spec.actions for argument in action.arguments)}
     for statement in files.statements.values():
         yield from _unknown_keys(statement, "settings", settings, settings)
+        yield from _unknown_needs(statement, spec.needs)
     for file, sections in files.sections.items():
         own = [a.name for each in spec.actions if f"actions/{each.script}.sql" == file for a in each.arguments]
         for part in (part for parts in sections.values() for part in parts):
             yield from _unknown_keys(part, "settings", settings, settings)
+            yield from _unknown_needs(part, spec.needs)
             yield from _unknown_keys(part, "args", {*spec.arguments, *own}, every)
 
 
@@ -303,3 +309,11 @@ def _unknown_keys(part: Statement, parameter: str, names: Collection[str], share
             fault = locate(part, offset + 1, f"{name!r} is not {what}{did_you_mean(name, names)}")
             if "/parts/" not in fault.file or name not in shared:
                 yield fault
+
+
+def _unknown_needs(part: Statement, needs: Collection[str]) -> Iterator[Fault]:
+    """Yield needs in ``'name' = ANY (:met_needs)`` that are not defined, so never met."""
+    number = (*part.parameters, "met_needs").index("met_needs") + 1
+    for match in re.finditer(rf"'(\w+)'\s*=\s*ANY\s*\(\${number}\b", part.text):
+        if match[1] not in needs:
+            yield locate(part, match.start(1) + 1, f"{match[1]!r} is not a need{did_you_mean(match[1], needs)}")

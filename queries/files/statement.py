@@ -182,7 +182,7 @@ def locate(statement: Statement, position: int, message: str, bound: Mapping[str
 def _derived(statement: str, file: str, line: int, message: str) -> Fault:
     """Return the fault of a statement without a file, at the table of it."""
     name = posixpath.relpath(statement, posixpath.dirname(file)).removesuffix(".sql")
-    return Fault(file, line, 1, f"{name}: {message}")
+    return Fault(file, line, 1, message if name in message else f"{name}: {message}")
 
 
 def _runs(origins: Sequence[tuple[str, int]]) -> Iterator[tuple[int, str, int]]:

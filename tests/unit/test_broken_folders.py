@@ -119,6 +119,8 @@ FILES = [
     ("actions/release.sql", "-- :refused", "-- :refuse", "the section :refuse is not one of lock, refused, witnesses"),
     ("findings/late.sql", None, "SELECT 1", "nothing uses this file"),
     ("undo/work_item.sql", None, CHANGE, "its name is not one of the tables in recognise.relations"),
+    ("children.sql", "-- needs: item", "-- kinds: other\n-- needs: item", "no statement is for the kind item (--"),
+    ("roots.sql", "IS NULL AND", "IS NULL AND 'x' = ANY (:met_needs) AND", "'x' is not a need"),
     ("children.sql", "-- needs: item_by_parent", "-- needs: x", "it needs 'x', which engine.toml does not define"),
     ("detail/payload.sql", "-- kinds: item", "-- kinds: itm", "there is no kind of nodes 'itm'"),
     ("detail/payload.sql", "-- kinds: item", "-- kinds: item\n-- drawn: pie", "there is no drawing 'pie'; use graph"),
