@@ -119,8 +119,6 @@ class UnstickApp(App[None]):
         self._now = now
         _check(target)
         textual_compat.repair_style_cache()
-        textual_compat.send_changes_only()
-        textual_compat.render_changed_only()
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
         super().__init__()
         self.session = session

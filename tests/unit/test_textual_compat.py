@@ -5,9 +5,6 @@ from __future__ import annotations
 import inspect
 from importlib import metadata
 
-from rich.console import Console
-from rich.segment import Segment
-from textual._compositor import ChopsUpdate, Compositor
 from textual._context import active_app
 from textual._styles_cache import StylesCache
 from textual.app import App, ComposeResult
@@ -32,18 +29,9 @@ def test_the_private_parts_are_still_there() -> None:
     assert {"_layout_required", "_repaint_required", "_scroll_required", "_dirty_widgets"} <= screen
     assert callable(App._close_messages_no_wait)
     assert callable(App._fatal_error)
-    assert callable(Compositor._render_chops)
     assert {"_exception", "_screen_stacks", "_batch_count"} <= vars(App[None]()).keys()
     assert inspect.iscoroutinefunction(Screen._on_message)
     assert active_app.name == "active_app"
-
-
-def test_only_the_span_that_changed_is_sent() -> None:
-    textual_compat.send_changes_only()
-    console = Console(color_system=None, width=10)
-    strips = [{0: Strip([Segment("abcdef")]), 6: None, 8: Strip([Segment("gh")])}]
-    update = ChopsUpdate(strips, [(0, 2, 4), (0, 5, 9)], [[6, 8, 10]])
-    assert update.render_segments(console) == "\x1b[1;3Hcd\x1b[1;6Hf\x1b[1;9Hg"
 
 
 def test_the_style_cache_has_the_repaired_signature() -> None:
@@ -60,42 +48,13 @@ class Counted(Static):
         return super().render_lines(crop)
 
 
-class CountedScreen(Screen[None]):
-    rendered = 0
-
-    def render_lines(self, crop: Region) -> list[Strip]:
-        self.rendered += 1
-        return super().render_lines(crop)
-
+class ThreeLines(App[None]):
     def compose(self) -> ComposeResult:
         yield Counted("above")
         yield Counted("below")
-        yield Counted("last")
-
-
-class ThreeLines(App[None]):
-    def get_default_screen(self) -> Screen[None]:
-        return CountedScreen()
-
-
-async def test_only_lines_that_are_painted_and_widgets_in_front_are_rendered() -> None:
-    textual_compat.render_changed_only()
-    app = ThreeLines()
-    async with app.run_test(size=(20, 4)) as pilot:
-        await pilot.pause()
-        above, below, last = app.screen.query(Counted)
-        assert isinstance(app.screen, CountedScreen)
-        before = [each.rendered for each in (above, below, last, app.screen)]
-        above.update("other")
-        last.update("end")
-        await pilot.pause()
-        after = [each.rendered for each in (above, below, last, app.screen)]
-        assert [new > old for new, old in zip(after, before, strict=True)] == [True, False, True, False]
-        assert textual_compat.text_of(app.screen).split() == ["other", "below", "end"]
 
 
 async def test_a_widget_is_painted_before_other_messages_are_handled() -> None:
-    textual_compat.render_changed_only()
     app = ThreeLines()
     async with app.run_test(size=(20, 4)) as pilot:
         await pilot.pause()
