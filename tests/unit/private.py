@@ -14,7 +14,6 @@ ROOT = Path(__file__).parents[2]
 ALLOWED: dict[str, int] = {
     "tests/console/test_bursts.py": 1,
     "tests/console/test_cli_do.py": 1,
-    "tests/console/test_memory.py": 1,
     "tests/console/test_pages.py": 2,
     "tests/console/test_slow_server.py": 12,
     "tests/console/test_unwelcome.py": 1,

@@ -28,7 +28,6 @@ from console.tui import keymap
 from console.tui.screens.audit_table import AuditTableDialog
 from console.tui.screens.dialog import Dialog, line, text
 from console.tui.screens.fields import Fields, WrongFieldError
-from console.tui.textual_compat import lay_out, paint_now
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
@@ -202,10 +201,9 @@ class ChangeDialog(Dialog[Confirmed]):
             title.show(self._plan.title, self.host.context, self.host.production)
         await self._ask_for_removed(dry_run)
         self._renew_lines()
-        await lay_out(self)
+        await self.wait_for_refresh()
         if self.closed:
             return
-        paint_now(self)
         self.shown = True
         self._note(self._advice())
         self._renew()

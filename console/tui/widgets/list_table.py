@@ -27,7 +27,6 @@ from console.model.forest import EdgeRow, Forest, Row
 from console.model.tree_entry import Listed
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.textual_compat import paint_first
 from console.tui.widgets.look import CLASSES, Look
 
 T = TypeVar("T", bound=Listed)
@@ -416,7 +415,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
             for index in (self.forest.index(before), self.cursor_row):
                 if index is not None:
                     self._paint_line(index - top + 1)
-            paint_first(self)
         else:
             self._request_pages()
         at = self.forest.cursor
