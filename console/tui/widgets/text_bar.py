@@ -1,4 +1,4 @@
-"""Bars of one or two lines of styled text, painted again only if the text changed."""
+"""Bars of one or two lines of styled text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from typing import Concatenate, Generic, ParamSpec, TypeVar
 
 from textual import events
 from textual.content import Content
-from textual.geometry import Region
-from textual.strip import Strip
 from textual.style import Style
-from textual.widget import Widget
+from textual.widgets import Static
 
 ACTION = "bar_action"  # not Textual's "@click", which underlines
 
@@ -21,11 +19,8 @@ EMPTY = Content("")
 Part = str | Content | tuple[str, str]
 
 
-class TextBar(Widget, Generic[P]):
-    """Bar of text that a function makes. Text is never read as markup.
-
-    Lines that do not wrap are painted one by one, and kept until they change.
-    """
+class TextBar(Static, Generic[P]):
+    """Bar of text that a function makes. Text is never read as markup."""
 
     ALLOW_SELECT = False
     DEFAULT_CSS = "TextBar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
@@ -35,14 +30,11 @@ class TextBar(Widget, Generic[P]):
 
         ``make`` returns the content for a width in cells and the arguments of `show`.
         """
-        super().__init__(id=id)
+        super().__init__(EMPTY, id=id)
         self._make = make
         self._given: object = None
-        self._at_width: Callable[[int], Content] = lambda _: Content("")
-        self._content = Content("")
-        self._lines: Sequence[Content] = ()
-        self._painted: dict[int, Strip] = {}  # lines by place, for a style and a width
-        self._painted_for: tuple[Style, int] | None = None
+        self._at_width: Callable[[int], Content] = lambda _: EMPTY
+        self._shown = EMPTY
 
     def show(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Show something else. Equal arguments have the same content."""
@@ -52,47 +44,16 @@ class TextBar(Widget, Generic[P]):
             self.renew()
 
     def renew(self) -> None:
-        """Make the content again and paint it if it differs."""
-        if not self.is_attached:  # it has no width yet, or its screen is being closed
-            return
-        content = self._at_width(self.content_size.width or self.app.size.width)
-        if not content.is_same(self._content):
-            self._content, before, self._lines = content, self._lines, content.split()
-            self._paint(before)
-
-    def _paint(self, before: Sequence[Content]) -> None:
-        """Paint the lines that differ, or everything if the number of lines does."""
-        if len(before) != len(self._lines) or self._wraps:  # where a line is depends on all of them
-            self._painted.clear()
-            self.refresh(layout=self.styles.height is None or self.styles.height.is_auto)
-            return
-        for y, (old, new) in enumerate(zip(before, self._lines, strict=True)):
-            if not old.is_same(new):
-                self._painted.pop(y, None)
-                self.refresh(Region(0, y, self.content_size.width, 1))
-
-    @property
-    def _wraps(self) -> bool:
-        return self.styles.text_wrap != "nowrap"
-
-    def _strip(self, y: int) -> Strip:
-        key = style, width = self.visual_style, self.content_size.width
-        if key != self._painted_for:
-            self._painted, self._painted_for = {}, key
-        if y not in self._painted:
-            line = self._lines[y] if y < len(self._lines) else Content("")
-            segments = line.truncate(width, ellipsis=True).render_segments(style)
-            self._painted[y] = Strip(segments).adjust_cell_length(width, style.rich_style)
-        return self._painted[y]
-
-    def render_line(self, y: int) -> Strip:
-        return super().render_line(y) if self._wraps else self._strip(y)
+        """Make the content again, and show it if it differs."""
+        if self.is_attached:  # else it has no width yet, or its screen is being closed
+            content = self._at_width(self.content_size.width or self.app.size.width)
+            if not content.is_same(before := self._shown):
+                self._shown = content
+                same = self.styles.text_wrap == "nowrap" and content.plain.count("\n") == before.plain.count("\n")
+                self.update(content, layout=not same)  # a layout paints the whole screen
 
     def on_resize(self) -> None:
         self.renew()
-
-    def render(self) -> Content:
-        return self._content
 
     async def on_click(self, event: events.Click) -> None:
         """Run the action of the part under the mouse."""
