@@ -32,29 +32,12 @@ DRY_RUN = "Dry run first; nothing is committed until you confirm"
 
 
 class Palette(ClosedGuard[None], CommandPalette):
-    """Textual's palette.
+    """Textual's palette, which crashes (8.2.8) in two cases.
 
-    Textual 8.2.8 crashes when a page key arrives before the list is laid out, and at a click where nothing is, such as
-    one that was made before the terminal became smaller. It is framed as a dialog is.
+    A page key arrives before the list is laid out, or a click where nothing is: before it the terminal became smaller.
     """
 
-    DEFAULT_CSS = """
-    Palette > Vertical {
-        visibility: visible;
-        height: auto;
-        min-height: 3;
-        background: $surface;
-        border: round $primary;
-        width: 90%;
-        max-width: 110;
-    }
-    Palette #--input { border: none; }
-    Palette #--results { overlay: none; background: $surface; max-height: 70vh; }
-    Palette SearchIcon { display: none; }
-    Palette CommandInput, Palette CommandInput:focus { border: none; height: 1; background: $panel; }
-    Palette CommandList, Palette CommandList:focus { border: none; background: $surface; }
-    Palette LoadingIndicator { border: none; }
-    """
+    DEFAULT_CSS = "Palette SearchIcon { display: none; }"
 
     def on_click(self, event: events.Click) -> None:
         try:
