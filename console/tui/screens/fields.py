@@ -46,12 +46,10 @@ class Fields(VerticalScroll):
                 yield from _field(argument, _given(argument, self._before))
         if self._folded:
             yield Button(f"{counted(len(self._folded), 'optional field')} ...", id="optional")
-        with Vertical(id="folded"):
+        with Vertical(id="folded") as folded:
+            folded.display = False
             for argument in self._folded:
                 yield from _field(argument, _given(argument, self._before))
-
-    def on_mount(self) -> None:
-        self.query_one("#folded").display = False
 
     @on(Button.Pressed, "#optional")
     def _open_folded(self) -> None:
