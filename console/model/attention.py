@@ -1,11 +1,16 @@
-"""Order of a tree: attention, running, waiting, ended. UI-free."""
+"""The tree that is shown first, and its order: attention, running, waiting, ended."""
 
 from __future__ import annotations
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 from queries.read.reader import Reader
+from queries.records.finding import Incident
 from queries.records.node import Node, Phase
+
+if TYPE_CHECKING:
+    from console.config import Context
 
 ANCESTOR_LEVELS = 10  # of ancestors that are read; nodes that are deeper in the tree stay in their pages
 RANKS = {Phase.FAILED: 1, Phase.RUNNING: 2, Phase.CANCELLED: 4, Phase.DONE: 4}
@@ -13,6 +18,18 @@ WAITING_RANK = 3
 
 Rank = tuple[int, int]
 NOTHING: Mapping[str, int] = {}
+
+
+def in_front(engines: Mapping[str, Reader], context: Context | None, incidents: Iterable[Incident] = ()) -> str | None:
+    """Return the label of the engine shown first.
+
+    That is the context's, else that of the worst of these incidents, else the first one.
+    """
+    name = context.engine if context else ""
+    forms = {label: (label, reader.detected.full, reader.engine.name) for label, reader in engines.items()}
+    worst = (incident.engine for incident in incidents if incident.engine in engines)
+    chosen = (label for label in engines if name in forms[label])
+    return next(chosen, next(worst, next(iter(engines), None)))
 
 
 def rank(node: Node, worst: Mapping[str, int] = NOTHING) -> Rank:

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 from console.model.fields.dead_letter import GroupedDeadLetter
-from console.model.page_window import UNREAD, PageWindow
 from queries.db.errors import attempted
 from queries.read import dead_letters
 from queries.read.reader import Reader
@@ -35,10 +34,12 @@ class EngineDeadLetters:
         self.scan_required: ScanRequired | None = None
         self.error_text = ""  # error of the last read
         self.due = True  # True if a pass should start soon
-        self.pages = UNREAD  # of the last pass that has ended
+        self.read = False  # whether a pass has ended
+        self.after: str | None = None  # key of the page after it
         self.scope = ""  # the part that was read, if not all
         self._cap = cap
-        self._pass = UNREAD  # pages of the one that is under way
+        self._met: set[str] = set()  # by the one that is under way; another set for each
+        self._next: str | None = None  # key of its next page
         self._groups: dict[Group, list[DeadLetter]] | None = None
 
     @property
@@ -51,28 +52,28 @@ class EngineDeadLetters:
     @property
     def whole(self) -> bool:
         """True if all dead letters of the engine are loaded."""
-        return self.pages.read and not (self.pages.after or self.scope)
+        return self.read and not (self.after or self.scope)
 
     async def step(self, reader: Reader, *, allow_scan: bool = False) -> None:
         """Read the next page.
 
         At the end of a pass remove dead letters that it did not contain. Raise DatabaseError.
         """
-        pages = self._pass
-        most = min(DEAD_LETTERS_AT_ONCE, self._cap - len(pages.places))
-        page = await reader.pages.dead(pages.after, most, allow_scan=allow_scan)
-        if pages is not self._pass:  # another pass was started meanwhile
+        met = self._met
+        most = min(DEAD_LETTERS_AT_ONCE, self._cap - len(met))
+        page = await reader.pages.dead(self._next, most, allow_scan=allow_scan)
+        if met is not self._met:  # another pass was started meanwhile
             return
         self.at, self.scan_required, self.error_text, self.scope = page.at, page.scan_required, "", page.scope
         read = {dead_letter.node.id: dead_letter for dead_letter in page.dead_letters}
         self.dead_letters |= read
-        self._began = self._began if pages.places else page.at
-        self._pass = pages.append(read, page.cursor)
-        met = self._pass.places
+        self._began = self._began if met else page.at
+        met.update(read)
+        self._next = page.cursor
         if page.cursor is None or len(met) >= self._cap:
             self.dead_letters = {key: each for key, each in self.dead_letters.items() if key in met}
             self.oldest = self._began
-            self.pages, self._pass, self.due = self._pass, UNREAD, False
+            self.read, self.after, self._met, self._next, self.due = True, page.cursor, set(), None, False
         self._groups = None
 
     async def renew(self, reader: Reader, ids: Iterable[str]) -> None:
@@ -88,7 +89,7 @@ class EngineDeadLetters:
 
     def again(self) -> None:
         """Start a new pass soon."""
-        self._pass, self.due = PageWindow(), True  # another one: a page under way belongs to the pass before
+        self._met, self._next, self.due = set(), None, True  # a page under way belongs to the pass before
 
     def go_on(self) -> None:
         """Raise the cap, and read up to it soon, from where the last pass has ended.
@@ -96,7 +97,7 @@ class EngineDeadLetters:
         In the middle of a pass there may be more dead letters than the cap: of the pass before, too.
         """
         self._cap = max(self._cap, len(self.dead_letters)) + DEAD_LETTERS_READ
-        self._pass, self.due = UNREAD.append(self.dead_letters, self.pages.after), True
+        self._met, self._next, self.due = set(self.dead_letters), self.after, True
 
 
 class DeadLetterBoard:
@@ -142,7 +143,7 @@ class DeadLetterBoard:
     @property
     def read(self) -> bool:
         """True if each engine was read once, or failed."""
-        return bool(self.parts) and all(part.pages.read or part.error_text for part in self.parts.values())
+        return bool(self.parts) and all(part.read or part.error_text for part in self.parts.values())
 
     def items(self) -> list[GroupedDeadLetter]:
         """Return the dead letters: the engine with the most severe and newest ones first."""

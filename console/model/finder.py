@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 import msgspec
 
 from console.model.filter import Filter
+from console.model.flat_list import MAX_CHILDREN
 from console.model.selection import may_match, select
 from console.text import formatting
 from queries.db.errors import DatabaseError, attempted
@@ -14,7 +15,7 @@ from queries.read.reader import Reader
 from queries.read.search import RANKS, Sought, only, search, sought
 from queries.records.node import Hit, Hits, Match, Node
 
-NODES_FOUND = 200  # of an engine, by a filter
+NODES_FOUND = MAX_CHILDREN  # of an engine, by a filter
 ALL_NODES = "all nodes"
 
 
@@ -45,8 +46,9 @@ class Finder:
 
     @property
     def capped(self) -> bool:
-        """True if an engine has more hits."""
-        return any(answer.capped for answer in self.answers.values())
+        """True if an engine has, or may have, more hits."""
+        looked = {"", ALL_NODES} if self.filter is not None else None
+        return any(a.capped or (looked and a.searched not in looked) for a in self.answers.values())
 
     @property
     def partial(self) -> bool:

@@ -6,8 +6,6 @@ from collections.abc import Callable, Iterable, Sequence
 from math import inf
 from typing import Generic, Protocol, TypeVar
 
-from console.model.page_window import UNREAD
-
 
 class Logged(Protocol):
     """A record of what happened at a time."""
@@ -24,7 +22,8 @@ class Newest(Generic[T]):
 
     def __init__(self, key: Callable[[T], str]) -> None:
         self.records: Sequence[T] = ()
-        self.pages = UNREAD  # in which the records were read
+        self.read = False  # whether a page was read
+        self.after: str | None = None  # key of the page with older ones
         self._key = key
 
     def refresh(self, page: Iterable[T], cursor: str | None, since: float = -inf) -> None:
@@ -35,14 +34,14 @@ class Newest(Generic[T]):
         """
         newest = {self._key(record): record for record in page}
         kept = {self._key(record): record for record in self.records if record.at >= since}
-        if not self.pages.read or (cursor is not None and not newest.keys() & kept.keys()):
-            kept, self.pages = {}, UNREAD.append(newest, cursor)
+        if not self.read or (cursor is not None and not newest.keys() & kept.keys()):
+            kept, self.read, self.after = {}, True, cursor
         self._keep(kept | newest)
 
     def add(self, page: Iterable[T], cursor: str | None) -> None:
         """Take the page after the last one."""
         older = {self._key(record): record for record in page}
-        self.pages = self.pages.append(older, cursor)
+        self.after = cursor
         self._keep({self._key(record): record for record in self.records} | older)
 
     def _keep(self, records: dict[str, T]) -> None:

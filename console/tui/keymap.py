@@ -91,7 +91,7 @@ LIST = (  # bound by the widget of every list
     Key("table.page_up", "pageup,ctrl+b", "screenful(-1)", "page up", "One screen up"),
     Key("table.page_down", "pagedown,ctrl+f", "screenful(1)", "page down", "One screen down"),
     Key("table.first", "home", "edge(-1)", "first", "The first row"),
-    Key("table.last", "end", "edge(1)", "last", "The last row; the tree loads all rows up to it"),
+    Key("table.last", "end", "edge(1)", "last", "The last row; there it loads more"),
 )
 
 TEXT = (

@@ -18,7 +18,7 @@ from textual.containers import Horizontal
 from textual.widgets import Button, Input
 
 from console.config import Context
-from console.model.node_pages import NodePages
+from console.model.node_list import NodeList
 from console.tui.screens.result import ResultDialog
 from console.tui.widgets.footer import REFUSED
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -281,14 +281,14 @@ async def test_an_action_that_cannot_be_done_says_why(
 async def test_an_action_on_a_row_that_is_being_read_waits_for_it(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read, wanted = NodePages.first, asyncio.Event()
+    read, wanted = NodeList.first, asyncio.Event()
 
-    async def first(pages: NodePages, parent_id: str | None = None) -> object:
+    async def first(pages: NodeList, parent_id: str | None = None) -> object:
         if parent_id is not None:
             await wanted.wait()
         return await read(pages, parent_id)
 
-    monkeypatch.setattr(NodePages, "first", first)
+    monkeypatch.setattr(NodeList, "first", first)
     await eternaltwin_db.task(status="Blocked", timer=-7200)
     async with run_tui(eternaltwin, tmp_path, interval=600) as tui:
         await tui.wait_for("0/1")

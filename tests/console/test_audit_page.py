@@ -7,7 +7,7 @@ from typing import NoReturn
 
 import pytest
 
-from console.model.list_model import NOT_READ, WITH_FILTER
+from console.model.flat_list import NOT_READ, WITH_FILTER
 from console.tui.screens.audit import AuditLogScreen
 from queries.db.errors import DatabaseError
 from tests.console.test_cli_audit import NODES, entry, store
@@ -44,10 +44,10 @@ async def test_the_row_at_the_end_loads_older_entries(
         await tui.press("enter")
         await tui.wait_for("0 of 200+")
         await tui.press("escape", "end")
-        await tui.wait_for(lambda: len(page.list.records) == 251)
+        await tui.wait_for(lambda: len(page.rows.records) == 251)
         row = page.row
         assert row is not None
-        assert row.records == (page.list.records[200],), "the cursor goes on to the first entry that was loaded"
+        assert row.records == (page.rows.records[200],), "the cursor goes on to the first entry that was loaded"
         await tui.press("end")
         await tui.wait_for("restart")
 
@@ -73,6 +73,6 @@ async def test_a_page_that_could_not_be_read_is_read_at_the_next_enter(
             await tui.wait_for("No answer.", f"more… ({NOT_READ})")
         page = tui.app.screen
         assert isinstance(page, AuditLogScreen)
-        assert len(page.list.records) == 100
+        assert len(page.rows.records) == 100
         await tui.press("end", "enter")
-        await tui.wait_for(lambda: len(page.list.records) == 150)
+        await tui.wait_for(lambda: len(page.rows.records) == 150)

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from console.model.attention_first import UNHEALTHY_NODES
+from console.model import node_list as model
+from console.model.flat_list import tail_id
 from console.model.node_list import NodeList
-from console.model.page_window import MAX_PAGES
 from console.tui import keymap
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -22,7 +22,6 @@ from tests.proof import proof
 from tests.queries.proxy import Proxy
 from tests.servers import PostgresServer
 
-MAX_LOADED = (MAX_PAGES + 1) * 100
 INDEX = "CREATE INDEX ON task (job_id, created_at, task_id); CREATE INDEX ON job (created_at, job_id); ANALYZE"
 
 MANY = (
@@ -39,27 +38,14 @@ def tree(tui: TuiDriver) -> TreeScreen:
 
 def loaded(tui: TuiDriver) -> bool:
     """Return True if the tree has loaded rows."""
-    found = tree(tui).node_list
-    return found is not None and found.forest.loaded > 0
+    found = tree(tui).rows
+    return found is not None and found.loaded > 0
 
 
 def node_list(tui: TuiDriver) -> NodeList:
-    found = tree(tui).node_list
+    found = tree(tui).rows
     assert found is not None
     return found
-
-
-def first_paged(tui: TuiDriver, parent_id: str) -> str:
-    """Return the title of the first child of the loaded pages.
-
-    Above it are the worst nodes, wherever their pages are: here those from 95,001 on.
-    """
-    found = node_list(tui)
-    children = [found.forest.record(id_) for id_ in found.forest.children(parent_id) or ()]
-    worst = [node for node in children[:UNHEALTHY_NODES] if node is not None and node.title > "Shard095000"]
-    first = children[len(worst)]
-    assert first is not None
-    return first.title
 
 
 @contextlib.asynccontextmanager
@@ -120,16 +106,53 @@ async def test_a_job_of_a_hundred_thousand_tasks(
         async with answering(tui, proxy):
             await tui.press("right")
         await until_read(tui, lambda: "Shard000001 v1" in tui.text)
-        node_id, forest = eternaltwin_db.id(job, "job"), node_list(tui).forest
-        pages = node_list(tui).pages
-        await walk(tui, "pagedown", lambda: pages.window(node_id).low >= 5)
-        assert forest.loaded <= MAX_LOADED + 1
-        first = f"Shard{100 * pages.window(node_id).low + 1:06} v1"
-        assert first_paged(tui, node_id) == first, "the pages far above were evicted"
-        assert forest.cursor in forest
-        await walk(tui, "pageup", lambda: pages.window(node_id).low == 0)
-        assert first_paged(tui, node_id) == "Shard000001 v1", "and is there again"
-        assert forest.loaded <= MAX_LOADED + 1
+        node_id, rows = eternaltwin_db.id(job, "job"), node_list(tui)
+        await walk(tui, "end", lambda: rows.full(node_id))
+        await tui.press("end")
+        await tui.wait_for("2,000 are loaded; Enter searches all of them")
+        assert rows.loaded < 2_300
+
+
+async def test_a_row_for_more_searches_all_of_a_parent(
+    eternaltwin_db: EternaltwinDb,
+    eternaltwin: str,
+    audit_log_table: None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Load 200 of 450 tasks, filter them, and wake all that match."""
+    monkeypatch.setattr(model, "MAX_CHILDREN", 200)
+    job, other = await eternaltwin_db.job(), await eternaltwin_db.job()
+    await eternaltwin_db.tasks([job] * 450 + [other] * 5, kind="Late", status="Blocked", timer=-3000)
+    await eternaltwin_db.tasks([job] * 9, kind="Other", status="Blocked", timer=3000)
+    async with run_tui(eternaltwin, tmp_path, size=(150, 45)) as tui:
+        await tui.wait_for("● live", lambda: loaded(tui) and tui.app.session.state.findings_loaded)
+        rows, node_id = node_list(tui), eternaltwin_db.id(job, "job")
+        tree(tui).table.go_to(node_id)
+        if not rows.is_expanded(node_id):
+            await tui.press("right")
+        await tui.wait_for(lambda: rows.children(node_id))
+        tail = tail_id(node_id)
+        while not rows.full(node_id):
+            rows.move_to(tail)
+            before = rows.loaded
+            await tui.press("enter")
+            await tui.wait_for(lambda before=before: rows.loaded > before)
+        rows.move_to(tail)
+        await tui.press("enter")
+        await tui.wait_for("/ filters, and enter here then searches all of them")
+        await tui.press("slash")
+        await tui.type("late")
+        await tui.press("enter")
+        await tui.wait_for("filter: late")
+        rows.move_to(tail)
+        await tui.press("enter")
+        await tui.wait_for("450 found")
+        assert "at least" not in tui.text
+        await tui.press("asterisk")
+        await tui.wait_for("450 marked.")
+        await tui.action("W")
+        await tui.dry_run("Will change 450")
 
 
 async def test_home_end_and_an_id_among_many_jobs(
@@ -141,41 +164,25 @@ async def test_home_end_and_an_id_among_many_jobs(
     oldest = await eternaltwin_db.value("SELECT job_id FROM job ORDER BY created_at, job_id LIMIT 1")
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("● live", lambda: re.search(r"1\d\d\+", tui.text))
-        forest = node_list(tui).forest
+        rows = node_list(tui)
         tree(tui).table.go_to(eternaltwin_db.id(newest, "job"))
         await tui.press("space")
         await tui.wait_for("1 marked")
+        before = rows.loaded
         await tui.press("end")
-        await tui.wait_for(
-            lambda: forest.cursor_row == len(forest) - 1 and node_list(tui).pages.window(None).after is None
-        )
-        assert forest.loaded <= MAX_LOADED
-        assert eternaltwin_db.id(oldest, "job") in forest
-        assert eternaltwin_db.id(newest, "job") not in forest
+        await tui.wait_for(lambda: rows.loaded > before)
+        await walk(tui, "end", lambda: rows.full(None))
+        await tui.press("end")
+        await tui.wait_for("2,000 are loaded; Enter searches all of them")
         assert [node.id for node in tree(tui).targets()] == [eternaltwin_db.id(newest, "job")], "its mark has stayed"
         await tui.press("home")
-        await tui.wait_for(lambda: forest.cursor_row == 0 and eternaltwin_db.id(newest, "job") in forest)
-        assert forest.loaded <= MAX_LOADED
-        assert node_list(tui).pages.window(None).after is not None
-        assert forest.marks == {eternaltwin_db.id(newest, "job")}
+        await tui.wait_for(lambda: rows.cursor_row == 0)
+        assert rows.marks == {eternaltwin_db.id(newest, "job")}
         await find(tui, eternaltwin_db.id(oldest, "job"))
         await tui.press("enter")
         await tui.wait_for("Recorded", eternaltwin_db.id(oldest, "job"))
-
-
-async def test_the_way_to_the_end_stops_at_a_key(
-    eternaltwin_db: EternaltwinDb, proxy: Proxy, eternaltwin: str, tmp_path: Path
-) -> None:
-    await eternaltwin_db.sql(MANY)
-    await eternaltwin_db.sql(INDEX)
-    async with run_tui(proxy.through(eternaltwin), tmp_path) as tui:
-        await tui.wait_for("● live", lambda: re.search(r"1\d\d\+", tui.text))
-        proxy.delay = 0.02
-        await tui.press("end")
-        await tui.wait_for("Reading to the end")
-        await tui.press("up", "up")
-        await tui.wait_for(lambda: not tree(tui).reading)
-        assert node_list(tui).pages.window(None).after is not None
+        await tui.press("o")
+        await tui.wait_for(lambda: rows.cursor == eternaltwin_db.id(oldest, "job"))
 
 
 @proof
@@ -247,8 +254,8 @@ async def test_an_inbox_of_a_hundred_thousand_messages(
     )
     async with run_tui(proxy.through(dsn), tmp_path) as tui:
         await tui.wait_for("● live", lambda: loaded(tui))
-        forest = node_list(tui).forest
-        assert forest.move_to(EstuaryDb.id(task))
+        rows = node_list(tui)
+        assert rows.move_to(EstuaryDb.id(task))
         async with answering(tui, proxy):
             await tui.press("enter")
             await tui.wait_for("Reading …")
@@ -267,15 +274,15 @@ async def test_a_chain_ten_thousand_deep(estuary_with_dsn: tuple[EstuaryDb, str]
     await database.sql("ANALYZE")
     async with run_tui(proxy.through(dsn), tmp_path) as tui:
         await tui.wait_for("● live", lambda: loaded(tui))
-        forest = node_list(tui).forest
+        rows = node_list(tui)
         ids = {i: EstuaryDb.id((i).to_bytes(8, "big").hex(":")) for i in (1, 2, 3, 300, 10000)}
-        assert forest.move_to(ids[1])
+        assert rows.move_to(ids[1])
         for above, below in ((ids[1], ids[2]), (ids[2], ids[3])):
             async with answering(tui, proxy):
                 await tui.press("right")
-            await tui.wait_for(lambda above=above, below=below: forest.children(above) == (below,))
+            await tui.wait_for(lambda above=above, below=below: rows.children(above) == (below,))
             await tui.press("right")
-            await tui.wait_for(lambda below=below: forest.cursor == below)
+            await tui.wait_for(lambda below=below: rows.cursor == below)
         await find(tui, ids[10000])
         async with answering(tui, proxy):
             await tui.press("enter")
@@ -285,17 +292,15 @@ async def test_a_chain_ten_thousand_deep(estuary_with_dsn: tuple[EstuaryDb, str]
         await tui.wait_for("levels so far")
         await tui.press("up")
         await tui.wait_for(lambda: all(worker.is_finished for worker in tui.app.workers if worker.group == "read"))
-        assert ids[10000] not in forest, "a key has stopped the way there"
+        assert ids[10000] not in rows, "a key has stopped the way there"
         await find(tui, ids[300])
         await tui.press("enter")
         await tui.wait_for("Recorded values", ids[300])
         await tui.press("o")
-        await tui.wait_for(
-            lambda: tree(tui).node_list and node_list(tui).forest is forest and forest.cursor == ids[300]
-        )
-        assert forest.row(forest.cursor_row).depth == 299
-        rows_ = len(forest)
+        await tui.wait_for(lambda: tree(tui).rows and node_list(tui) is rows and rows.cursor == ids[300])
+        assert rows.row(rows.cursor_row).depth == 299
+        number = len(rows)
         await tui.press("down")
         await tui.wait_for("more… (enter loads the siblings)")
         await tui.press("enter")
-        await tui.wait_for(lambda: len(forest) == rows_ - 1)
+        await tui.wait_for(lambda: len(rows) == number - 1)

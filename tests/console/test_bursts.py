@@ -136,14 +136,14 @@ class Console:
 
     @property
     def state(self) -> State:
-        node_list = self.tree.node_list
+        node_list = self.tree.rows
         return State(
             mode=self.app.current_mode,
             paused=self.app.session.paused,
             interval=self.app.session.timer.interval,
             left=self.app.left,
             filter="".join(line.value for page in self.pages for line in page.query("#filter, #search").results(Input)),
-            marks=frozenset(node_list.forest.marks if node_list else ()),
+            marks=frozenset(node_list.marks if node_list else ()),
         )
 
     @property
@@ -174,8 +174,8 @@ class Console:
         for help_page in self.pages:
             if isinstance(help_page, HelpScreen):
                 help_page.on_filter_line_left()
-        if tree.node_list is not None and tree.node_list.forest.marks:
-            tree.node_list.forest.marks.clear()
+        if tree.rows is not None and tree.rows.marks:
+            tree.rows.marks.clear()
         if app.current_mode != mode:
             app.switch_mode(mode)
         while len(app.screen_stack) > pages:

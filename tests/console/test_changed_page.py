@@ -35,7 +35,7 @@ async def to(tui: TuiDriver, what: str) -> None:
     """Put the cursor on the first change of that name."""
     page = tui.app.screen
     assert isinstance(page, ChangedScreen)
-    rows = page.forest.shown(0, len(page.forest))
+    rows = page.rows.shown(0, len(page.rows))
     row = next(row for row in rows if row.record is not None and row.record.what == what)
     page.table.go_to(row.id)
     await tui.wait_for(lambda: page.row is not None and page.row.id == row.id)
@@ -50,12 +50,12 @@ async def test_rows_open_the_node_or_the_entry(
         await tui.press("2", "5")
         await tui.wait_for("eternaltwin, by operators: 1 wake", "not shown, of the newest: 2 polled of")
         assert isinstance(tui.app.screen, ChangedScreen)
-        assert [row.record.what for row in tui.app.screen.forest.shown(0, 9) if row.record] == ["wake"]
+        assert [row.record.what for row in tui.app.screen.rows.shown(0, 9) if row.record] == ["wake"]
         await tui.press("m")
         await tui.wait_for("wake", "polled", "last 10 minutes", "5 changed")
         await tui.wait_for("eternaltwin: 2 polled  ·  eternaltwin, by operators: 1 wake")
         assert isinstance(tui.app.screen, ChangedScreen)
-        rows = tui.app.screen.forest.shown(0, 2)
+        rows = tui.app.screen.rows.shown(0, 2)
         assert [row.record.what for row in rows if row.record] == ["polled", "wake"]
         await to(tui, "wake")
         await tui.press("enter")
@@ -122,8 +122,8 @@ def test_a_refresh_leaves_no_gap() -> None:
     log = Newest(key)
     log.refresh(page(20, 19), "after 19")
     log.add(page(18, 5), None)
-    assert ([c.at for c in log.records], log.pages.after) == ([20, 19, 18, 5], None)
+    assert ([c.at for c in log.records], log.after) == ([20, 19, 18, 5], None)
     log.refresh(page(21, 20), "after 20", since=10.0)
-    assert ([c.at for c in log.records], log.pages.after) == ([21, 20, 19, 18], None)
+    assert ([c.at for c in log.records], log.after) == ([21, 20, 19, 18], None)
     log.refresh(page(31, 30), "after 30", since=15.0)
-    assert ([c.at for c in log.records], log.pages.after) == ([31, 30], "after 30")
+    assert ([c.at for c in log.records], log.after) == ([31, 30], "after 30")

@@ -12,7 +12,7 @@ import pytest
 from textual.widgets import Button
 
 from console.model import dead_letter_board
-from console.model.list_model import ON_ENTER, WITH_FILTER
+from console.model.flat_list import ON_ENTER, WITH_FILTER
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
@@ -311,10 +311,11 @@ async def test_the_row_for_more_is_at_the_end_of_its_engine_or_of_the_list(
         await tui.wait_for(lambda: "more…" not in tui.text)
         await tui.press("s")
         await tui.wait_for("Only the loaded rows are sorted.", "sorted by error: loaded rows")
-        await tui.press("end")
-        await tui.wait_for("4+ dead letters", lambda: ON_ENTER in row_of(tui))
-        await tui.press("g", "end")
-        await tui.wait_for("6+ dead letters", lambda: ON_ENTER in row_of(tui))
+        for number, key in (("4+ dead letters", "end"), ("6+ dead letters", "g")):
+            await tui.press(key)
+            await tui.wait_for(lambda: ON_ENTER in row_of(tui))
+            await tui.press("end")
+            await tui.wait_for(number)
         await tui.press("slash", *"nowhere", "enter")
         await tui.wait_for("0 of 6+", WITH_FILTER)
         await tui.press("enter")

@@ -51,7 +51,7 @@ async def test_a_key_opens_a_dialog_from_which_the_command_is_copied(oban: str, 
         await tui.wait_for("default", "● live")
         page = tui.app.front
         assert isinstance(page, TreeScreen)
-        await tui.wait_for(lambda: QUEUE in page.forest)
+        await tui.wait_for(lambda: QUEUE in page.rows)
         page.table.go_to(QUEUE)
         await tui.wait_for(lambda: (node := page.cursor()) is not None and node.id == QUEUE)
         await tui.press("P")

@@ -233,12 +233,12 @@ async def test_n_goes_to_what_is_new(every_engine: str, tmp_path: Path) -> None:
             return row is not None and is_news(row.records[0].incident, session.state.at, growth)
 
         await tui.press("end")
-        await tui.wait_for(lambda: page.forest.cursor_row == len(page.forest) - 1, lambda: not news())
+        await tui.wait_for(lambda: page.rows.cursor_row == len(page.rows) - 1, lambda: not news())
         await tui.press("n")
         await tui.wait_for(news)
-        first = page.forest.cursor_row
+        first = page.rows.cursor_row
         await tui.press("n")
-        await tui.wait_for(news, lambda: page.forest.cursor_row > first)
+        await tui.wait_for(news, lambda: page.rows.cursor_row > first)
 
 
 async def test_old_ones_are_folded_until_asked_for(every_engine: str, tmp_path: Path) -> None:
@@ -248,7 +248,7 @@ async def test_old_ones_are_folded_until_asked_for(every_engine: str, tmp_path: 
         page = tui.app.screen
         assert isinstance(page, StuckScreen)
         session = tui.app.session
-        listed = {record.incident.key for record in page.list.records}
+        listed = {record.incident.key for record in page.rows.records}
 
         def all_incidents() -> Sequence[Incident]:
             return by_schemas(session.state.shown.incidents)
@@ -257,12 +257,12 @@ async def test_old_ones_are_folded_until_asked_for(every_engine: str, tmp_path: 
         assert len(hidden) >= 10
         assert all(e.severity < 8 and e.since is not None and session.state.at - e.since > 3600 for e in hidden)
         await tui.press("m")
-        await tui.wait_for(lambda: {r.incident.key for r in page.list.records} == {e.key for e in all_incidents()})
+        await tui.wait_for(lambda: {r.incident.key for r in page.rows.records} == {e.key for e in all_incidents()})
         assert "folded" not in tui.text
         await tui.press("m")
         await tui.wait_for("folded (m)")
         await tui.press("slash", *f"finding:{hidden[0].code}", "enter")
-        await tui.wait_for(lambda: any(r.incident.key == hidden[0].key for r in page.list.matching))
+        await tui.wait_for(lambda: any(r.incident.key == hidden[0].key for r in page.rows.matching_records))
 
 
 async def test_a_new_critical_incident_is_in_view_or_said_to_be_above(
@@ -284,7 +284,7 @@ async def test_a_new_critical_incident_is_in_view_or_said_to_be_above(
         await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen), "overdue timer")
         tree = tui.app.screen
         assert isinstance(tree, TreeScreen)
-        assert tree.above(tree.forest.shown(0, 99)) == "1 critical above"
+        assert tree.above(tree.rows.shown(0, 99)) == "1 critical above"
 
 
 @pytest.mark.parametrize(

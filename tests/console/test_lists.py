@@ -82,8 +82,8 @@ class ListDriver:
 
     @property
     def rows(self) -> list[Any]:
-        forest = self.page.forest
-        rows = forest.rows(0, len(forest))
+        tree_rows = self.page.rows
+        rows = tree_rows.between(0, len(tree_rows))
         return [
             ShownRow(r.id, r.record.records, r.record.record, r.expandable, r.expanded, r.parent_id, r.marked)
             for r in rows
@@ -96,11 +96,11 @@ class ListDriver:
 
     @property
     def loaded(self) -> int:
-        return len(self.page.list.records)
+        return len(self.page.rows.records)
 
     @property
     def matching(self) -> set[str]:
-        return {self.page.list.key(record) for record in self.page.list.matching}
+        return {self.page.rows.key(record) for record in self.page.rows.matching_records}
 
     @property
     def counted(self) -> str:
@@ -109,14 +109,14 @@ class ListDriver:
 
     @property
     def marks(self) -> set[str]:
-        return self.page.forest.marks
+        return self.page.rows.marks
 
     @property
     def grouping(self) -> str:
-        return self.page.list.grouping.title
+        return self.page.rows.grouping.title
 
     def keys(self, row: Any) -> set[str]:
-        return {self.page.list.key(record) for record in row.records}
+        return {self.page.rows.key(record) for record in row.records}
 
     def select(self, key: str) -> None:
         self.page.table.go_to(key)
@@ -134,7 +134,7 @@ class ListDriver:
             await self.tui.type(self.target.typed)
             await self.tui.press("enter")
             await self.tui.wait_for(lambda: isinstance(self.page, FindScreen) and self.page.finder.ended)
-        await self.tui.wait_for(lambda: isinstance(self.tui.app.screen, RecordsScreen) and self.page.list.records)
+        await self.tui.wait_for(lambda: isinstance(self.tui.app.screen, RecordsScreen) and self.page.rows.records)
 
     async def until(self, condition: Callable[[], object]) -> None:
         await self.tui.wait_for(condition)
@@ -160,7 +160,7 @@ class StuckDriver(ListDriver):
 
     @property
     def counted(self) -> str:
-        some, all_ = ({r.incident.key for r in of} for of in (self.page.list.matching, self.page.list.records))
+        some, all_ = ({r.incident.key for r in of} for of in (self.page.rows.matching_records, self.page.rows.records))
         return f"{len(some)} of {len(all_)} incidents"
 
 
@@ -174,8 +174,8 @@ class TreeDriver(ListDriver):
 
     @property
     def rows(self) -> list[Any]:
-        forest = self.page.node_list.forest
-        rows = forest.rows(0, len(forest))
+        tree_rows = self.page.rows
+        rows = tree_rows.between(0, len(tree_rows))
         return [
             ShownRow(r.id, (r.record,), r.record, r.expandable, r.expanded, r.parent_id, r.marked)
             for r in rows
@@ -184,11 +184,11 @@ class TreeDriver(ListDriver):
 
     @property
     def loaded(self) -> int:
-        return int(self.page.node_list.forest.loaded)
+        return int(self.page.rows.loaded)
 
     @property
     def matching(self) -> set[str]:
-        return set(self.page.node_list.forest.matching())
+        return set(self.page.rows.matching())
 
     @property
     def grouping(self) -> str:
@@ -199,15 +199,15 @@ class TreeDriver(ListDriver):
 
     async def open(self) -> None:
         await self.tui.press(self.target.key)
-        await self.until(lambda: self.page.node_list is not None and self.page.node_list.pages.read)
-        forest = self.page.node_list.forest
+        await self.until(lambda: self.page.rows is not None and self.page.rows.read)
+        tree_rows = self.page.rows
 
         def unread() -> list[str]:
-            return [node.id for node in forest.records() if forest.children(node.id) is None]
+            return [node.id for node in tree_rows.records if tree_rows.children(node.id) is None]
 
-        while (ids := unread()) and not any(node.kind == "step" for node in forest.records()):
+        while (ids := unread()) and not any(node.kind == "step" for node in tree_rows.records):
             for id_ in ids:
-                forest.expand(id_)
+                tree_rows.expand(id_)
                 self.page.table.post_message(ListTable.Expand(id_))
             await self.until(lambda ids=ids: not set(ids) & set(unread()))  # type: ignore[misc]
 
@@ -215,17 +215,17 @@ class TreeDriver(ListDriver):
         await self.tui.press("left", "left")  # to the parent, and then fold it
 
     async def grouped(self) -> Any:
-        self.page.node_list.forest.collapse_all()
+        self.page.rows.collapse_all()
         self.page.table.sync()
         return await self.to(lambda row: row.foldable)
 
     async def unfold_all(self) -> None:
-        forest = self.page.node_list.forest
+        tree_rows = self.page.rows
         while folded := [row.key for row in self.rows if row.foldable and not row.open]:  # reads one level more
             await self.tui.press("e")
             await self.until(
                 lambda folded=folded: all(  # type: ignore[misc]
-                    forest.is_expanded(key) and forest.children(key) is not None for key in folded
+                    tree_rows.is_expanded(key) and tree_rows.children(key) is not None for key in folded
                 )
             )
 
@@ -448,7 +448,7 @@ async def test_the_tree_says_that_only_loaded_rows_are_sorted(
         await eternaltwin_db.jobs(5, age=age)
     async with run_tui(eternaltwin, tmp_path, size=(160, 40)) as tui:
         at = TreeDriver(tui, LISTS["tree"])
-        await at.until(lambda: at.page.node_list is not None and at.loaded == PAGE_NODES)
+        await at.until(lambda: at.page.rows is not None and at.loaded == PAGE_NODES)
         await tui.click_on(
             lambda: tui.place(" age ") if " age " in tui.text else None,
             lambda: "sorted by age: loaded rows" in tui.text and "age▼" in tui.text,

@@ -21,7 +21,7 @@ async def filtered(tui: TuiDriver, text: str) -> None:
     await tui.press("slash")
     await tui.type(text)
     await tui.press("enter")
-    await tui.wait_for(lambda: shown_list(tui).model.numbers()[0] > 0)
+    await tui.wait_for(lambda: shown_list(tui).rows.numbers()[0] > 0)
     await tui.press("home")
     await tui.handled()
 
@@ -82,7 +82,7 @@ async def test_marks_of_another_engine(every_engine: str, tmp_path: Path) -> Non
         await tui.press("escape")
         await filtered(tui, "engine:eternaltwin")
         screen = shown_list(tui)
-        number = len(screen.forest.marks)
+        number = len(screen.rows.marks)
         await tui.wait_for(f"{number} marked, {number} not in view")
         await tui.wait_for(lambda: screen.subject() is not None)
         cursor, subject = screen.cursor(), screen.subject()

@@ -22,9 +22,9 @@ async def test_no_two_incidents_of_the_demo_look_alike(every_engine: str, tmp_pa
             await tui.press("m")
         page = tui.app.screen
         assert isinstance(page, StuckScreen)
-        await tui.wait_for(lambda: page.table.rows_in_view > len(page.forest) > 30)
+        await tui.wait_for(lambda: page.table.rows_in_view > len(page.rows) > 30)
         await tui.laid_out()
         top = page.table.region.y + 1
-        lines = [AGE.sub("", line[2:]) for line in tui.text.splitlines()[top : top + len(page.forest)]]
+        lines = [AGE.sub("", line[2:]) for line in tui.text.splitlines()[top : top + len(page.rows)]]
         assert all(re.search("[‼!·]", line) for line in lines)
         assert [line for line, times in Counter(lines).items() if times > 1] == []

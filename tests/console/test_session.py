@@ -11,8 +11,7 @@ from urllib.parse import urlsplit
 import msgspec
 import pytest
 
-from console.model.node_list import NodeList
-from console.model.node_pages import ListKind
+from console.model.node_list import ListKind, NodeList
 from console.model.session import ConnectionState, Session
 from queries.db.errors import SlowError
 from queries.records.node import Page
@@ -112,12 +111,12 @@ async def test_a_node_is_revealed_wherever_its_page_is(eternaltwin_db: Eternaltw
     reader = workspace.engines["eternaltwin"]
     node_list = NodeList(lambda: reader, ListKind.TREE)
     page = await reader.nodes.read([eternaltwin_db.id(tasks[-1])])
-    assert await node_list.reveal(page.nodes[0])
-    assert node_list.forest.reveal(eternaltwin_db.id(tasks[-1]))
-    assert node_list.forest.cursor == eternaltwin_db.id(tasks[-1])
-    assert node_list.pages.window(None).partial
+    assert await node_list.load(page.nodes[0])
+    assert node_list.reveal(eternaltwin_db.id(tasks[-1]))
+    assert node_list.cursor == eternaltwin_db.id(tasks[-1])
+    assert node_list.partial
     await eternaltwin_db.sql("DELETE FROM job")
-    assert not await NodeList(lambda: reader, ListKind.TREE).reveal(page.nodes[0])
+    assert not await NodeList(lambda: reader, ListKind.TREE).load(page.nodes[0])
 
 
 async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(
@@ -127,18 +126,17 @@ async def test_a_refresh_brings_what_is_new_and_takes_what_is_gone(
     reader = workspace.engines["eternaltwin"]
     node_list = NodeList(lambda: reader, ListKind.TREE)
     await node_list.refresh([])
-    node_list.forest.expand(eternaltwin_db.id(job, "job"))
-    await node_list.pages.first(eternaltwin_db.id(job, "job"))
-    assert node_list.forest.children(eternaltwin_db.id(job, "job")) == ()
+    node_list.expand(eternaltwin_db.id(job, "job"))
+    await node_list.first(eternaltwin_db.id(job, "job"))
+    assert node_list.children(eternaltwin_db.id(job, "job")) == ()
     task = await eternaltwin_db.task(job)
-    news = await node_list.refresh([eternaltwin_db.id(job, "job")])
-    assert "phase" in news.cells[eternaltwin_db.id(job, "job")]
-    await node_list.pages.first(eternaltwin_db.id(job, "job"))
-    assert node_list.forest.children(eternaltwin_db.id(task)) == (), "a task has nothing to unfold"
+    cells = await node_list.refresh([eternaltwin_db.id(job, "job")])
+    assert "phase" in cells[eternaltwin_db.id(job, "job")]
+    await node_list.first(eternaltwin_db.id(job, "job"))
+    assert node_list.children(eternaltwin_db.id(task)) == (), "a task has nothing to unfold"
     await eternaltwin_db.sql("DELETE FROM job")
-    news = await node_list.refresh([eternaltwin_db.id(job, "job"), eternaltwin_db.id(task)])
-    assert eternaltwin_db.id(job, "job") not in node_list.forest
-    assert news.vanished is not None
+    await node_list.refresh([eternaltwin_db.id(job, "job"), eternaltwin_db.id(task)])
+    assert eternaltwin_db.id(job, "job") not in node_list
 
 
 async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read(
@@ -149,8 +147,8 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
     reader, asked = workspace.engines["eternaltwin"], list[list[str]]()
     node_list = NodeList(lambda: reader, ListKind.TREE)
     await node_list.refresh([])
-    node_list.forest.expand(eternaltwin_db.id(job, "job"))
-    await node_list.pages.first(eternaltwin_db.id(job, "job"))
+    node_list.expand(eternaltwin_db.id(job, "job"))
+    await node_list.first(eternaltwin_db.id(job, "job"))
     read = reader.nodes.read
 
     async def counted(ids: Iterable[str]) -> Page:
@@ -163,30 +161,30 @@ async def test_a_refresh_reads_a_row_once_and_also_where_its_page_cannot_be_read
     monkeypatch.setattr(reader.nodes, "read", counted)
     seen = [eternaltwin_db.id(job, "job"), eternaltwin_db.id(task)]
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
-    news = await node_list.refresh(seen)
-    assert all("revision" in news.cells[node_id] for node_id in seen)
+    cells = await node_list.refresh(seen)
+    assert all("revision" in cells[node_id] for node_id in seen)
     assert asked == []
     monkeypatch.setattr(reader.pages, "roots", broken_off)
-    before = node_list.forest.record(eternaltwin_db.id(task))
+    before = node_list.record(eternaltwin_db.id(task))
     await eternaltwin_db.sql("UPDATE task SET revision = revision + 1")
     with pytest.raises(SlowError):
         await node_list.refresh(seen)
-    after = node_list.forest.record(eternaltwin_db.id(task))
+    after = node_list.record(eternaltwin_db.id(task))
     assert asked == [seen]
     assert before is not None
     assert after is not None
     assert before.revision is not None
     assert after.revision == before.revision + 1
-    pages = node_list.pages
+    pages = node_list
     assert pages.oldest([*seen, eternaltwin_db.id(other, "job")]) < pages.oldest(seen) == pages.at
 
 
 async def test_a_list_without_an_engine_reads_nothing() -> None:
     node_list = NodeList(lambda: None, ListKind.LIVE)
-    assert await node_list.pages.first() is None
-    assert await node_list.pages.more(None) is None
+    await node_list.first()
+    await node_list.next(None)
     await node_list.refresh([])
-    assert node_list.forest.loaded == 0
+    assert node_list.loaded == 0
 
 
 async def test_children_that_cost_a_scan_are_asked_for(

@@ -7,8 +7,7 @@ from typing import Any
 
 import pytest
 
-from console.model.attention_first import SIBLINGS_READ
-from console.model.node_pages import NodePages
+from console.model.node_list import SIBLINGS_READ, NodeList
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
@@ -91,13 +90,13 @@ async def test_the_tree_begins_with_what_needs_attention(
         await tui.wait_for("● live", "overdue timer")
         await tui.press("1")
         await tui.wait_for("all jobs", "Late v1", "overdue timer")
-        forest = tree(tui).node_list.forest
-        rows = [row.id for row in forest.rows(0, 40)]
+        tree_rows = tree(tui).rows
+        rows = [row.id for row in tree_rows.between(0, 40)]
         assert rows[:2] == [eternaltwin_db.id(late, "job"), eternaltwin_db.id(task)]
-        assert forest.cursor_row == 0
+        assert tree_rows.cursor_row == 0
         assert "more… (Enter loads more)" in tui.text, "of the healthy tasks beside it a few are enough"
-        assert len(forest.below(rows[0])) == SIBLINGS_READ + 1
-        jobs = [row.id for row in forest.rows(0, 40) if row.depth == 0]
+        assert len(tree_rows.below(rows[0])) == SIBLINGS_READ + 1
+        jobs = [row.id for row in tree_rows.between(0, 40) if row.depth == 0]
         assert jobs[1] == eternaltwin_db.id(waiting, "job")
 
 
@@ -107,19 +106,19 @@ async def test_a_key_that_is_pressed_while_the_first_rows_come_in_is_not_undone(
     """Move the cursor while the nodes that need attention are read, as a key does."""
     for number in range(5):
         await eternaltwin_db.job(age=3600 * number)
-    sort, moved = NodePages.sort, list[str | None]()
+    settle, moved = NodeList.settle, list[str | None]()
 
-    def during_a_key(self: NodePages, parent_id: str | None) -> None:
-        sort(self, parent_id)
+    def during_a_key(self: NodeList, parent_id: str | None) -> None:
+        settle(self, parent_id)
         if not moved:
-            self.forest.touched = self.forest.move(2)
-            moved.append(self.forest.cursor)
+            self.touched = self.move(2)
+            moved.append(self.cursor)
 
-    monkeypatch.setattr(NodePages, "sort", during_a_key)
+    monkeypatch.setattr(NodeList, "settle", during_a_key)
     async with run_tui(eternaltwin, tmp_path, size=(120, 35)) as tui:
-        await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded and len(tree(tui).forest))
+        await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded and len(tree(tui).rows))
         assert moved[0] is not None
-        assert tree(tui).forest.cursor == moved[0]
+        assert tree(tui).rows.cursor == moved[0]
 
 
 async def test_no_row_moves_while_it_is_looked_at(
@@ -133,14 +132,14 @@ async def test_no_row_moves_while_it_is_looked_at(
     await eternaltwin_db.task(waits, status="Blocked", timer=3000, kind="Waits")
 
     def jobs() -> list[str]:
-        forest = tree(tui).node_list.forest
-        return [row.id for row in forest.rows(0, len(forest)) if row.depth == 0]
+        tree_rows = tree(tui).rows
+        return [row.id for row in tree_rows.between(0, len(tree_rows)) if row.depth == 0]
 
     order = [eternaltwin_db.id(job, "job") for job in (late, ends, waits)]
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("● live", "overdue timer", lambda: jobs() == order)
         await tui.press("left")
-        await tui.wait_for(lambda: not tree(tui).node_list.forest.is_expanded(order[0]))
+        await tui.wait_for(lambda: not tree(tui).rows.is_expanded(order[0]))
         await eternaltwin_db.sql("UPDATE task SET status = 'Complete' WHERE task_id = $1", task)
         await eternaltwin_db.sql("DELETE FROM task_timer WHERE task_id = $1", task)
         await tui.wait_for("✓ done")
@@ -149,4 +148,4 @@ async def test_no_row_moves_while_it_is_looked_at(
         await tui.wait_for("1 incident")
         await tui.press("1")
         await tui.wait_for(lambda: jobs() == [order[0], order[2], order[1]])
-        assert not tree(tui).node_list.forest.is_expanded(order[0])
+        assert not tree(tui).rows.is_expanded(order[0])

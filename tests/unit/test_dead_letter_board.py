@@ -91,7 +91,7 @@ async def test_more_dead_letters_are_asked_for_in_the_middle_of_a_pass() -> None
     engine = Shrinking(list(range(4 * DEAD_LETTERS_READ)))
     reader = cast(Reader, engine)
     part = EngineDeadLetters(DEAD_LETTERS_READ)
-    while not part.pages.read:
+    while not part.read:
         await part.step(reader)
     engine.keys = engine.keys[DEAD_LETTERS_READ:]  # the loaded ones are gone
     while len(part.dead_letters) < 2 * DEAD_LETTERS_READ - DEAD_LETTERS_AT_ONCE:

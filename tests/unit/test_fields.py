@@ -14,7 +14,7 @@ from console.model.conditions import COMPARED_FIELDS
 from console.model.fields import audit_entry, change, dead_letter, hit, incident, node, run
 from console.model.fields.field import Context, Field, Form, RecordType, by, within
 from console.model.filter import Fields, parse
-from console.model.row_list import RowList
+from console.model.record_list import RecordList
 from console.text import spans
 from queries.contract.builtin import builtin
 from queries.records.node import Hit, Match, Node, Phase
@@ -107,10 +107,10 @@ FIELDS: tuple[Field[Thing], ...] = (
 
 def test_what_is_stated_is_filtered_sorted_grouped_and_printed() -> None:
     fields = Fields(FIELDS)
-    rows = RowList(RecordType("thing", lambda thing: f"{thing.color} {thing.size}", FIELDS, grouped=True))
-    rows.arrangement.filter = parse("size:>1", fields)
-    rows.put(THINGS, Context())
-    (row,) = rows.forest.shown(0, 9)
+    rows = RecordList(RecordType("thing", lambda thing: f"{thing.color} {thing.size}", FIELDS, grouped=True))
+    chosen = parse("size:>1", fields)
+    rows.take(THINGS, Context(), filter=chosen)
+    (row,) = rows.shown(0, 9)
     assert (row.group, row.records) == ("red", (THINGS[0], THINGS[2]))
     (size,) = fields.columns
     assert size.title == "how large"

@@ -76,7 +76,7 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
         """Undo the chosen entry. If it is a part of a run, undo the run."""
         from console.tui.screens.action import undo
 
-        entries = self.list.chosen()
+        entries = self.rows.chosen()
         runs = {entry.run for entry in entries}
         if len(runs) == 1 and (run := runs.pop()):
             self.host.act(undo(self, run, self.unseen()))
@@ -88,5 +88,5 @@ class AuditLogScreen(LogScreen[AuditLogEntry]):
     def copies(self) -> list[CopyChoice]:
         from console.tui.screens.copy import entry_choices
 
-        entries = self.list.chosen()
+        entries = self.rows.chosen()
         return entry_choices(entries) if entries else []

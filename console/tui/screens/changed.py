@@ -51,7 +51,7 @@ class ChangedScreen(LogScreen[NodeChange]):
 
     def note(self) -> str:
         answer = self._answer
-        capped = f"capped: {len(self.list.records)} loaded" if self.more() else ""
+        capped = f"capped: {len(self.rows.records)} loaded" if self.more() else ""
         return "  ".join(filter(None, [*self.count(), "last 10 minutes" if answer else "", capped]))
 
     def node(self, record: NodeChange) -> Node | None:

@@ -10,7 +10,7 @@ from textual.app import ComposeResult
 
 from console.model import export, hand_over
 from console.model.fields.field import Context, Field
-from console.model.forest import Forest
+from console.model.flat_list import FlatList
 from console.model.session import Session
 from console.tui import clipboard, keymap, multiplexer
 from console.tui.screens.dialog import Dialog
@@ -112,11 +112,11 @@ class CopyDialog(Dialog[None]):
 
     def __init__(self, choices: Iterable[CopyChoice]) -> None:
         super().__init__("Copy")
-        self._forest = Forest[CopyChoice](leaf=lambda choice: True)
-        self._forest.set_children(None, choices, complete=True)
+        self._rows = FlatList[CopyChoice](leaf=lambda choice: True)
+        self._rows.put(None, choices)
 
     def body(self) -> ComposeResult:
-        yield ListTable(self._forest, Look(FIELDS, context=Context(ascii=self.host.ascii)), id="choices")
+        yield ListTable(self._rows, Look(FIELDS, context=Context(ascii=self.host.ascii)), id="choices")
 
     def on_mount(self) -> None:
         self.query_one(ListTable).focus()
@@ -126,7 +126,7 @@ class CopyDialog(Dialog[None]):
         await self.action_copy()
 
     async def action_copy(self) -> None:
-        choice = self._forest.current
+        choice = self._rows.current
         if choice is None:
             return
         if await multiplexer.tmux_took(choice.text):
@@ -138,7 +138,7 @@ class CopyDialog(Dialog[None]):
             self.action_save()
 
     def action_save(self) -> None:
-        choice = self._forest.current
+        choice = self._rows.current
         if choice is None:
             return
         try:

@@ -9,8 +9,8 @@ from textual import on
 from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, fate
 from console.model.fields.dead_letter import DEAD_LETTERS, EngineSection, GroupedDeadLetter, error_of, severity_of
 from console.model.fields.field import Bundle, Field
-from console.model.list_model import ON_ENTER, WITH_FILTER
-from console.model.row_list import Ends
+from console.model.flat_list import MAX_ROWS, ON_ENTER, WITH_FILTER
+from console.model.record_list import Ends
 from console.text import formatting
 from console.text.severity import marked
 from console.text.spans import Spans, wrap
@@ -69,8 +69,9 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
         return [(label, EngineSection(engine=label)) for label in self._board.labels()]
 
     def ends(self) -> Ends:
-        note = WITH_FILTER if self.filter else ON_ENTER
-        return {label: None if part.due else note for label, part in self._board.parts.items() if part.pages.after}
+        full = len(self.rows.records) >= MAX_ROWS
+        note = f"{MAX_ROWS:,} are loaded, and no more" if full else WITH_FILTER if self.filter else ON_ENTER
+        return {label: None if part.due else note for label, part in self._board.parts.items() if part.after}
 
     def acted(self) -> None:
         self._board.again()
@@ -92,11 +93,11 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
             self.show_body()
 
     @on(ListTable.More)
-    @on(ListTable.Edge)
-    def _read_on(self, message: ListTable.More | ListTable.Edge) -> None:
+    def _read_on(self, message: ListTable.More) -> None:
         """Read more dead letters of an engine, or of all at the end of the list."""
         for label, part in self._board.parts.items():
-            if part.pages.after and not part.due and message.parent_id in (label, None):
+            full = len(self.rows.records) >= MAX_ROWS
+            if part.after and not part.due and not full and message.parent_id in (label, None):
                 part.go_on()
         self.renew_rows()
         self.session.run_now()
@@ -127,7 +128,7 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
         part = self._board.parts[label]
         if field.name == "error":
             return [(label, "bold $primary"), ("  ", ""), (self._note(label, part), "$faint")]
-        if field.name == "count" and part.pages.read:
+        if field.name == "count" and part.read:
             number = len(row.records) if self.filter else len(part.dead_letters)
             return [(f"{number}{'' if part.whole else '+'}", "bold $primary")]
         return []
@@ -139,8 +140,8 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
             return f"not read{unread}: {part.error_text}"
         if part.scan_required is not None:
             return f"not read: {part.scan_required.why}"
-        if part.dead_letters or not part.pages.read:
-            return self._meaning(label) if part.pages.read else "reading …"
+        if part.dead_letters or not part.read:
+            return self._meaning(label) if part.read else "reading …"
         return f"no dead letters; {self._meaning(label)}"
 
     def _meaning(self, label: str) -> str:
@@ -176,8 +177,8 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
         """Revive the marked dead letters, or those of the row, in cohorts."""
         from console.tui.screens.redrive import redrive
 
-        chosen = [item.dead_letter for item in self.list.chosen()]
-        groups = {item.group.key for item in self.list.chosen()}
+        chosen = [item.dead_letter for item in self.rows.chosen()]
+        groups = {item.group.key for item in self.rows.chosen()}
         if not chosen:
             self.host.refuse("A redrive revives dead letters. Move the cursor to a group first.")
             return

@@ -50,7 +50,7 @@ class FindScreen(RecordsScreen[Hit]):
 
     def note(self) -> str:
         number = len(self.finder.hits)
-        text = f"{number}{'+' if self.finder.capped else ''} found" + ("" if self.finder.ended else " so far")
+        text = f"{'at least ' * self.finder.capped}{number} found" + ("" if self.finder.ended else " so far")
         return "  ".join([*self.count(), text])
 
     def more(self) -> bool:

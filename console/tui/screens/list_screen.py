@@ -19,9 +19,7 @@ from textual.widgets import Input
 from console.model import filter as filters
 from console.model.fields.field import Context, Field
 from console.model.filter import Filter
-from console.model.forest import Forest
-from console.model.list_model import ListModel
-from console.model.order import Order
+from console.model.flat_list import FlatList, Order
 from console.model.session import ConnectionState
 from console.text.severity import band
 from console.text.spans import Make, Spans, drawn
@@ -67,12 +65,14 @@ class ListScreen(MainScreen):
         self._around_due = False  # what is around the list is painted after the list
         self._elsewhere: tuple[Filter, str] | None = None  # what was typed, and the list that has its fields
         self._wrong = ""  # why what was typed is no filter
+        self.filter: Filter | None = None
+        self.chosen_order: Order[Any] | None = None  # by the operator
 
     # what a screen provides
 
     @property
-    def model(self) -> ListModel[Any, Any]:
-        """The model of the list in front."""
+    def rows(self) -> FlatList[Any]:
+        """The rows, the cursor and the marks of the list in front."""
         raise NotImplementedError
 
     def context(self) -> Context:
@@ -118,12 +118,12 @@ class ListScreen(MainScreen):
 
     def preview(self) -> Make | None:
         """Return the function that makes the lines about the row under the cursor."""
-        row = self.forest.current
+        row = self.rows.current
         return None if row is None else lambda width: self._of_marks(row, width) + self.lines(row, width)
 
     def _of_marks(self, row: Any, width: int) -> list[Spans]:
         """Return what the keys act on if it is not the row: the marked nodes."""
-        marks, own = self.forest.marks, {self.model.key(record) for record in self.model.own(row)}
+        marks, own = self.rows.marks, {self.rows.key(record) for record in self.rows.own(row)}
         if not marks or own & marks:
             return []
         titles = Counter(node.title for node in self.targets())
@@ -157,14 +157,9 @@ class ListScreen(MainScreen):
     # the table
 
     @property
-    def forest(self) -> Forest[Any]:
-        """The rows, the cursor and the marks of the list in front."""
-        return self.model.forest
-
-    @property
     def empty(self) -> bool:
         """True if there is no row to show."""
-        return not len(self.forest)
+        return not len(self.rows)
 
     @property
     def table(self) -> ListTable[Any]:
@@ -172,7 +167,7 @@ class ListScreen(MainScreen):
 
     def body(self) -> Iterable[object]:
         yield self._notice
-        table = ListTable(self.forest, self.look, above=self.above, id="list")
+        table = ListTable(self.rows, self.look, above=self.above, id="list")
         table.display = False  # until it has rows
         yield Container(table, self._preview_bar, id="split") if self.PREVIEW else table
 
@@ -234,7 +229,7 @@ class ListScreen(MainScreen):
 
     @on(ListTable.Open)
     def _open(self, message: ListTable.Open) -> None:
-        row = self.forest.record(message.id)
+        row = self.rows.record(message.id)
         if row is not None:
             self.open_row(row)
 
@@ -244,28 +239,28 @@ class ListScreen(MainScreen):
         self.renew_place()
 
     def acted(self) -> None:
-        if self.forest.marks:
+        if self.rows.marks:
             self.table.unmark()
 
     # description of the screen
 
     def targets(self) -> list[Node]:
-        nodes = filter(None, map(self.node, self.model.chosen()))
+        nodes = filter(None, map(self.node, self.rows.chosen()))
         return list({node.id: node for node in nodes}.values())
 
     def cursor(self) -> Node | None:
-        row = self.forest.current
-        records = () if row is None else self.model.own(row)
+        row = self.rows.current
+        records = () if row is None else self.rows.own(row)
         return next(filter(None, map(self.node, records)), None)
 
     def subject(self) -> Node | None:
-        return next(iter(self.targets()), None) if self.forest.marks else self.cursor()
+        return next(iter(self.targets()), None) if self.rows.marks else self.cursor()
 
     async def read_targets(self) -> None:
-        self.forest.touched = True  # the key is about this row
+        self.rows.touched = True  # the key is about this row
 
     def unseen(self) -> int:
-        return self.model.unseen()
+        return self.rows.unseen()
 
     def label(self) -> str | None:
         node = self.cursor()
@@ -279,13 +274,13 @@ class ListScreen(MainScreen):
 
     def marked(self) -> list[str]:
         """Return the number of marked records, and of those that are not in view."""
-        marked = f"{len(self.forest.marks)} marked"
+        marked = f"{len(self.rows.marks)} marked"
         unseen = self.unseen()
-        return [marked + (f", {unseen} not in view" if unseen else "")] * bool(self.forest.marks)
+        return [marked + (f", {unseen} not in view" if unseen else "")] * bool(self.rows.marks)
 
     def count(self) -> list[str]:
         """Return the number of marked records, and that of matching ones."""
-        matching, loaded = self.model.numbers()
+        matching, loaded = self.rows.numbers()
         return self.marked() + [f"{matching} of {loaded}{'+' if self.more() else ''}"] * bool(self.filter)
 
     # keys
@@ -319,19 +314,19 @@ class ListScreen(MainScreen):
 
     def action_mark_all(self) -> None:
         """Mark all rows that match; clear the marks if there are any."""
-        if self.forest.marks:
+        if self.rows.marks:
             self.table.unmark()
             self.say("")
             return
-        self.table.mark(self.model.markable())
+        self.table.mark(self.rows.markable())
         all_ = f"{self.host.keys.shown(keymap.PALETTE)} with an action and a filter takes all of the database"
-        self.say(f"{len(self.forest.marks) or 'No row'} marked{f' of the loaded rows; {all_}' if self.more() else ''}.")
+        self.say(f"{len(self.rows.marks) or 'No row'} marked{f' of the loaded rows; {all_}' if self.more() else ''}.")
 
     def action_back(self) -> None:
         """Clear the filter, or else the marks, or else end the guide and leave the list."""
         if self.filtering:
             self.clear_filter()
-        elif self.forest.marks:
+        elif self.rows.marks:
             self.table.unmark()
         else:
             self.host.guide.end()
@@ -340,14 +335,9 @@ class ListScreen(MainScreen):
 
     # filter and order
 
-    @property
-    def filter(self) -> Filter | None:
-        """The filter of the list, None without."""
-        return self.model.arrangement.filter
-
     def set_filter(self, filter: Filter | None) -> None:
         """Filter the list, and paint it."""
-        self.model.arrangement.filter = filter
+        self.filter = filter
         self.renew_rows()
 
     def renew_rows(self) -> None:
@@ -358,8 +348,8 @@ class ListScreen(MainScreen):
 
     @property
     def order(self) -> Order[Any] | None:
-        """The order that the operator has chosen, None without."""
-        return self.forest.order
+        """The order of the list, None without."""
+        return self.rows.order
 
     def orders(self) -> list[Order[Any]]:
         """Return an order for each column that is shown."""
@@ -370,7 +360,7 @@ class ListScreen(MainScreen):
 
     def set_order(self, order: Order[Any] | None) -> None:
         """Sort the list, and say if not all of it is loaded."""
-        self.model.arrangement.order = order
+        self.chosen_order = order
         self.renew_rows()
         self.table.show_cursor()
         partial = order is not None and self.partial
@@ -400,7 +390,7 @@ class ListScreen(MainScreen):
 
     def values(self, field: str) -> Iterable[str]:
         """Return the values of a field that occur in the loaded rows."""
-        return self.model.fields.values(field, self.model.records, self.context())
+        return self.rows.fields.values(field, self.rows.records, self.context())
 
     @property
     def filtering(self) -> bool:
@@ -425,7 +415,7 @@ class ListScreen(MainScreen):
     def _typed(self, message: Input.Changed) -> None:
         saved, self._elsewhere, self._wrong = self.host.saved_filters, None, ""
         try:
-            typed = filters.parse(message.value, self.model.fields, saved)
+            typed = filters.parse(message.value, self.rows.fields, saved)
         except filters.FilterError as error:
             for mode, fields in filters.lists().items():
                 with contextlib.suppress(filters.FilterError):
@@ -474,4 +464,4 @@ class Completion(Suggester):
 
     async def get_suggestion(self, value: str) -> str | None:
         screen = self._screen
-        return filters.completion(value, screen.model.fields, screen.values, screen.host.saved_filters) or None
+        return filters.completion(value, screen.rows.fields, screen.values, screen.host.saved_filters) or None

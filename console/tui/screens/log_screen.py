@@ -7,10 +7,9 @@ from typing import TypeVar
 
 from textual import on
 
-from console.model.list_model import NOT_READ, WITH_FILTER
+from console.model.flat_list import MAX_ROWS, NOT_READ, WITH_FILTER
 from console.model.newest import Logged, Newest
-from console.model.page_window import PageWindow
-from console.model.row_list import Ends
+from console.model.record_list import Ends
 from console.tui.screens.records_screen import RecordsScreen
 from console.tui.widgets.list_table import ListTable
 from queries.workspace import Workspace
@@ -25,41 +24,44 @@ class LogScreen(RecordsScreen[T]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.newest = Newest(self.list.key)
+        self.newest = Newest(self.rows.key)
         self._fetching = False
-        self._failed: PageWindow | None = None  # the pages after which none could be read
+        self._failed: str | None = None  # key of the page that could not be read
 
     async def older(self, workspace: Workspace, cursor: str) -> tuple[Iterable[T], str | None]:
         """Return a page of records and the next cursor. Raises DatabaseError."""
         raise NotImplementedError
 
     def more(self) -> bool:
-        return self.newest.pages.after is not None
+        return self.newest.after is not None
 
     def ends(self) -> Ends:
-        unread = self._failed is self.newest.pages and not self._fetching
+        unread = self._failed == self.newest.after and not self._fetching
         note = NOT_READ if unread else WITH_FILTER if self.filter else ""
+        note = f"{MAX_ROWS:,} are loaded, and no more" if self._full else note
         return {None: note} if self.more() else {}
 
     @property
+    def _full(self) -> bool:
+        return len(self.newest.records) >= MAX_ROWS
+
+    @property
     def loaded(self) -> bool:
-        return self.newest.pages.read
+        return self.newest.read
 
     def records(self) -> Sequence[T]:
         return self.newest.records
 
     @on(ListTable.More)
-    @on(ListTable.Edge)
     def _read_on(self) -> None:
         self.begin(self.read_more(), "more")
 
     async def read_more(self) -> None:
         """Read older records, one page at a time. Raises DatabaseError."""
-        workspace, newest, pages = self.session.workspace, self.newest, self.newest.pages
-        cursor = pages.after
-        if cursor is None or workspace is None or self._fetching:
+        workspace, newest, cursor = self.session.workspace, self.newest, self.newest.after
+        if cursor is None or workspace is None or self._fetching or self._full:
             return
-        self._fetching, self._failed = True, pages
+        self._fetching, self._failed = True, cursor
         try:
             page = await self.older(workspace, cursor)
             self._failed = None
@@ -67,6 +69,6 @@ class LogScreen(RecordsScreen[T]):
             self._fetching = False
             if self._failed is not None:
                 self.renew()
-        if pages is self.newest.pages:
+        if newest is self.newest and cursor == newest.after:
             newest.add(*page)
             self.renew()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Generic, TypeVar
 
 from console.model.fields.field import Bundle, Context, Field, RecordType
-from console.model.row_list import Ends, RowList
+from console.model.record_list import Ends, RecordList
 from console.text.spans import Spans
 from console.tui.keymap import Key
 from console.tui.screens.list_screen import ListScreen
@@ -27,7 +27,7 @@ class RecordsScreen(ListScreen, Generic[T]):
 
     def __init__(self) -> None:
         super().__init__()
-        self.list: RowList[T] = RowList(self.RECORDS, self.sections)
+        self._rows: RecordList[T] = RecordList(self.RECORDS, self.sections)
         self.look: Look[Bundle[T]] = Look(cell=self.cell)
 
     # what a screen provides
@@ -61,7 +61,7 @@ class RecordsScreen(ListScreen, Generic[T]):
         raise NotImplementedError
 
     def notice(self) -> tuple[str, str]:
-        if self.filter and self.list.records:
+        if self.filter and self.rows.records:
             return self.no_match()
         return self.nothing() if self.loaded else (self.READING, self.session.error_text)
 
@@ -80,12 +80,12 @@ class RecordsScreen(ListScreen, Generic[T]):
     # the table
 
     @property
-    def model(self) -> RowList[T]:
-        return self.list
+    def rows(self) -> RecordList[T]:
+        return self._rows
 
     def columns(self) -> Sequence[Field[T]]:
         """Return the columns of the table."""
-        return [timed(field) for field in self.list.fields.columns]
+        return [timed(field) for field in self.rows.fields.columns]
 
     def on_resize(self) -> None:
         if self._ready:
@@ -93,8 +93,8 @@ class RecordsScreen(ListScreen, Generic[T]):
 
     def show_body(self) -> None:
         self.look.context = self.context()
-        self.list.put(self.records(), self.look.context, ends=self.ends())
-        columns, folds = self.columns(), self.list.grouping.group_of is not None
+        self.rows.take(self.records(), self.look.context, filter=self.filter, order=self.chosen_order, ends=self.ends())
+        columns, folds = self.columns(), self.rows.grouping.group_of is not None
         if (columns, folds) != (self.look.columns, self.look.folds):
             self.look.put_columns(columns, folds=folds)
         self.table.sync()
@@ -104,7 +104,7 @@ class RecordsScreen(ListScreen, Generic[T]):
     @property
     def row(self) -> Bundle[T] | None:
         """The row under the cursor."""
-        return self.list.forest.current
+        return self.rows.current
 
     def open_row(self, row: Bundle[T]) -> None:
         """Open the record of a row; of a group, unfold or fold it."""
@@ -116,20 +116,20 @@ class RecordsScreen(ListScreen, Generic[T]):
     # description of the screen
 
     def titled(self, key: Key) -> str:
-        if key.id == "rows.open" and not len(self.forest):
+        if key.id == "rows.open" and not len(self.rows):
             return "search"  # what the filter hides
         if key.id != "rows.open" or self.row is None or not self.row.foldable:
             return super().titled(key)
-        return "fold" if self.forest.is_expanded(self.row.id) else "unfold"
+        return "fold" if self.rows.is_expanded(self.row.id) else "unfold"
 
     def offers(self, key: Key) -> bool:
-        empty = not len(self.forest) and not (self.filter and self.SEARCHES)
+        empty = not len(self.rows) and not (self.filter and self.SEARCHES)
         useless = {"rows.unfold": True, "rows.open": empty}  # enter unfolds
         reveals = key.handler == "screen.reveal"
         return super().offers(key) and not useless.get(key.id) and not (reveals and self.cursor() is None)
 
     def crumbs(self) -> Sequence[str]:
-        by = [] if self.list.is_natural else [f"by {self.list.grouping.title}"]
+        by = [] if self.rows.is_natural else [f"by {self.rows.grouping.title}"]
         return by + self.arrangement()
 
     # groups
@@ -141,7 +141,7 @@ class RecordsScreen(ListScreen, Generic[T]):
         self.table.action_fold()
 
     def action_group(self) -> None:
-        self.say(f"Grouped by {self.list.next_grouping().title}.", "faint")
+        self.say(f"Grouped by {self.rows.next_grouping().title}.", "faint")
         self.renew_rows()
 
     def action_reveal(self) -> None:

@@ -114,7 +114,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         checks, cut = len(state.shown.skipped_findings), len(state.shown.capped)
         ages = {each.key: age for each in self._incidents if (age := self._unread_for(each)) is not None}
         number, resolved = len(self._incidents) - len(ages), len(state.incident_history.resolved)
-        listed = len({item.incident.key for item in self.list.matching} - set(ages))
+        listed = len({item.incident.key for item in self.rows.matching_records} - set(ages))
         some = f"{listed} of " if self.filter or self._hidden else ""
         notes = self.marked() + [f"{some}{number} incident{'' if number == 1 else 's'}"] * bool(number)
         if ages:
@@ -160,9 +160,9 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
     @property
     def _hidden(self) -> frozenset[str]:
         """Keys of the incidents that are not listed; a filter or a grouping looks at all."""
-        if not self._folded or not self.list.is_natural or self.filter:
+        if not self._folded or not self.rows.is_natural or self.filter:
             return frozenset()
-        return self._folded - {record.incident.key for record in self.list.marked()}  # a mark stays in view
+        return self._folded - {record.incident.key for record in self.rows.marked()}  # a mark stays in view
 
     def _fold(self) -> None:
         """Choose what is folded, once: a row never vanishes under the reader."""
@@ -186,7 +186,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
         From the last one, and from one that is neither, it goes to the first.
         """
-        ids = [row.id for row in self.forest.shown(0, len(self.forest)) if not row.above and self._is_news(row)]
+        ids = [row.id for row in self.rows.shown(0, len(self.rows)) if not row.above and self._is_news(row)]
         at = ids.index(self.row.id) + 1 if self.row is not None and self.row.id in ids else 0
         if ids:
             self.table.go_to(ids[at % len(ids)])
@@ -198,11 +198,11 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
     # reading
 
     def _near(self) -> list[str]:
-        records = self.list.chosen()[:NODES_AT_ONCE] + [row.records[0] for row in self.table.around]
+        records = self.rows.chosen()[:NODES_AT_ONCE] + [row.records[0] for row in self.table.around]
         return list(dict.fromkeys(id_ for record in records if (id_ := record.node_id)))
 
     def _unread(self) -> list[str]:
-        ids = (item.node_id for item in self.list.records)
+        ids = (item.node_id for item in self.rows.records)
         return list(dict.fromkeys(id_ for id_ in ids if id_ and id_ not in self._node_of and id_ not in self._gone))
 
     @property
@@ -211,7 +211,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
     async def load(self) -> None:
         first: list[str] = []
-        if not self.list.records:  # none is shown yet
+        if not self.rows.records:  # none is shown yet
             self._take()
             first = [id_ for item in self.records()[:NEAR_ROWS] if (id_ := item.node_id)]
         more = self._unread()[:NODES_AT_ONCE] if self.filter else []
@@ -219,7 +219,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
     async def read_targets(self) -> None:
         await super().read_targets()
-        ids = dict.fromkeys(id_ for record in self.list.chosen() if (id_ := record.node_id))
+        ids = dict.fromkeys(id_ for record in self.rows.chosen() if (id_ := record.node_id))
         unread = [id_ for id_ in ids if id_ not in self._node_of]
         for start in range(0, len(unread), NODES_AT_ONCE):
             await self._read(unread[start : start + NODES_AT_ONCE])
@@ -318,7 +318,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         return self.row is not None and not typing and self.row.records[0].incident.title == FIRST
 
     def suggested(self) -> str | None:
-        if self.forest.marks:
+        if self.rows.marks:
             return super().suggested()
         row = self.row
         return None if row is None or not row.records or row.records[0].explained else action_of(row)

@@ -9,14 +9,12 @@ from typing import Any
 from textual import on
 from textual.worker import Worker, WorkerError
 
-from console.model.attention_first import in_front
+from console.model.attention import in_front
 from console.model.fields.field import Context, Field, Form
 from console.model.fields.node import COLUMNS, FIELDS, previewed
-from console.model.filter import Filter, uses_payloads
-from console.model.forest import EdgeRow, ForestChange
-from console.model.list_model import NOT_READ, WITH_FILTER, Arrangement
-from console.model.node_list import FAR_LEVELS, NodeList
-from console.model.node_pages import ListKind
+from console.model.filter import Filter, Term, Value, uses_payloads
+from console.model.flat_list import NOT_READ, WITH_FILTER, Cells, EdgeRow
+from console.model.node_list import FAR_LEVELS, ListKind, NodeList
 from console.text import formatting
 from console.text.spans import Spans
 from console.text.views import detail as views
@@ -29,7 +27,6 @@ from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
 from queries.contract import engine_options
 from queries.db.errors import attempting
-from queries.read.nodes import PAGE_NODES
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
@@ -60,25 +57,19 @@ class TreeScreen(ListScreen):
         self._label: str | None = None
         self._kind = ListKind.TREE
         self._lists: dict[tuple[str | None, ListKind], NodeList] = {}
-        self._arrangement = Arrangement()
-        self._nothing = NodeList(lambda: None, ListKind.TREE, self._arrangement)  # shown until there is an engine
+        self._nothing = NodeList(lambda: None, ListKind.TREE)  # shown until there is an engine
         self.look = Look[Node](COLUMNS, tree=True)
         self._filter_pages = 0  # pages that the filter has loaded on its own
         self._revealed = False  # whether another screen has sent the operator here; escape leads back to it
         self._seeking = False  # while pages are read up to a distant row; the cursor keys stop it
-        self._to_end = False  # whether the cursor goes on to the last row after the read in the background
         self._visit = 0  # number of times that the operator came to the screen or to another list of it
         self._fetching: dict[tuple[NodeList, str | None], Worker[None]] = {}
         self._codes: dict[str, tuple[str, ...]] | None = None
 
     @property
-    def node_list(self) -> NodeList:
+    def rows(self) -> NodeList:
         """The list in the foreground."""
         return self._lists.get((self._label, self._kind), self._nothing)
-
-    @property
-    def model(self) -> NodeList:
-        return self.node_list
 
     @property
     def reading(self) -> bool:
@@ -93,11 +84,11 @@ class TreeScreen(ListScreen):
     def crumbs(self) -> Sequence[str]:
         if self._label is None:
             return []
-        node_list = self.node_list
+        node_list = self.rows
         all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
-        live = formatting.scope_note(node_list.pages.scope) if node_list.pages.scope else "most urgent first"
+        live = formatting.scope_note(node_list.scope) if node_list.scope else "most urgent first"
         arrangement = self.arrangement()
-        by_page = "" if node_list.attention.ordered or arrangement else ", attention first in each page"
+        by_page = "" if node_list.ordered or arrangement else ", attention first in each page"
         kind = all_jobs + by_page if self._kind is ListKind.TREE else f"unfinished, {live}"
         return [self._label, kind, *arrangement]
 
@@ -106,17 +97,17 @@ class TreeScreen(ListScreen):
         return super().offers(key) and not useless.get(key.id)
 
     def note(self) -> str:
-        if not self.node_list.pages.read:
+        if not self.rows.read:
             return ""
-        loaded = [] if self.filter else [f"{self.forest.loaded}{'+' if self.more() else ''}"]
+        loaded = [] if self.filter else [f"{self.rows.loaded}{'+' if self.more() else ''}"]
         return "  ".join([*self.count(), *loaded])
 
     def more(self) -> bool:
-        return self.node_list.pages.window(None).partial or bool(self.node_list.pages.scope)
+        return self.rows.more() or bool(self.rows.scope)
 
     @property
     def partial(self) -> bool:
-        return self.node_list.pages.partial
+        return self.rows.partial
 
     def node(self, record: Node) -> Node:
         return record
@@ -124,25 +115,28 @@ class TreeScreen(ListScreen):
     # refresh
 
     def rows_at(self) -> float | None:
-        return self.node_list.pages.oldest(self.table.visible_ids) if self.node_list.pages.read else None
+        return self.rows.oldest(self.table.visible_ids) if self.rows.read else None
 
     async def read(self) -> None:
         node_list = self._choose()
         if node_list is self._nothing:
             return
-        change = await node_list.refresh(self.table.visible_ids)
+        before = node_list.current
+        cells = await node_list.refresh(self.table.visible_ids)
+        if before is not None and before.id not in node_list and node_list is self.rows:
+            self.say(f"{before.kind} {before.title} no longer exists.", "warn")
         await self._bring(node_list)
-        if why := await node_list.applied.read_documents():
+        if why := await node_list.read_documents(self.filter):
             self.say(f"{why[:1].upper()}{why[1:]}.", "warn")
-        self.session.state.read(node_list.pages.at)
-        if node_list is self.node_list and self.alive:
-            await self.paint(lambda: self._paint(node_list, change))
+        self.session.state.read(node_list.at)
+        if node_list is self.rows and self.alive:
+            await self.paint(lambda: self._paint(node_list, cells))
 
     async def _bring(self, node_list: NodeList) -> None:
         beginning = f"{self._label}/"
-        unhealthy = (id_ for id_ in self.session.state.findings.codes if id_.startswith(beginning))
+        unhealthy = [id_ for id_ in self.session.state.findings.codes if id_.startswith(beginning)]
         with attempting(lambda error: self.say(f"The order was not read: {error}", "warn")):
-            await node_list.attention.bring(unhealthy, (self._visit, self.session.state.findings_loaded))
+            await node_list.bring(unhealthy, (self._visit, self.session.state.findings_loaded))
 
     def _choose(self) -> NodeList:
         """Return the list to show.
@@ -154,20 +148,18 @@ class TreeScreen(ListScreen):
             self._label = in_front(engines, self.host.context, self.session.state.shown.incidents)
         if self._label is not None and (self._label, self._kind) not in self._lists:
             self._put((self._label, self._kind))
-        return self.node_list
+        return self.rows
 
     def _put(self, key: tuple[str, ListKind]) -> None:
         label = key[0]
-        self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1], self._arrangement)
+        self._lists[key] = NodeList(lambda: self.session.engines.get(label), key[1])
 
-    def _paint(self, node_list: NodeList, change: ForestChange[Node]) -> None:
+    def _paint(self, node_list: NodeList, cells: Cells) -> None:
         self._show(node_list)
         if self.filter and any(term.field in TIME_DEPENDENT for term in self.filter.terms):
-            node_list.applied.filter_again(self.context())
+            node_list.filter_again(self.context())
         self._sync_codes()
-        self.table.sync(change.cells, context=self.context())
-        if change.vanished is not None:
-            self.say(f"{change.vanished.kind} {change.vanished.title} no longer exists.", "warn")
+        self.table.sync(cells, context=self.context())
         self.show_rows()
 
     def show_body(self) -> None:
@@ -178,7 +170,7 @@ class TreeScreen(ListScreen):
 
     @property
     def empty(self) -> bool:
-        return super().empty or (self.filter is not None and not self.forest.matched)
+        return super().empty or (self.filter is not None and not self.rows.matched)
 
     def show_rows(self) -> None:
         super().show_rows()
@@ -190,28 +182,29 @@ class TreeScreen(ListScreen):
             self._codes = codes
             self.look.context = self.context()
             if self.order is not None:
-                self.forest.set_order(self.order)
+                self.rows.sort(self.order)
             self.table.sync()
 
     def _show(self, node_list: NodeList) -> None:
-        if self.table.forest is not node_list.forest:
+        if self.table.rows is not node_list:
             self.look.put_columns(self._columns())
-            self.table.show(node_list.forest)
+            self.table.show(node_list)
             self._codes = None
-        if node_list.applied.arrange(self.context(), [column.title for column in self.look.columns]):
+        columns = [column.title for column in self.look.columns]
+        if node_list.arrange_as(self.filter, self.chosen_order, self.context(), columns):
             self.table.sync()
 
     def times_changed(self) -> None:
         self.look.put_columns(self._columns())
-        self.table.show(self.forest)
+        self.table.show(self.rows)
 
     def _columns(self) -> Sequence[Field[Node]]:
         engine = self.engine
         return recorded(COLUMNS, engine.not_recorded, (s.native for s in engine.spec.statuses)) if engine else COLUMNS
 
     def notice(self) -> tuple[str, str]:
-        pages = None if self._label is None else self.node_list.pages
-        return empty_state.why(self.session, pages, self.search_hint() if self.filter else "")
+        nodes = None if self._label is None else self.rows
+        return empty_state.why(self.session, nodes, self.search_hint() if self.filter else "")
 
     def renew_header(self) -> None:
         super().renew_header()
@@ -222,7 +215,7 @@ class TreeScreen(ListScreen):
 
     @on(ListTable.Cursor)
     def _cursor(self) -> None:
-        self._seeking = self._to_end = False
+        self._seeking = False
         self.say("")
 
     def severities(self, rows: Sequence[Node]) -> list[int]:
@@ -233,40 +226,40 @@ class TreeScreen(ListScreen):
         return views.preview(
             row,
             width,
-            now=self.node_list.pages.at,
+            now=self.rows.at,
             helps=self.helps(),
-            facts=previewed(row, self.node_list.pages.at, self.engine),
+            facts=previewed(row, self.rows.at, self.engine),
             problems=self.session.state.findings.of(row.id),
-            children=self.node_list.forest.below(row.id)[:CHILDREN_SHOWN],
+            children=self.rows.below(row.id)[:CHILDREN_SHOWN],
         )
 
     @on(ListTable.Expand)
     def _expand(self, message: ListTable.Expand) -> None:
-        self._fetch(self.node_list, message.id, self.node_list.pages.first(message.id))
+        self._fetch(self.rows, message.id, self.rows.first(message.id))
 
     @on(ListTable.More)
     def _more(self, message: ListTable.More) -> None:
-        node_list, parent_id = self.node_list, message.parent_id
-        if not node_list.pages.read:
+        node_list, parent_id = self.rows, message.parent_id
+        if not node_list.read:
             return
         if message.scan_required:
             self._confirm_scan(node_list, parent_id)
             return
-        if message.before:
-            self._fetch(node_list, parent_id, node_list.pages.before(parent_id), before=True)
+        if message.asked and node_list.full(parent_id):
+            self._search_below(parent_id)
             return
         if self.filter and not message.asked:
             self._filter_pages += 1
             if self._filter_pages > FILTER_PAGES:
-                node_list.forest.set_tail(parent_id, EdgeRow.MORE, WITH_FILTER)
+                node_list.edge(parent_id, EdgeRow.MORE, WITH_FILTER)
                 self.table.sync()
                 return
-        self._fetch(node_list, parent_id, node_list.pages.more(parent_id))
+        self._fetch(node_list, parent_id, node_list.next(parent_id))
 
     def _confirm_scan(self, node_list: NodeList, parent_id: str | None) -> None:
         from console.tui.screens.confirm_scan import confirm_scan
 
-        scan_required = node_list.pages.scan_required.get(parent_id)
+        scan_required = node_list.scan_required.get(parent_id)
         if scan_required is not None:
             confirm_scan(self.app, [scan_required], lambda: self._scan(node_list, parent_id))
 
@@ -274,83 +267,44 @@ class TreeScreen(ListScreen):
         if parent_id is None:
             self.say("This list cannot be read without its index.", "warn")
         else:
-            node_list.forest.set_tail(parent_id, EdgeRow.LOADING)
+            node_list.edge(parent_id, EdgeRow.LOADING)
             self.table.sync()
-            self._fetch(node_list, parent_id, node_list.pages.first(parent_id, allow_scan=True))
+            self._fetch(node_list, parent_id, node_list.first(parent_id, allow_scan=True))
 
-    @on(ListTable.Edge)
-    def _edge(self, message: ListTable.Edge) -> None:
-        node_list, parent_id = self.node_list, message.parent_id
-        if not node_list.pages.read:
+    def _search_below(self, parent_id: str | None) -> None:
+        """List all nodes in the database that match the filter, below this parent."""
+        if not self.filter:
+            key = self.host.keys.shown(keymap.BY_ID["rows.filter"])
+            self.say(f"Not all can be loaded: {key} filters, and enter here then searches all of them.", "warn")
             return
-        if message.side < 0:
-            self._fetch(node_list, None, self._first(node_list))
-        elif (node_list, parent_id) in self._fetching:
-            self._to_end = True  # once the page that is being read is there
-        else:
-            self._fetch(node_list, parent_id, self._last(node_list, parent_id))
+        below = (Term(field="parent", values=(Value(text=parent_id, op="="),)),) if parent_id else ()
+        engine = Term(field="engine", values=(Value(text=self._label or "", op="="),))
+        self.host.search(Filter(terms=(*self.filter.terms, engine, *below)))
 
-    async def _first(self, node_list: NodeList) -> None:
-        await node_list.pages.first()
-        node_list.attention.visit = None
-        await self._bring(node_list)
-        self.table.sync()
-        self.table.action_edge(-1)
-
-    async def _last(self, node_list: NodeList, parent_id: str | None) -> None:
-        """Read page by page up to the last child of a parent (the last root, for None).
-
-        The first pages are evicted. Moving the cursor stops the reading.
-        """
-        forest, pages, self._seeking = node_list.forest, node_list.pages, True
-        while self._seeking and node_list is self.node_list and pages.window(parent_id).after is not None:
-            before = pages.window(parent_id).reached
-            if await pages.more(parent_id) is None or not self._seeking:
-                break
-            forest.move(len(forest))
-            self.table.sync()
-            self.table.follow()
-            reached = pages.window(parent_id).reached
-            if reached == before:
-                return  # not read; the row at the end says why
-            self.say(f"Reading to the end: about {reached * PAGE_NODES:,} so far. An arrow key stops it.")
-        self.say("")
-        self._to_end = self._seeking and forest.row(len(forest) - 1).parent_id != parent_id  # those of an ancestor
-
-    def _fetch(
-        self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], *, before: bool = False
-    ) -> None:
+    def _fetch(self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object]) -> None:
         """Run ``read`` in the background, unless the same children are being read already."""
         if (node_list, parent_id) in self._fetching:
             read.close()
             return
-        fetched = self._fetched(node_list, parent_id, read, before)
-        self._fetching[node_list, parent_id] = self.run_worker(fetched, group="read")
+        self._fetching[node_list, parent_id] = self.run_worker(self._fetched(node_list, parent_id, read), group="read")
 
-    async def _fetched(
-        self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object], before: bool
-    ) -> None:
+    async def _fetched(self, node_list: NodeList, parent_id: str | None, read: Coroutine[Any, Any, object]) -> None:
         try:
             done = await self.succeeds(read)
         finally:
             self._fetching.pop((node_list, parent_id), None)
-        if not done and before:
-            node_list.forest.set_head(parent_id, EdgeRow.BEFORE, NOT_READ)
-        elif not done:
-            node_list.forest.set_tail(parent_id, EdgeRow.MORE, NOT_READ)
-        if node_list is self.node_list:
+        if not done:
+            node_list.edge(parent_id, EdgeRow.MORE, NOT_READ)
+        if node_list is self.rows:
             self.table.expect()
             self.table.sync()
             self.renew_place()
-            if self._to_end:
-                self._to_end = False
-                self.table.action_edge(1)
 
     async def read_targets(self) -> None:
         await super().read_targets()
-        if self.forest and (row := self.forest.row(self.forest.cursor_row)).edge is EdgeRow.LOADING:
+        if self.rows and (row := self.rows.row(self.rows.cursor_row)).edge is EdgeRow.LOADING:
             with contextlib.suppress(KeyError, WorkerError):
-                await self._fetching[self.node_list, row.parent_id].wait()  # the cursor then is on the first row read
+                await self._fetching[self.rows, row.parent_id].wait()  # the cursor then is on the first row read
 
     # choice of the list
 
@@ -407,10 +361,10 @@ class TreeScreen(ListScreen):
 
     def context(self) -> Context:
         return Context(
-            now=self.node_list.pages.at,
+            now=self.rows.at,
             ascii=self.host.ascii,
             codes=self.session.state.findings.codes,
-            documents=self.node_list.applied.documents,
+            documents=self.rows.documents,
         )
 
     def set_filter(self, filter: Filter | None) -> None:
@@ -441,11 +395,11 @@ class TreeScreen(ListScreen):
             page = await self.session.engines[node.engine].nodes.read([node.job_id])
             node = next(iter(page.nodes), node)
         self._seeking = True
-        exists = await node_list.reveal(node, self._continue)
+        exists = await node_list.load(node, self._continue)
         if not self._seeking:
             return
-        if node_list is self.node_list:
-            self._paint(node_list, ForestChange())
+        if node_list is self.rows:
+            self._paint(node_list, {})
         self.renew()
         name = safe_text(f"{node.kind} {node.title}")
         if not exists:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from console.model.node_pages import ListKind, NodePages
+from console.model.node_list import ListKind, NodeList
 from console.model.session import Session
 from console.text import formatting
 from queries.change.plan import count_nodes
@@ -15,26 +15,26 @@ LIMITS = {
 }
 
 
-def why(session: Session, pages: NodePages | None, search_hint: str = "") -> tuple[str, str]:
+def why(session: Session, nodes: NodeList | None, search_hint: str = "") -> tuple[str, str]:
     """Return headline and details for an empty tree or list of nodes.
 
     ``search_hint``: of a filtered list, how to search the database.
     """
     if session.workspace is None:
         return _unconnected(session)
-    if pages is None:
+    if nodes is None:
         engines = "task engine that can be read" if session.workspace.declined_alike else "known task engine"
         return f"This database contains no {engines}.", _expected(session.workspace)
-    if not pages.read:
+    if not nodes.read:
         return "Reading …", session.error_text
-    if search_hint and pages.forest.loaded:
-        loaded = count_nodes(pages.forest.loaded, ())
-        details = f"{search_hint}esc clears the filter · {loaded}\n{LIMITS[pages.kind]}"
+    if search_hint and nodes.loaded:
+        loaded = count_nodes(nodes.loaded, ())
+        details = f"{search_hint}esc clears the filter · {loaded}\n{LIMITS[nodes.kind]}"
         return "The filter hides all loaded rows.", details
-    if pages.scope:
-        note = formatting.scope_note(pages.scope)
+    if nodes.scope:
+        note = formatting.scope_note(nodes.scope)
         return "Nothing to show.", f"{note[:1].upper()}{note[1:]}."
-    return ("There are no jobs.", "") if pages.kind is ListKind.TREE else ("Nothing is unfinished.", "esc goes back")
+    return ("There are no jobs.", "") if nodes.kind is ListKind.TREE else ("Nothing is unfinished.", "esc goes back")
 
 
 def _unconnected(session: Session) -> tuple[str, str]:

@@ -1,4 +1,4 @@
 """Textual widgets.
 
-They paint a ``Forest`` or a record and post messages; they read no database.
+They paint a ``FlatList`` or a record and post messages; they read no database.
 """

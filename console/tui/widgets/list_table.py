@@ -1,14 +1,14 @@
-"""Table of every list: paints a ``Forest`` and turns keys and clicks into moves.
+"""Table of every list: paints a ``FlatList`` and turns keys and clicks into moves.
 
-The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``, ``Edge``); the screen
-reads them, changes the forest and calls ``sync``. How a line looks is the business of a ``Look``. Only lines that
+The table reads nothing. It posts a message when it needs rows (``Expand``, ``More``); the screen reads
+them, changes the list and calls ``sync``. How a line looks is the business of a ``Look``. Only lines that
 differ are painted again. A cursor that the operator has moved keeps its record and its line of the screen through every
 refresh; one that was never moved stays on the first row. Ages change only when ``sync`` is called with another context.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
@@ -23,8 +23,7 @@ from textual.scrollbar import ScrollDown, ScrollTo, ScrollUp
 from textual.strip import Strip
 
 from console.model.fields.field import Context
-from console.model.forest import EdgeRow, Forest, Row
-from console.model.tree_entry import Listed
+from console.model.flat_list import Cells, EdgeRow, FlatList, Listed, Row
 from console.tui import keymap
 from console.tui.bindings import bindings
 from console.tui.widgets.look import CLASSES, Look
@@ -38,7 +37,7 @@ CURSOR = ("cursor", "cursor-blurred", "marked", "marker")  # styles that rows of
 
 
 class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
-    """Rows with a cursor, painted line by line. Change the forest, then call ``sync``.
+    """Rows with a cursor, painted line by line. Change the list, then call ``sync``.
 
     Line 0 is the header; line 1 shows the row at the scroll position.
     """
@@ -110,23 +109,11 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
         ``asked``: the operator pressed a key; else the screen comes near the end of the loaded rows.
         ``scan_required``: the children were not read because this needs a scan.
-        ``before``: the page before the loaded rows, which was evicted, is needed instead.
         """
 
         parent_id: str | None
         asked: bool
         scan_required: bool
-        before: bool
-
-    @dataclass
-    class Edge(Message):
-        """The operator wants the first (-1) or last (1) row, and it is not loaded.
-
-        It is a child of ``parent_id``, or a root.
-        """
-
-        side: int
-        parent_id: str | None
 
     @dataclass
     class Marked(Message):
@@ -142,7 +129,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def __init__(
         self,
-        forest: Forest[T],
+        rows: FlatList[T],
         look: Look[T],
         *,
         above: Callable[[Sequence[T]], str] = lambda records: f"{len(records)} more above",
@@ -150,9 +137,9 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     ) -> None:
         """Take the rows and their look. ``above`` says what came in above the screen."""
         super().__init__(id=id)
-        self.forest = forest
+        self.rows = rows
         self.look = look
-        self._changed_cells: Mapping[str, frozenset[str]] = {}
+        self._changed_cells: Cells = {}
         self._requested: set[str] = set()  # edge rows whose page was requested since the last `sync`
         self._anchor_row: tuple[str, int] | None = None  # a row and its line of the screen, kept through changes
         self._anchored_to_cursor = False  # whether the cursor was on that row
@@ -173,39 +160,39 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     @property
     def cursor(self) -> str | None:
         """Id of the record under the cursor; None if there is none, as on an edge row."""
-        at = self.forest.cursor
-        return at if at in self.forest else None
+        at = self.rows.cursor
+        return at if at in self.rows else None
 
     @property
     def visible_ids(self) -> list[str]:
         """The records on the screen, in order. A refresh reads these."""
-        return [record.id for record in self.forest.shown(self.top_row, self.top_row + self.rows_in_view)]
+        return [record.id for record in self.rows.shown(self.top_row, self.top_row + self.rows_in_view)]
 
     @property
     def around(self) -> list[T]:
         """The records of the rows near the cursor."""
-        return self.forest.shown(self.cursor_row - NEAR_ROWS, self.cursor_row + NEAR_ROWS)
+        return self.rows.shown(self.cursor_row - NEAR_ROWS, self.cursor_row + NEAR_ROWS)
 
-    def show(self, forest: Forest[T]) -> None:
-        """Paint another forest, or other columns of the look."""
-        self.forest = forest
+    def show(self, rows: FlatList[T]) -> None:
+        """Paint another list, or other columns of the look."""
+        self.rows = rows
         self._changed_cells, self._anchor_row = {}, None
         self._came, self._expected = [], True
         self._lay_out()
         self.sync()
         self.show_cursor()
 
-    def sync(self, cells: Mapping[str, frozenset[str]] | None = None, *, context: Context | None = None) -> None:
-        """Paint the forest after it changed.
+    def sync(self, cells: Cells | None = None, *, context: Context | None = None) -> None:
+        """Paint the list after it changed.
 
-        ``context``: of the look from now on. Highlight ``cells`` (see ``ForestChange.cells``) until the next
+        ``context``: of the look from now on. Highlight ``cells`` until the next
         ``sync`` with other cells.
         """
         self._changed_cells = self._changed_cells if cells is None else cells
         self.look.context = context or self.look.context
         self._requested.clear()
-        if not self.forest.touched:
-            self.forest.move(-len(self.forest))
+        if not self.rows.touched:
+            self.rows.move(-len(self.rows))
         self.fit_rows()
         self._restore_anchor()
         self._note_above()
@@ -229,7 +216,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
         Return False if the record is not loaded or the filter hides it.
         """
-        is_loaded = self.forest.reveal(id_)
+        is_loaded = self.rows.reveal(id_)
         if is_loaded:
             self.fit_rows()
             self.follow()
@@ -237,18 +224,18 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         return is_loaded
 
     def follow(self) -> None:
-        """Bring the cursor onto the screen after the forest moved it."""
+        """Bring the cursor onto the screen after the list moved it."""
         self.show_cursor()
         self._repaint()
 
     def mark(self, row_ids: Iterable[str], on: bool | None = True) -> None:
         """Mark or unmark rows; None unmarks them if all are marked."""
-        self.forest.mark(row_ids, on)
+        self.rows.mark(row_ids, on)
         self._marks_changed()
 
     def unmark(self) -> None:
         """Clear all marks."""
-        self.forest.marks = set()
+        self.rows.marks = set()
         self._marks_changed()
 
     # keys and clicks
@@ -256,17 +243,17 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     @property
     def row_count(self) -> int:
         """Number of rows, without the header."""
-        return len(self.forest)
+        return len(self.rows)
 
     @property
     def cursor_row(self) -> int:
         """Index of the row under the cursor; 0 if there are no rows."""
-        return self.forest.cursor_row
+        return self.rows.cursor_row
 
     def action_move(self, rows: int) -> None:
         """Move the cursor down (up, if negative), at most to the edge."""
-        before = self.forest.cursor
-        if self.forest.move(rows) and before is not None:
+        before = self.rows.cursor
+        if self.rows.move(rows) and before is not None:
             self._cursor_left(before)
 
     def action_screenful(self, number: int) -> None:
@@ -274,20 +261,14 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self.action_move(number * max(self.rows_in_view - 1, 1))
 
     def action_edge(self, side: int) -> None:
-        """Move the cursor to the first (-1) or last (1) loaded row.
-
-        If more rows follow, post ``Edge``.
-        """
+        """Move the cursor to the first (-1) or last (1) row; there, load more."""
         if not self.row_count:
             return
-        row = self.forest.row(0 if side < 0 else self.row_count - 1)
-        beyond = row.edge is (EdgeRow.BEFORE if side < 0 else EdgeRow.MORE)
-        if beyond:
-            self._requested.add(row.id)  # `Edge` asks for all pages; a request for the next one would be too much
+        row = self._cursor_row()
         self.action_move(side * self.row_count)
-        self.forest.touched = side > 0 or beyond
-        if beyond:
-            self.post_message(self.Edge(side, row.parent_id))
+        self.rows.touched = side > 0
+        if side > 0 and row.edge is EdgeRow.MORE and row.id == self.rows.cursor:
+            self.post_message(self._more(row, asked=False))
 
     def action_unfold(self) -> None:
         """Unfold the row; or go to its first child if unfolded; or open a leaf."""
@@ -307,10 +288,10 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
             return
         row = self._cursor_row()
         if row.expanded and row.expandable:
-            self.forest.collapse(row.id)
+            self.rows.collapse(row.id)
             self._rows_changed()
         elif row.parent_id is not None:
-            self.forest.move_to(row.parent_id)
+            self.rows.move_to(row.parent_id)
             self._cursor_left(row.id)
 
     def fold_or_unfold(self) -> None:
@@ -326,10 +307,9 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
         Fold all records if there is nothing to unfold.
         """
-        unread = [id_ for id_ in self.visible_ids if self.forest.children(id_) is None]
-        unread = [id_ for id_ in unread if self.forest.expand(id_)]
-        if not self.forest.expand_loaded() and not unread:
-            self.forest.collapse_all()
+        unread = self.rows.expand(*(id_ for id_ in self.visible_ids if self.rows.children(id_) is None))
+        if not self.rows.expand_loaded() and not unread:
+            self.rows.collapse_all()
         self._rows_changed()
         for id_ in unread:
             self.post_message(self.Expand(id_))
@@ -339,7 +319,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         if not self.row_count:
             return
         row = self._cursor_row()
-        self.forest.touched = True
+        self.rows.touched = True
         if row.record is not None:
             self.post_message(self.Open(row.id))
         elif row.edge is not EdgeRow.LOADING:
@@ -367,15 +347,15 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
                 self.post_message(self.Heading(title))
         elif index < self.row_count:
             event.stop()
-            self._click_row(self.forest.row(index), event)
+            self._click_row(self.rows.row(index), event)
 
     def _click_row(self, row: Row[T], event: events.Click) -> None:
         """Move the cursor to the row.
 
         A click on the fold sign folds or unfolds it; a double click opens it.
         """
-        before = self.forest.cursor
-        if row.id != before and self.forest.move_to(row.id) and before is not None:
+        before = self.rows.cursor
+        if row.id != before and self.rows.move_to(row.id) and before is not None:
             self._cursor_left(before)
         if row.expandable and event.x in self.look.fold_sign_at(row):
             self.fold_or_unfold()
@@ -383,16 +363,16 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
             self.action_open()
 
     def _cursor_row(self) -> Row[T]:
-        return self.forest.row(self.cursor_row)
+        return self.rows.row(self.cursor_row)
 
     def _unfold(self, row_id: str) -> None:
-        unread = self.forest.expand(row_id)
+        unread = self.rows.expand(row_id)
         self._rows_changed()
         if unread:
             self.post_message(self.Expand(row_id))
 
     def _rows_changed(self) -> None:
-        self.forest.touched = True
+        self.rows.touched = True
         self.fit_rows()
         self.follow()
         self._pass(0)
@@ -400,9 +380,9 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._notice()
 
     def _marks_changed(self) -> None:
-        self.forest.touched = True
+        self.rows.touched = True
         self._repaint()
-        self.post_message(self.Marked(frozenset(self.forest.marks)))
+        self.post_message(self.Marked(frozenset(self.rows.marks)))
 
     def _cursor_left(self, before: str) -> None:
         """Paint the row that the cursor left and the one it is on.
@@ -412,23 +392,23 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         top = self.top_row
         self.show_cursor()
         if self.top_row == top:
-            for index in (self.forest.index(before), self.cursor_row):
+            for index in (self.rows.index(before), self.cursor_row):
                 if index is not None:
                     self._paint_line(index - top + 1)
         else:
             self._request_pages()
-        at = self.forest.cursor
+        at = self.rows.cursor
         if at is not None:
             self._moved(at)
 
     def _moved(self, at: str) -> None:
-        self.forest.touched = True
-        self._under_cursor = at, self.forest.current
+        self.rows.touched = True
+        self._under_cursor = at, self.rows.current
         self.post_message(self.Cursor(at))
 
     def _notice(self) -> None:
         """Tell the screen if the row under the cursor is another, or has another record."""
-        under_cursor = self.forest.cursor, self.forest.current
+        under_cursor = self.rows.cursor, self.rows.current
         if under_cursor != self._under_cursor:
             self._under_cursor = under_cursor
             self.post_message(self.Renewed())
@@ -439,16 +419,15 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         Each page is requested once until the next ``sync``. If siblings are sorted, only a key requests a page.
         """
         top, rows = self.top_row, self.rows_in_view
-        if self.forest.order is not None:
+        if self.rows.order is not None:
             return  # the rows of a page may be anywhere, so that the end of the loaded rows would stay on the screen
-        for row in self.forest.edge_rows(max(top - rows, 0), top + 2 * rows):
-            if row.edge in (EdgeRow.MORE, EdgeRow.BEFORE) and not row.note and row.id not in self._requested:
+        for row in self.rows.between(top - rows, top + 2 * rows):
+            if row.edge is EdgeRow.MORE and not row.note and row.id not in self._requested:
                 self._requested.add(row.id)
                 self.post_message(self._more(row, asked=False))
 
     def _more(self, row: Row[T], *, asked: bool) -> More:
-        scan_required, before = row.edge is EdgeRow.COSTLY, row.edge is EdgeRow.BEFORE
-        return self.More(row.parent_id, asked, scan_required, before)
+        return self.More(row.parent_id, asked, row.edge is EdgeRow.COSTLY)
 
     # scrolling
 
@@ -526,23 +505,23 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         top, index = self.top_row, self.cursor_row
         if self.has_focus:  # a braille display shows the line with the terminal's cursor
             self.app.cursor_position = self.region.offset + Offset(0, index - top + 1)
-        at = self.forest.cursor
+        at = self.rows.cursor
         self._anchored_to_cursor = at is not None and top <= index < top + self.rows_in_view
         if at is not None and self._anchored_to_cursor:
             self._anchor_row = (at, index - top)
         else:
-            first = self.forest.rows(top, top + 1)
+            first = self.rows.between(top, top + 1)
             self._anchor_row = (first[0].id, 0) if first else None
 
     def _restore_anchor(self) -> None:
         """Scroll so that the anchor row keeps its line.
 
-        If the row is gone, or the forest has moved a visible cursor, the cursor takes its place.
+        If the row is gone, or the list has moved a visible cursor, the cursor takes its place.
         """
         if self._anchor_row is not None:
             row_id, line = self._anchor_row
-            moved = self._anchored_to_cursor and row_id != self.forest.cursor
-            index = None if moved else self.forest.index(row_id)
+            moved = self._anchored_to_cursor and row_id != self.rows.cursor
+            index = None if moved else self.rows.index(row_id)
             top = max((self.cursor_row if index is None else index) - line, 0)
             if top != self.top_row:
                 self.scroll_to_row(top)
@@ -552,15 +531,15 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def _note_above(self) -> None:
         """Note the rows above the screen that were not there when the operator was."""
-        rows = [record.id for record in self.forest.shown(0, self.top_row)]
+        rows = [record.id for record in self.rows.shown(0, self.top_row)]
         came = [] if self._expected else [id_ for id_ in rows if id_ not in self._passed]
         self._passed, self._expected = set(rows), False
         self._came = [id_ for id_ in self._came if id_ in self._passed] + came
 
     def _pass(self, top: int) -> None:
         """Take the rows that the operator has scrolled by as known."""
-        self._passed.update(record.id for record in self.forest.shown(top, self.top_row))
-        self._came = [id_ for id_ in self._came if (at := self.forest.index(id_)) is not None and at < self.top_row]
+        self._passed.update(record.id for record in self.rows.shown(top, self.top_row))
+        self._came = [id_ for id_ in self._came if (at := self.rows.index(id_)) is not None and at < self.top_row]
 
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         super().watch_scroll_y(old_value, new_value)
@@ -574,7 +553,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out the columns for a new width. Keep a visible cursor visible."""
-        was_visible = self._anchor_row is not None and self._anchor_row[0] == self.forest.cursor
+        was_visible = self._anchor_row is not None and self._anchor_row[0] == self.rows.cursor
         if event.size.width != self._measured.width:
             self._lay_out()
         else:
@@ -615,8 +594,8 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         return strip
 
     def _header(self) -> Strip:
-        header = self._whole(self.look.header(self.forest.order, self), ("header",))
-        came = [record for id_ in self._came if (record := self.forest.record(id_)) is not None]
+        header = self._whole(self.look.header(self.rows.order, self), ("header",))
+        came = [record for id_ in self._came if (record := self.rows.record(id_)) is not None]
         if not came:
             return header
         sign = "^" if self.look.context.ascii else "▲"
@@ -626,14 +605,14 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     def _line(self, index: int) -> Strip:
         if index >= self.row_count:
             return self._whole(Strip([]), ())
-        row_id = self.forest.id_at(index)
+        row_id = self.rows.ids[index]
         state = ""
-        if row_id == self.forest.cursor:
+        if row_id == self.rows.cursor:
             state = "cursor" if self.has_focus else "cursor-blurred"
         strip = self._strips.get((row_id, state))
         if strip is None:
             changed = self._changed_cells.get(row_id, frozenset())
-            strip = self.look.line(self.forest.row(index), state, changed, self)
+            strip = self.look.line(self.rows.row(index), state, changed, self)
             strip = self._strips[row_id, state] = self._whole(strip, (state,) if state else ())
         return strip
 
@@ -670,7 +649,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     def _measure_rows(self) -> bool:
         """Lay out again if the rows on the screen need more room. Return True if so."""
         rows = range(self.top_row, min(self.top_row + self.rows_in_view, self.row_count))
-        if not self.look.measure(map(self.forest.row, rows)):
+        if not self.look.measure(map(self.rows.row, rows)):
             return False
         self._strips.clear()
         self._painted.clear()

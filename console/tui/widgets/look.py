@@ -14,9 +14,7 @@ from rich.style import Style as RichStyle
 from textual.strip import Strip
 
 from console.model.fields.field import NOTHING, Context, Field
-from console.model.forest import EdgeRow, Row
-from console.model.order import Order
-from console.model.tree_entry import Listed
+from console.model.flat_list import EdgeRow, Listed, Order, Row
 from console.text import formatting, spans
 from console.text.ascii import TABLE
 from console.text.formatting import Align
@@ -61,7 +59,6 @@ ASCII_GLYPHS = Glyphs("| ", "|-", "`-", "+ ", "- ", "~")
 BLANK = "  "
 
 EDGES = {
-    EdgeRow.BEFORE: "more above",
     EdgeRow.MORE: "more",
     EdgeRow.LOADING: "loading",
     EdgeRow.COSTLY: "costly: not read",

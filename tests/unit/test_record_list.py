@@ -9,9 +9,8 @@ from hypothesis import strategies as st
 
 from console.model.fields.field import NOTHING, Bundle, Field, Form, Grouping, RecordType
 from console.model.filter import NODES, Fields, completion, parse
-from console.model.forest import EdgeRow, tail_id
-from console.model.order import Order
-from console.model.row_list import RowList
+from console.model.flat_list import EdgeRow, Order, tail_id
+from console.model.record_list import RecordList
 
 
 @dataclass(frozen=True)
@@ -44,31 +43,30 @@ def typed(color: Field[Thing]) -> RecordType[Thing]:
     )
 
 
-def things(*records: Thing) -> RowList[Thing]:
-    found = RowList(typed(COLOR))
-    found.put(records or THINGS, NOTHING)
+def things(*records: Thing) -> RecordList[Thing]:
+    found = RecordList(typed(COLOR))
+    found.take(records or THINGS, NOTHING)
     return found
 
 
-def items(rows: RowList[Thing]) -> list[Bundle[Thing]]:
-    return rows.forest.shown(0, len(rows.forest))
+def items(rows: RecordList[Thing]) -> list[Bundle[Thing]]:
+    return rows.shown(0, len(rows))
 
 
-def shown(rows: RowList[Thing]) -> list[str]:
-    return [row.id for row in rows.forest.rows(0, len(rows.forest))]
+def shown(rows: RecordList[Thing]) -> list[str]:
+    return [row.id for row in rows.between(0, len(rows))]
 
 
-def marked(rows: RowList[Thing]) -> list[str]:
-    return [row.id for row in rows.forest.rows(0, len(rows.forest)) if row.marked]
+def marked(rows: RecordList[Thing]) -> list[str]:
+    return [row.id for row in rows.between(0, len(rows)) if row.marked]
 
 
-def sort(rows: RowList[Thing], order: Order[Bundle[Thing]] | None) -> None:
-    rows.arrangement.order = order
-    rows.put(rows.records, NOTHING)
+def sort(rows: RecordList[Thing], order: Order[Bundle[Thing]] | None) -> None:
+    rows.take(rows.records, NOTHING, filter=rows.filter, order=order)
 
 
-def unfold(rows: RowList[Thing], row_id: str) -> None:
-    assert not rows.forest.expand(row_id)
+def unfold(rows: RecordList[Thing], row_id: str) -> None:
+    assert not rows.expand(row_id)
 
 
 def test_groups_are_in_the_order_of_their_first_records() -> None:
@@ -84,7 +82,7 @@ def test_an_unfolded_group_shows_its_records() -> None:
     unfold(rows, "red")
     assert shown(rows) == ["red", "red a", "red c", "red e", "blue", "green"]
     assert [row.above for row in items(rows)][1:5] == ["red", "red", "red", ""]
-    rows.forest.collapse_all()
+    rows.collapse_all()
     assert shown(rows) == ["red", "blue", "green"]
 
 
@@ -92,18 +90,15 @@ def test_a_group_that_the_filter_hides_comes_back_as_it_was() -> None:
     rows = things()
     unfold(rows, "red")
     for text, keys in (("b", ["blue"]), ("size:>2", ["red", "red a", "red e"]), ("c size:<2", ["red"])):
-        rows.arrangement.filter = parse(text, FIELDS)
-        rows.put(THINGS, NOTHING)
+        rows.take(THINGS, NOTHING, filter=parse(text, FIELDS))
         assert shown(rows) == keys
-    rows.arrangement.filter = None
-    rows.put(THINGS, NOTHING)
+    rows.take(THINGS, NOTHING)
     assert shown(rows) == ["red", "red a", "red c", "red e", "blue", "green"]
 
 
 def test_a_filter_leaves_groups_with_what_matches() -> None:
     rows = things()
-    rows.arrangement.filter = parse("color:red size:<2", FIELDS)
-    rows.put(THINGS, NOTHING)
+    rows.take(THINGS, NOTHING, filter=parse("color:red size:<2", FIELDS))
     (row,) = items(rows)
     assert (row.id, row.record, row.foldable) == ("red", THINGS[2], False)
     assert len(rows.records) == 5
@@ -112,13 +107,12 @@ def test_a_filter_leaves_groups_with_what_matches() -> None:
 def test_symptoms_that_match_without_their_cause_are_rows_of_their_own() -> None:
     """A row with the title of the cause would act on what it does not name."""
     rows = things()
-    rows.arrangement.filter = parse("size:>4", FIELDS)
-    rows.put(THINGS, NOTHING)
+    rows.take(THINGS, NOTHING, filter=parse("size:>4", FIELDS))
     (row,) = items(rows)
     assert (row.id, row.group, row.record, row.above) == ("e", None, THINGS[4], "")
     assert rows.chosen() == [THINGS[4]]
-    rows.forest.mark(rows.markable())
-    assert rows.forest.marks == {"e"}
+    rows.mark(rows.markable())
+    assert rows.marks == {"e"}
 
 
 def test_records_without_a_value_are_last_in_either_order() -> None:
@@ -140,55 +134,53 @@ def test_an_order_sorts_groups_and_the_records_in_them() -> None:
 
 def test_a_mark_of_a_group_omits_what_is_only_shown() -> None:
     rows = things()
-    rows.forest.mark(["red"])
-    assert rows.forest.marks == {"a", "c"}
+    rows.mark(["red"])
+    assert rows.marks == {"a", "c"}
     assert marked(rows) == ["red"]
     unfold(rows, "red")
     assert marked(rows) == ["red", "red a", "red c"]
-    rows.forest.mark(["red"], None)
-    assert not rows.forest.marks
+    rows.mark(["red"], None)
+    assert not rows.marks
 
 
 def test_marks_stay_on_records_that_the_filter_hides_and_leave_with_them() -> None:
     rows = things()
-    rows.forest.mark(["red"])
-    rows.arrangement.filter = parse("b", FIELDS)
-    rows.put(THINGS, NOTHING)
+    rows.mark(["red"])
+    rows.take(THINGS, NOTHING, filter=parse("b", FIELDS))
     assert [thing.name for thing in rows.chosen()] == ["a", "c"]
-    rows.put(THINGS[1:], NOTHING)
-    assert rows.forest.marks == {"c"}
+    rows.take(THINGS[1:], NOTHING)
+    assert rows.marks == {"c"}
 
 
 def test_without_marks_the_row_is_chosen() -> None:
     rows = things()
     assert [thing.name for thing in rows.chosen()] == ["a", "c"]
-    rows.forest.move_to("blue")
+    rows.move_to("blue")
     assert rows.chosen() == [THINGS[1]]
-    rows.put([], NOTHING)
+    rows.take([], NOTHING)
     assert rows.chosen() == []
 
 
 def test_of_marked_records_those_of_the_row_are_first() -> None:
     rows = things()
-    rows.forest.mark(["red", "blue", "green"])
-    rows.forest.move_to("green")
+    rows.mark(["red", "blue", "green"])
+    rows.move_to("green")
     assert [thing.name for thing in rows.chosen()] == ["d", "a", "b", "c"]
 
 
 def test_all_that_match_can_be_marked() -> None:
     rows = things()
-    rows.arrangement.filter = parse("color:red", FIELDS)
-    rows.put(THINGS, NOTHING)
-    rows.forest.mark(rows.markable())
-    assert rows.forest.marks == {"a", "c"}
+    rows.take(THINGS, NOTHING, filter=parse("color:red", FIELDS))
+    rows.mark(rows.markable())
+    assert rows.marks == {"a", "c"}
 
 
-def halves(*always: str) -> RowList[Thing]:
+def halves(*always: str) -> RecordList[Thing]:
     """A list of groups in groups: the colors of the first things and of the others."""
-    found = RowList(
+    found = RecordList(
         typed(replace(COLOR, group=replace(COLORS, above=half))), lambda: [(key, key.upper()) for key in always]
     )
-    found.put(THINGS[:4], NOTHING)
+    found.take(THINGS[:4], NOTHING)
     return found
 
 
@@ -202,74 +194,73 @@ def test_groups_in_groups_are_unfolded_at_first_and_stay_folded() -> None:
     assert shown(rows) == ["first", "red", "others", "blue", "green", "empty"]
     first, red, *_, empty = items(rows)
     assert (first.foldable, len(first.records), red.foldable, empty.foldable) == (True, 2, True, False)
-    rows.forest.mark(["first"])
-    assert rows.forest.marks == {"a", "c"}
+    rows.mark(["first"])
+    assert rows.marks == {"a", "c"}
     assert marked(rows) == ["first", "red"]
-    rows.forest.collapse("others")
+    rows.collapse("others")
     unfold(rows, "red")
-    rows.put(THINGS[:4], NOTHING)
+    rows.take(THINGS[:4], NOTHING)
     assert shown(rows) == ["first", "red", "red a", "red c", "others", "empty"]
-    rows.arrangement.filter = parse("color:green", FIELDS)
-    rows.put(THINGS[:4], NOTHING)
+    rows.take(THINGS[:4], NOTHING, filter=parse("color:green", FIELDS))
     assert shown(rows) == ["others"], "what has no records is not shown with a filter"
-    rows.forest.marks = set()
-    rows.forest.mark(rows.markable())
-    assert rows.forest.marks == {"d"}
+    rows.marks = set()
+    rows.mark(rows.markable())
+    assert rows.marks == {"d"}
 
 
 def test_an_order_looks_at_the_groups_of_all_groups() -> None:
     rows = halves()
-    rows.forest.move_to("green")
+    rows.move_to("green")
     sort(rows, Order("name", lambda row: row.records[0].name, reverse=True))
     assert shown(rows) == ["green", "blue", "red"]
-    assert rows.forest.cursor == "green"
+    assert rows.cursor == "green"
     sort(rows, None)
     assert shown(rows) == ["first", "red", "others", "blue", "green"]
-    assert rows.forest.cursor == "green"
+    assert rows.cursor == "green"
 
 
 def test_the_cursor_follows_its_record_and_goes_next_if_that_is_gone() -> None:
     rows = things()
     rows.next_grouping()
-    rows.forest.move_to("c")
-    rows.put([*THINGS[3:], *THINGS[:3]], NOTHING)
-    assert (rows.forest.cursor, rows.forest.cursor_row) == ("c", 4)
-    rows.put(THINGS[3:] + THINGS[:2], NOTHING)
-    assert rows.forest.cursor == "b"
+    rows.move_to("c")
+    rows.take([*THINGS[3:], *THINGS[:3]], NOTHING)
+    assert (rows.cursor, rows.cursor_row) == ("c", 4)
+    rows.take(THINGS[3:] + THINGS[:2], NOTHING)
+    assert rows.cursor == "b"
 
 
 def test_a_cursor_on_the_row_at_the_end_goes_to_what_comes_after_the_last_row_only() -> None:
     rows = things()
     rows.next_grouping()
-    rows.put(THINGS[1:3], NOTHING, ends={None: "why"})
-    assert rows.forest.row(2).note == "why"
-    rows.forest.move(2)
-    rows.put(THINGS[:3], NOTHING, ends={None: ""})
-    assert rows.forest.cursor_row == 3, "it stays if rows come in above it"
-    rows.put(THINGS, NOTHING)
-    assert rows.forest.cursor == THINGS[3].name
+    rows.take(THINGS[1:3], NOTHING, ends={None: "why"})
+    assert rows.row(2).note == "why"
+    rows.move(2)
+    rows.take(THINGS[:3], NOTHING, ends={None: ""})
+    assert rows.cursor_row == 3, "it stays if rows come in above it"
+    rows.take(THINGS, NOTHING)
+    assert rows.cursor == THINGS[3].name
 
 
 def test_the_row_for_more_of_a_group_is_at_the_end_of_the_group_or_of_the_list() -> None:
     rows, end = halves(), tail_id("first")
-    rows.put(THINGS[:4], NOTHING, ends={"first": "why"})
+    rows.take(THINGS[:4], NOTHING, ends={"first": "why"})
     assert shown(rows) == ["first", "red", end, "others", "blue", "green"]
-    rows.forest.move_to(end)
-    rows.put(THINGS[:4], NOTHING, ends={"first": None})
-    assert (rows.forest.cursor, rows.forest.row(2).edge) == (end, EdgeRow.LOADING)
-    rows.forest.collapse("first")
+    rows.move_to(end)
+    rows.take(THINGS[:4], NOTHING, ends={"first": None})
+    assert (rows.cursor, rows.row(2).edge) == (end, EdgeRow.LOADING)
+    rows.collapse("first")
     assert shown(rows) == ["first", "others", "blue", "green"]
     rows.next_grouping()
     assert shown(rows)[-1] == tail_id(None)
-    rows.put(THINGS[:4], NOTHING)
+    rows.take(THINGS[:4], NOTHING)
     assert tail_id(None) not in shown(rows)
 
 
 def test_another_grouping_leaves_the_cursor_on_its_line() -> None:
     rows = things()
-    rows.forest.move_to("green")
+    rows.move_to("green")
     rows.next_grouping()
-    assert rows.forest.cursor_row == 2
+    assert rows.cursor_row == 2
 
 
 RECORDS = st.lists(
@@ -288,15 +279,14 @@ RECORDS = st.lists(
 @given(RECORDS, st.sampled_from(["", "size:>3", "color:red", "!a"]), st.booleans(), st.booleans())
 def test_each_record_that_matches_is_in_one_row(records: list[Thing], text: str, reverse: bool, flat: bool) -> None:
     rows = things()
-    rows.arrangement.filter = parse(text, FIELDS)
-    rows.put(records, NOTHING)
+    rows.take(records, NOTHING, filter=parse(text, FIELDS))
     if flat:
         rows.next_grouping()
     sort(rows, Order("size", lambda row: row.records[0].size, reverse))
-    rows.forest.expand_loaded()
+    rows.expand_loaded()
     tops = [row for row in items(rows) if not row.above]
     assert sorted(record.name for row in tops for record in row.records) == sorted(
-        record.name for record in records if FIELDS.matches(rows.arrangement.filter, record, 0)
+        record.name for record in records if FIELDS.matches(rows.filter, record, 0)
     )
     assert not any(row.group is not None and all(record.symptom for record in row.records) for row in tops)
     keys = shown(rows)
