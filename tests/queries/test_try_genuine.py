@@ -1,4 +1,4 @@
-"""Sections of ``unstick try`` change the rows and columns that the engine's own statements change."""
+"""Sections of ``unstick try`` change the columns that the engine changes."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ CASES: list[tuple[str, str, str, list[tuple[str, Any]]]] = [
 
 
 def own(engine: str, name: str) -> str:
-    """Return the text of an engine's own statement: of its simulator, or of the installed engine."""
+    """Return the text of a statement of a simulator, or of the installed engine."""
     if engine == "pgqueuer":
         return str(getattr(pytest.importorskip("pgqueuer.adapters.persistence.qb").QueryQueueBuilder(), name)())
     if engine == "procrastinate":
@@ -141,7 +141,7 @@ async def image(connection: asyncpg.Connection[Any]) -> dict[tuple[str, ...], di
 
 
 async def changes(connection: asyncpg.Connection[Any], run: Callable[[], Awaitable[None]]) -> list[tuple[str, ...]]:
-    """Return by table what statements change, which are rolled back: the columns, or that a row is new or gone."""
+    """Return by table the columns that differ, or that a row is new or gone."""
     before, transaction = await image(connection), connection.transaction()
     await transaction.start()
     await run()
