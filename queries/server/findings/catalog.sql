@@ -286,19 +286,20 @@ written AS (
      AND EXISTS (SELECT FROM asked a WHERE a.label = t.label AND a.name = t.name AND a.word IN ('INSERT', 'UPDATE', 'DELETE'))
 ),
 differences AS (
-  -- Of these tables from the recorded facts. An integer or a text of another type that holds as much is none.
+  -- Of these tables from the recorded facts. An integer or a text of another type that holds as much is none; less than 200 characters are less.
   SELECT w.label, w.name, 1 AS sort, format('it is UNLOGGED and the engine''s is not, so the end of a crash empties it%s',
            CASE WHEN pg_stat_get_tuples_inserted(w.oid) = 0 THEN format(' (the server started at %s, and no row was inserted since)', date_trunc('second', pg_postmaster_start_time())) END) AS what
     FROM written w JOIN pg_class c ON c.oid = w.oid AND c.relpersistence = 'u' WHERE NOT w.own -> 'varies' ? ('unlogged ' || w.name)
   UNION ALL
   SELECT w.label, w.name, 2, format('%s has the type %s, the engine''s has %s', quote_ident(a.attname), n.present, n.genuine)
     FROM written w JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0 AND NOT a.attisdropped
+   CROSS JOIN LATERAL (SELECT CASE WHEN w.own -> 'columns' -> w.name ? (a.attname || ' text') AND a.atttypmod BETWEEN 4 AND 203 THEN a.atttypmod END AS short) AS m
    CROSS JOIN LATERAL (
-     SELECT replace(format_type(a.atttypid, NULL), w.schema::regnamespace::text || '.', '') AS present, string_agg(DISTINCT split_part(o.c, a.attname || ' ', 2), ' or ') AS genuine,
+     SELECT replace(format_type(a.atttypid, m.short), w.schema::regnamespace::text || '.', '') AS present, string_agg(DISTINCT split_part(o.c, a.attname || ' ', 2), ' or ') AS genuine,
             '{smallint,integer,bigint}'::text[] AS integers, '{text,"character varying"}'::text[] AS texts
        FROM jsonb_array_elements_text(w.own -> 'columns' -> w.name) AS o(c) WHERE starts_with(o.c, a.attname || ' ')) AS n
    WHERE NOT w.own -> 'columns' -> w.name ? (a.attname || ' ' || n.present)
-     AND NOT array_position(n.integers, n.present) > array_position(n.integers, n.genuine) IS TRUE AND NOT (n.present = ANY (n.texts) AND n.genuine = ANY (n.texts))
+     AND NOT array_position(n.integers, n.present) > array_position(n.integers, n.genuine) IS TRUE AND NOT (m.short IS NULL AND n.present = ANY (n.texts) AND n.genuine = ANY (n.texts))
   UNION ALL
   SELECT w.label, w.name, 3, format('%s has no default, the engine''s has one', quote_ident(a.attname))
     FROM written w JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum > 0 AND NOT a.attisdropped
@@ -325,6 +326,14 @@ differences AS (
    WHERE EXISTS (SELECT FROM pg_publication_tables u WHERE u.pubname = p.pubname AND (u.schemaname, u.tablename) = (w.nspname, w.name))
      AND (c.relreplident = 'n' OR c.relreplident IN ('d', 'i') AND NOT EXISTS (
             SELECT FROM pg_index i WHERE i.indrelid = w.oid AND i.indisvalid AND CASE c.relreplident WHEN 'i' THEN i.indisreplident ELSE i.indisprimary END))
+  UNION ALL
+  SELECT w.label, w.name, 8, format('it has no partition for a %s after %s, so each INSERT of one fails', quote_ident(a.attname), n.until)
+    FROM written w JOIN pg_partitioned_table p ON p.partrelid = w.oid AND p.partstrat = 'r' AND p.partdefid = 0
+    JOIN pg_attribute a ON a.attrelid = w.oid AND a.attnum = p.partattrs[0]
+    JOIN pg_type y ON y.oid = a.atttypid AND coalesce(nullif(y.typbasetype, 0), y.oid) IN ('timestamptz'::regtype, 'timestamp'::regtype, 'date'::regtype)
+   CROSS JOIN LATERAL (SELECT max(substring(pg_get_expr(x.relpartbound, 0) FROM 'TO \(''([^'']+)''\)$')::timestamptz) AS until, count(*) FILTER (WHERE pg_get_expr(x.relpartbound, 0) ~ 'MAXVALUE') AS open
+                         FROM pg_inherits i JOIN pg_class x ON x.oid = i.inhrelid WHERE i.inhparent = w.oid) AS n
+   WHERE n.until <= now() AND n.open = 0
   UNION ALL
   -- Of functions, each that does not use a column that the engine's uses.
   SELECT e.label, n.name, CASE WHEN f.there THEN 9 ELSE 8 END, CASE WHEN f.there THEN format('it does not use %s', l.columns) ELSE 'it does not exist' END

@@ -97,6 +97,8 @@ async def test_a_unique_rule_of_the_engine_that_is_absent(
         ("oban", "ALTER TABLE oban_jobs ALTER meta TYPE text", "meta has the type text, the engine's has jsonb"),
         ("graphile_worker", "ALTER TABLE _private_jobs ALTER task_id TYPE bigint", None),
         ("solid_queue", "ALTER TABLE solid_queue_jobs ALTER active_job_id TYPE text", None),
+        ("agent_jobs", "ALTER TABLE jobs ALTER error TYPE varchar(80)", "error has the type character varying(80)"),
+        ("agent_jobs", "ALTER TABLE jobs ALTER error TYPE varchar(2000)", None),
         ("agent_jobs", "ALTER TABLE jobs ALTER id DROP DEFAULT", "id has no default, the engine's has one"),
         ("procrastinate", "ALTER TABLE procrastinate_jobs ALTER args DROP DEFAULT", "args has no default"),
         (
@@ -192,6 +194,12 @@ async def test_objects_on_a_table_that_no_worker_writes_refuse_nothing(server: P
             "solid_queue",
             "ALTER TABLE solid_queue_jobs REPLICA IDENTITY NOTHING; CREATE PUBLICATION p FOR ALL TABLES",
             "the publication p publishes its changes, and it has no replica identity",
+        ),
+        (
+            "eternaltwin",
+            """ALTER TABLE task_timer RENAME TO old; CREATE TABLE task_timer (LIKE old) PARTITION BY RANGE (deadline);
+            CREATE TABLE past PARTITION OF task_timer FOR VALUES FROM (MINVALUE) TO ('2026-01-01')""",
+            "it has no partition for a deadline after 2026-01-01",
         ),
         ("tasker", "SELECT pgmq.create('a'); DROP TABLE pgmq.a_a", "a_a of tasker differs"),
         ("oban", "CREATE PUBLICATION p FOR ALL TABLES", None),
