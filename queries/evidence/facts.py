@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from math import inf
 
 import msgspec
 
@@ -15,6 +16,7 @@ from queries.text.duration import spelled
 from queries.workspace import Workspace
 
 MINOR = 3  # severity of what is no problem
+NOTHING_ENDS = "nothing_ends"
 CLOCK = "clock_behind"
 BEFORE = "before"  # in the evidence: seconds by which an owner took a node before that was created
 CLOCK_SECONDS = 30.0  # by which clocks of one installation may differ
@@ -76,6 +78,25 @@ def calmed(workspace: Workspace, part: Part) -> Part:
                 if spec and rule.names(each.code, spec.symptom) and values_of(rule, each) == values_of(rule, cause):
                     findings[place] = msgspec.structs.replace(each, severity=min(each.severity, cause.severity))
     return _with(part, findings) if usual else part
+
+
+def without_dead_holders(workspace: Workspace, parts: Iterable[Part], server: Part) -> Part:
+    """Return the server's part without slots in use that dead owners hold.
+
+    A dead owner ends nothing, and no other worker waits for its slots.
+    """
+    dead = {
+        part.label: {each.node_id for each in part.findings.findings if specs[each.code].symptom == "dead_owner"}
+        for part in parts
+        if (specs := workspace.engines[part.label].findings.specs)
+    }
+
+    def refuted(finding: Finding) -> bool:
+        if finding.code != NOTHING_ENDS:
+            return False
+        return int(finding.evidence.get("held", inf)) <= sum(len(dead.get(label, ())) for label in finding.affects)
+
+    return _with(server, [each for each in server.findings.findings if not refuted(each)])
 
 
 def _with(part: Part, findings: Iterable[Finding]) -> Part:

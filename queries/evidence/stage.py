@@ -32,6 +32,7 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
         every = msgspec.structs.replace(server.findings, findings=(*server.findings.findings, *shown))
         server = msgspec.structs.replace(server, findings=every)
     parts = await with_differences(workspace, parts)
+    server = facts.without_dead_holders(workspace, parts, server)
     parts, server = facts.with_clocks([facts.calmed(workspace, part) for part in parts], server)
     findings = [finding for part in parts for finding in part.findings.findings]
     done = await done_lately(workspace, findings, at := server.findings.at)

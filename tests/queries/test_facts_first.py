@@ -67,7 +67,7 @@ async def line(server: PostgresServer, tmp_path: Path, name: str, sql: str) -> I
     ("name", "sql", "code", "says", "action"),
     [
         ("oban", OBAN_WAITS + OBAN_NODE.replace("{ago}", "5 s"), "clock_behind", "app.1 is behind by 10m5", None),
-        ("oban", OBAN_NODE.replace("{ago}", "12 min"), "owner_dead", "silent since", "release"),
+        ("oban", OBAN_WAITS + OBAN_NODE.replace("{ago}", "12 min"), "owner_dead", "silent since", "release"),
         ("estuary", EXECUTOR + DUE.replace("{beat}", "9 min") + "ALTER ROLE {role} VALID UNTIL '2001-01-01'",
          "role_kept_out", "its password expired", None),
         ("estuary", EXECUTOR + DUE.replace("{beat}", "9 min") + "ALTER ROLE {role} NOLOGIN",
