@@ -302,10 +302,7 @@ def _query(reader: Reader, kind: Kind, known: Rows, keys: Sequence[str]) -> tupl
         for row in (row for row in known if row["relation"] == table):
             name, type_ = row["column"], row["type"]
             if row["refers"] not in (None, table) and path.count(".") < LEVELS:
-                to, its = f"r{len(joins)}", [quoted_name(r["column"]) for r in known if r["relation"] == row["refers"]]
-                one = f"SELECT {', '.join(its)} FROM {schema}.{quoted_name(row['refers'])} AS o"
-                on = f"WHERE o.{quoted_name(row['key'])} = {alias}.{quoted_name(name)} LIMIT 1"
-                joins.append(f"LEFT JOIN LATERAL ({one} {on}) AS {to} ON true")
+                joins.append(row["joined"].replace("{row}", alias).replace("{to}", to := f"r{len(joins)}"))
                 paths.append((to, row["refers"], f"{path}{row['refers']}."))
             document = type_ in ("json", "jsonb", "bytea")
             plain = type_ in ("text", "varchar", "enum") if path else document or name not in skipped
