@@ -52,10 +52,14 @@ async def snapshot(
             _parts_and_server(workspace, readers, limit=limit, sampled=sampled, counts=counts, kept=kept, take=take)
         )
         standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
-        again = any(throughput.asks_again(workspace.engines[part.label], part) for part in parts)
-        if last or not (once and (again or workspace.server_findings.counts_once(standing))):
+        if last or not (once and workspace.server_findings.counts_once(standing)):
             break
         await asyncio.sleep(COUNTED_SECONDS)
+    working = (part for part in parts if workspace.server_findings.sessions(part.label))
+    if once and any(throughput.asks_again(workspace.engines[part.label], part) for part in working):
+        await asyncio.sleep(COUNTED_SECONDS)  # no look follows a second read
+        again = attempted(workspace.server_findings.findings())
+        await workspace.database.together(again, *map(throughput.look, readers))
     parts, server = await weighed(workspace, parts, server)
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})

@@ -119,6 +119,7 @@ async def _check(reader: Reader, rows: int, notes: Notebook) -> None:
             "nodes",
             "next",
             "funnel",
+            "flow",
             "alive",
         ):
             continue

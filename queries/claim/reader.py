@@ -35,6 +35,7 @@ class ClaimReader:
 
     def __init__(self, variant: EngineVariant, full: Callable[[str], str], local: Callable[[str], str]) -> None:
         self._variant, self._full, self._local = variant, full, local
+        self.known: tuple[Worker, ...] = ()  # as of the last read
         self.kinds = {claim.kind: claim for claim in variant.engine.spec.claim}
 
     async def why(self, ids: Iterable[str], *, place: bool = True) -> tuple[Why, ...]:
@@ -160,23 +161,20 @@ class ClaimReader:
         rows, workers = await lockstep(reads, both, raises=True)
         return rows, workers
 
-    async def look(self, kind: str) -> Look | None:
-        """Read nodes that show how work comes and goes. Raises DatabaseError."""
+    async def look(self, kind: str, *, alive: bool) -> Look | None:
+        """Read nodes that show how work comes and goes. ``alive``: and the workers.
+
+        Raises DatabaseError.
+        """
         chosen = self._variant.select("flow", kind=kind)
         if chosen is None:
             return None
         async with self._variant.reading() as reads:
             asked = [IN_STEP.now(), self._variant.rows(IN_STEP, "flow", chosen)]
-            at, rows = await lockstep(reads, asked, raises=True)
+            at, rows, *_ = await lockstep(reads, [*asked, *([self.workers()] if alive else [])], raises=True)
         with readable("flow.sql"):
             nodes = tuple(msgspec.convert(dict(row), FlowRow) for row in rows)
         return Look(at=value_of(at), read=time.monotonic(), rows=nodes)
-
-    async def alive(self) -> list[Worker]:
-        """Read the workers that live; none if that cannot be read."""
-        async with self._variant.reading() as reads:
-            (workers,) = await lockstep(reads, [self.workers()])
-        return [] if isinstance(workers, DatabaseError) else [each for each in workers if each.alive]
 
     async def workers(self) -> tuple[Worker, ...]:
         """Read the workers with their newest signs of life, or return `NOT_RECORDED`."""
@@ -185,7 +183,7 @@ class ClaimReader:
             return (NOT_RECORDED,)
         rows = await self._variant.rows(IN_STEP, "alive", chosen)
         with readable("alive.sql"):
-            return tuple(
+            self.known = tuple(
                 Worker(
                     name=row["worker"],
                     seen=_time(row["seen"]),
@@ -195,6 +193,7 @@ class ClaimReader:
                 )
                 for row in rows
             )
+        return self.known
 
 
 def timed(why: Why, reads: Sequence[tuple[float, Sequence[str]]]) -> Why:

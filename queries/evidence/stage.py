@@ -26,11 +26,11 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
 
     Raises an error of NO_CONNECTION only.
     """
-    parts = [*parts]
-    for place, part in enumerate(parts):
-        parts[place], shown = await throughput.judged(workspace.engines[part.label], part, workspace.server_findings)
-        every = msgspec.structs.replace(server.findings, findings=(*server.findings.findings, *shown))
-        server = msgspec.structs.replace(server, findings=every)
+    engines, read = workspace.engines, workspace.server_findings
+    judged = [throughput.judged(engines[part.label], part, read) for part in parts]
+    parts = [part for part, _ in judged]
+    shown = (*server.findings.findings, *(finding for _, more in judged for finding in more))
+    server = msgspec.structs.replace(server, findings=msgspec.structs.replace(server.findings, findings=shown))
     parts = await with_differences(workspace, parts)
     server = facts.without_dead_holders(workspace, parts, server)
     parts, server = facts.with_clocks([facts.calmed(workspace, part) for part in parts], server)

@@ -72,8 +72,9 @@ async def look(reader: Reader) -> None:
 
     A look that cannot be read shows nothing.
     """
+    alive = not any(spec.late for spec in reader.findings.specs.values())  # these are read with the workers
     for kind in reader.claims.kinds:
-        now = await attempted(reader.claims.look(kind))
+        now = await attempted(reader.claims.look(kind, alive=alive))
         if isinstance(now, Look):
             kept = [each for each in reader.looks.get(kind, ()) if 0 <= now.at - each.at <= SPAN_SECONDS]
             reader.looks[kind] = [*kept, now]
@@ -86,7 +87,7 @@ def asks_again(reader: Reader, part: Part) -> bool:
     return any(len(looks) == 1 for looks in reader.looks.values()) and (late or any(put_off))
 
 
-async def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Part, list[Finding]]:
+def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Part, list[Finding]]:
     """Return a part without findings that its throughput refutes, and new ones."""
     shown: list[Finding] = []
     for kind, looks in reader.looks.items():
@@ -97,7 +98,7 @@ async def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Pa
             if reader.findings.specs[each.code].symptom == "late" and not each.evidence.get("resource"):
                 late.setdefault(each.evidence.get(flow.claim.noun), []).append(each)
         dead = any(reader.findings.specs[each.code].symptom == "dead_owner" for each in part.findings.findings)
-        workers = await reader.claims.alive() if late and not dead else ()
+        workers = () if dead else [each for each in reader.claims.known if each.alive]
         for queue in dict.fromkeys((*late, *refuted)):
             takers = [each for each in workers if each.takes(None if queue is None else str(queue))]
             of_queue = (*late.get(queue, ()), *refuted.get(queue, ()))

@@ -21,7 +21,12 @@ from tests.servers import PostgresServer
 from tests.simulators.engine import Statements
 
 QUEUES = ("mail", "billing", "files")
-SERVED = {"eternaltwin": ("Sleep", "SendEmail", "Archive"), "estuary": ("2", "3", "4"), "agent_jobs": (), "tasker": ()}
+SERVED = {
+    "eternaltwin": ("Sleep", "SendEmail", "Archive"),
+    "estuary": ("PUBLICATIONS", "DISCOVERS", "type 16"),
+    "agent_jobs": (),
+    "tasker": (),
+}
 OWN = {path.stem: Statements(path) for path in sorted(Path(__file__).with_name("claims").glob("*.sql"))}
 
 
