@@ -1,12 +1,10 @@
 -- Of the intervals, which are 6 or more, 4 in 5 are near the median. The longest one seen is allowed, so events are compared only
 -- where the last one is further away than the mean interval. `ended`: that is ten times as long ago as all of them took.
--- where the last one is further away than the mean interval. A schedule that was silent for 50 of them, and for a week, has ended.
 , gaps AS MATERIALIZED (
   SELECT e.*, extract(epoch FROM e.at - lag(e.at) OVER (PARTITION BY e.key ORDER BY e.at))::float8 AS gap
     FROM events e
    WHERE isfinite(e.at) AND e.key IN (SELECT l.key FROM events l WHERE isfinite(l.at) GROUP BY l.key
-                    HAVING count(l.at) > 6 AND now() - max(l.at) > greatest((max(l.at) - min(l.at)) / count(l.at), :least)
-                       AND now() - max(l.at) < greatest(50 * (max(l.at) - min(l.at)) / count(l.at), interval '7 days'))
+                    HAVING count(l.at) > 6 AND now() - max(l.at) > greatest((max(l.at) - min(l.at)) / count(l.at), :least))
 ),
 periods AS MATERIALIZED (
   SELECT g.key, (array_agg(g.id ORDER BY g.at DESC))[1] AS id, count(g.gap) AS n, max(g.at) AS last, max(g.gap) AS longest,
