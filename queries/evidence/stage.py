@@ -27,7 +27,8 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
     Raises an error of NO_CONNECTION only.
     """
     engines, read = workspace.engines, workspace.server_findings
-    judged = [throughput.judged(engines[part.label], part, read) for part in parts]
+    locked = {each.node_id for each in server.findings.findings if each.code == ROW_LOCKED}
+    judged = [throughput.judged(engines[part.label], part, read, locked) for part in parts]
     parts = [part for part, _ in judged]
     shown = (*server.findings.findings, *(finding for _, more in judged for finding in more))
     server = msgspec.structs.replace(server, findings=msgspec.structs.replace(server.findings, findings=shown))

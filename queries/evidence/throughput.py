@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -30,7 +30,8 @@ from queries.text.duration import spelled
 
 FLOW = "flow"  # evidence of a finding: which one of those below explains it
 LOOK_ROWS = 200  # of each sort of nodes in a look, as in flow.sql
-SPAN_SECONDS = 60.0  # for which looks are kept, and within which a moved row proves that a worker works
+SPAN_SECONDS = 60.0  # for which looks are kept
+MOVED_SECONDS = 10.0  # within which a moved row proves that a worker works
 AHEAD_SECONDS = 5.0  # by which the clock of a worker may be ahead
 FLOOD_PER_MINUTE, FLOOD_FACTOR = 10.0, 1.2  # least rate of a flood, and how much more must come than goes
 OUTRANKED_BY = 10  # least number of younger nodes that come first
@@ -87,7 +88,7 @@ def asks_again(reader: Reader, part: Part) -> bool:
     return any(len(looks) == 1 for looks in reader.looks.values()) and (late or any(put_off))
 
 
-def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Part, list[Finding]]:
+def judged(reader: Reader, part: Part, server: ServerFindings, locked: Container[str]) -> tuple[Part, list[Finding]]:
     """Return a part without findings that its throughput refutes, and new ones."""
     shown: list[Finding] = []
     for kind, looks in reader.looks.items():
@@ -101,7 +102,9 @@ def judged(reader: Reader, part: Part, server: ServerFindings) -> tuple[Part, li
         workers = () if dead else [each for each in reader.claims.known if each.alive]
         for queue in dict.fromkeys((*late, *refuted)):
             takers = [each for each in workers if each.takes(None if queue is None else str(queue))]
-            of_queue = (*late.get(queue, ()), *refuted.get(queue, ()))
+            of_queue = [f for f in (*late.get(queue, ()), *refuted.get(queue, ())) if f.node_id not in locked]
+            if not of_queue:
+                continue
             cause = next(_causes(reader.label, flow, queue, of_queue, takers, refuted=queue in refuted), None)
             for each in of_queue if cause else ():
                 each.evidence[FLOW] = cause and cause.evidence[FLOW]
@@ -118,20 +121,11 @@ def _flow(claim: Claim, looks: Sequence[Look], server: ServerFindings, reader: R
     own = server.database.load.wrote >= looks[0].read  # by an action of this console
     for queue, each in (*_signs(last), *(() if own else _differences(looks[0], last, claim))):
         moved[queue] = max(each, moved.get(queue, each))
-    rates = server.flow(reader.label, SPAN_SECONDS) if spec else None
-    if rates and spec and not spec.deletes:
-        rates = rates[0], _rate([float(row.ended) for row in last.rows if row.ended is not None], last.at)
+    rates = server.flow(reader.label, SPAN_SECONDS) if spec and spec.deletes else None
     held = tuple(filter(_is_held, opened))
     before = {row.id: _is_held(row) for row in looks[-2 if len(looks) > 1 else 0].rows}
     taken = {row.id for row in held if before.get(row.id) is False}
     return Flow(claim=claim, at=last.at, moved=moved, taken=taken, waiting=tuple(due), held=held, rates=rates)
-
-
-def _rate(times: Sequence[float], at: float) -> float:
-    """Return how many of these newest times there are in a minute, or at least."""
-    lately = [each for each in times if at - SPAN_SECONDS <= each <= at]
-    lasted = SPAN_SECONDS if len(lately) < min(len(times), LOOK_ROWS // 2) else at - min(lately, default=at)
-    return 60 * len(lately) / max(lasted, 1.0)
 
 
 def _is_held(row: FlowRow) -> bool:
@@ -143,7 +137,7 @@ def _signs(last: Look) -> Iterator[tuple[str | None, Moved]]:
     for row in last.rows:
         ended = "failed" if row.failed else "took" if row.part == "took" else "ended"
         for what, at in (("took", row.taken), (ended, row.ended)):
-            if at is not None and -SPAN_SECONDS <= float(at) - last.at <= AHEAD_SECONDS:
+            if at is not None and -MOVED_SECONDS <= float(at) - last.at <= AHEAD_SECONDS:
                 yield row.queue, (float(at), what)
 
 
