@@ -388,24 +388,23 @@ class FlatList(Generic[T]):
             self._forget(id_)
         self._rebuild()
 
-    def shrink(self) -> list[str]:
+    def shrink(self) -> bool:
         """Unload children of folded records if too many are loaded. Keep marked ones.
 
-        Return whose children were unloaded.
+        Return False if none were unloaded.
         """
-        unloaded: list[str] = []
-        if len(self._loaded) <= MAX_ROWS:
-            return unloaded
-        marked = {above for id_ in self.marks if id_ in self._loaded for above in self._above(id_)}
-        for id_ in [id_ for id_, below in self._children.items() if id_ and below and id_ not in self._open | marked]:
+        before = len(self._loaded)
+        if before <= MAX_ROWS:
+            return False
+        kept = self._open.union(*(self._above(id_) for id_ in self.marks if id_ in self._loaded))
+        for id_ in [id_ for id_, below in self._children.items() if id_ and below and id_ not in kept]:
             if len(self._loaded) > MAX_ROWS and id_ in self._loaded:
-                unloaded.append(id_)
                 for child in self._children.pop(id_):
                     self._forget(child)
                 self._edges.pop(id_, None)
                 self._sorted.pop(id_, None)
         self._rebuild()
-        return unloaded
+        return len(self._loaded) < before
 
     def sift(self, matches: Callable[[T], bool] | None) -> None:
         """Show only matching records and their ancestors; None shows all."""

@@ -166,6 +166,8 @@ class NodeList(FlatList[Node]):
     def _take_page(self, parent_id: str | None, page: Page, key: str | None) -> None:
         """Take the page of a key. Nodes that were read without their page stay on top."""
         self._date(page)
+        if parent_id is not None and parent_id not in self:
+            return
         if page.scan_required is not None:
             self.scan_required[parent_id] = page.scan_required
             self.edge(parent_id, EdgeRow.COSTLY, page.scan_required.why)
@@ -185,9 +187,8 @@ class NodeList(FlatList[Node]):
 
     def _is_full(self, parent_id: str | None) -> bool:
         """Make room. If there is none, say so after the children and return True."""
-        for id_ in self.shrink():
-            self._keys.pop(id_, None)
-            self._after.pop(id_, None)
+        if self.shrink():
+            self._forget_pages()
         if len(self._dates) > 2 * MAX_ROWS:
             self._dates = {id_: at for id_, at in self._dates.items() if id_ in self}
             self._pages = {id_: number for id_, number in self._pages.items() if id_ in self}
@@ -196,6 +197,11 @@ class NodeList(FlatList[Node]):
             number = MAX_CHILDREN if self.loaded < MAX_ROWS else MAX_ROWS
             self.edge(parent_id, EdgeRow.MORE, FULL.format(f"{number:,}"))
         return full
+
+    def _forget_pages(self) -> None:
+        """Forget the pages below nodes whose children are no longer loaded."""
+        for id_ in [id_ for id_ in self._keys if id_ is not None and self.children(id_) is None]:
+            del self._keys[id_], self._after[id_]
 
     async def refresh(self, ids: Sequence[str]) -> Cells:
         """Read the nodes on the screen again, and look for new nodes.
@@ -253,7 +259,9 @@ class NodeList(FlatList[Node]):
             return {}
         page = await reader.nodes.read(ids)
         self._date(page)
-        self.remove(set(ids) - {node.id for node in page.nodes})
+        if gone := set(ids) - {node.id for node in page.nodes}:
+            self.remove(gone)
+            self._forget_pages()
         return self.update(page.nodes)
 
     async def _page(self, parent_id: str | None, key: str | None) -> Page | None:

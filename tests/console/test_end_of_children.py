@@ -6,12 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from console.model.node_list import MAX_CHILDREN
 from console.tui.screens.tree import TreeScreen
+from queries.read.nodes import PAGE_NODES
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.queries.proxy import Proxy
 
-CHILDREN = 10_000  # many more than the pages that stay loaded
+CHILDREN = 2 * MAX_CHILDREN  # more than are loaded
 
 
 def tree(tui: TuiDriver) -> TreeScreen:
@@ -27,54 +29,50 @@ def assert_cursor_is_visible(tui: TuiDriver) -> None:
 
 
 @pytest.fixture
-async def last(eternaltwin_db: EternaltwinDb) -> str:
-    """A job with many children; returns the id of the last one."""
+async def job(eternaltwin_db: EternaltwinDb) -> str:
+    """A job with many children."""
     job = await eternaltwin_db.job()
     await eternaltwin_db.tasks([job] * CHILDREN, age=600)
-    return eternaltwin_db.id((await eternaltwin_db.tasks([job], age=10, kind="Last"))[0])
+    return eternaltwin_db.id(job, "job")
 
 
 async def unfold(tui: TuiDriver) -> None:
-    await tui.wait_for("● live", str(CHILDREN + 1))
+    await tui.wait_for("● live", str(CHILDREN))
     await tui.press("right")
     await tui.wait_for("├")
 
 
-async def test_end_goes_to_the_last_child(last: str, eternaltwin: str, tmp_path: Path) -> None:
+async def test_end_goes_to_the_last_loaded_child_until_all_that_may_be_are_loaded(
+    job: str, eternaltwin: str, tmp_path: Path
+) -> None:
     async with run_tui(eternaltwin, tmp_path) as tui:
         await unfold(tui)
-        await tui.press("end")
-        await tui.wait_for(lambda: tree(tui).table.cursor == last, "Last v1")
-        assert_cursor_is_visible(tui)
+        rows, number = tree(tui).rows, 0
+        while number < MAX_CHILDREN:
+            number = len(rows.children(job) or ())
+            await tui.press("end")
+            await tui.wait_for(lambda number=number: rows.full(job) or len(rows.children(job) or ()) > number)
+            assert_cursor_is_visible(tui)
+        await tui.wait_for("2,000 are loaded; Enter searches all of them")
+        await tui.press("end", "up")
+        assert tree(tui).table.cursor == (rows.children(job) or ())[-1]
         await tui.press("home")
         await tui.wait_for(lambda: tree(tui).table.cursor_row == 0)
         assert_cursor_is_visible(tui)
 
 
-async def test_end_while_a_page_is_being_read(last: str, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
+async def test_end_while_a_page_is_being_read(job: str, proxy: Proxy, eternaltwin: str, tmp_path: Path) -> None:
+    """The cursor then is on the first row of the page."""
     async with run_tui(proxy.through(eternaltwin), tmp_path) as tui:
         await unfold(tui)
         proxy.open.clear()
         await tui.press("pagedown", "pagedown", "pagedown")
         assert tree(tui).reading
         await tui.press("end")
+        assert tree(tui).table.cursor is None
         proxy.open.set()
-        await tui.wait_for(lambda: tree(tui).table.cursor == last, "Last v1")
+        await tui.wait_for(lambda: (tree(tui).rows.children(job) or ())[PAGE_NODES:][:1] == (tree(tui).table.cursor,))
         assert_cursor_is_visible(tui)
-
-
-async def test_the_cursor_on_the_last_loaded_row_stays_on_the_screen(
-    last: str, proxy: Proxy, eternaltwin: str, tmp_path: Path
-) -> None:
-    """A key stops the way to the end; later pages keep the cursor in sight."""
-    async with run_tui(proxy.through(eternaltwin), tmp_path) as tui:
-        await unfold(tui)
-        proxy.delay = 0.02
-        await tui.press("end")
-        await tui.wait_for("Reading to the end")
-        await tui.press("up")
-        await tui.wait_for(lambda: not tree(tui).reading)
-        assert tree(tui).table.cursor != last
         for _ in range(3):
             await tui.press("pagedown")
             assert_cursor_is_visible(tui)

@@ -311,10 +311,11 @@ class LikeAPlainList(RuleBasedStateMachine):
     @rule()
     def shrink(self) -> None:
         with mock.patch.object(flat_list, "MAX_ROWS", MOST):
-            unloaded = self.rows.shrink()
+            assert self.rows.shrink() == (self.rows.loaded < len(self.plain.nodes))
+        unloaded = {each for each in self.plain.kids if each in self.rows and self.rows.children(each) is None}
         folded = {node_id for node_id in self.plain.nodes if node_id not in self.plain.open}
         free = {each for each in folded if self.plain.kids.get(each) and not self.plain.below(each) & self.plain.marks}
-        assert set(unloaded) <= free, "never the children of unfolded nodes, nor marked ones"
+        assert unloaded <= free, "never the children of unfolded nodes, nor marked ones"
         for node_id in unloaded:
             for kid in list(self.plain.kids[node_id]):
                 self.plain.drop(kid)

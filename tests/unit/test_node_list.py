@@ -218,6 +218,23 @@ async def test_a_page_that_came_too_late_is_not_added_twice() -> None:
     assert rows.children(None) == tuple(node(key).id for key in table.keys[: 3 * SIZE])
 
 
+async def test_a_node_that_comes_back_has_its_children_read_from_the_first_page() -> None:
+    table = Table()
+    rows = listed(table)
+    await rows.first()
+    first, key = rows.ids[0], table.keys[0]
+    await rows.first(first)
+    await rows.next(first)
+    table.keys.remove(key)
+    await rows.refresh(rows.ids[:1])
+    assert first not in rows
+    table.keys.insert(0, key)
+    await rows.refresh(rows.ids[:1])
+    await rows.first(first)
+    await rows.next(first)
+    assert rows.children(first) == tuple(node(each, first).id for each in table.keys[: 2 * SIZE])
+
+
 def test_the_chosen_filter_and_order_are_applied_once() -> None:
     chosen, order = parse("1", NODES), Order[Node]("title", lambda each: each.title, reverse=True)
     rows = NodeList(lambda: None, ListKind.TREE)
