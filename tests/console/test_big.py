@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from console.model import finder
 from console.model import node_list as model
 from console.model.flat_list import tail_id
 from console.model.node_list import NodeList
@@ -145,6 +146,15 @@ async def test_a_row_for_more_searches_all_of_a_parent(
         await tui.type("late")
         await tui.press("enter")
         await tui.wait_for("filter: late")
+        with monkeypatch.context() as few:
+            few.setattr(finder, "NODES_FOUND", 300)
+            rows.move_to(tail)
+            await tui.press("enter")
+            await tui.wait_for("at least 300 found")
+            await tui.press("asterisk")
+            await tui.wait_for("300 marked of the loaded rows; ^p with an action and a filter takes all")
+            await tui.press("asterisk", "escape")
+            await tui.wait_for(lambda: isinstance(tui.app.screen, TreeScreen))
         rows.move_to(tail)
         await tui.press("enter")
         await tui.wait_for("450 found")
