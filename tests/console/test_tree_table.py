@@ -720,7 +720,7 @@ async def test_twenty_thousand_rows_and_depth_ten_thousand() -> None:
             )
         assert app.table.go_to("e/task:5000")
         await pilot.press("e")
-        assert len(rows) == 30_000
+        assert len(rows) >= 30_000
         assert app.table.go_to("e/task:d10000")
         await pilot.press("down", "up", "left")
         assert app.table.cursor == "e/task:d9999"
