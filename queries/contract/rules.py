@@ -146,6 +146,9 @@ def _names(spec: EngineSpec) -> Iterator[Problem]:
                 duration.parse(each)
             except ValueError as error:
                 yield ("thresholds", name, of_kind) if of_kind else ("thresholds", name), str(error)
+    for name, option in spec.options.items():
+        if option.view and len(option.choices) < 2:
+            yield ("options", name, "view"), "needs at least two choices"
     taken = {**dict.fromkeys(PARAMETERS, "a parameter"), **dict.fromkeys(keys_in_sql(spec), "the keys of a kind")}
     own = {f"{name}{OF_KIND}": "the threshold of a kind" for name in spec.thresholds if spec.thresholds_by}
     settings = dict.fromkeys((*spec.thresholds, *spec.options), "a threshold or an option")

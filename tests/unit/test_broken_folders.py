@@ -43,6 +43,7 @@ SETTINGS = [
     (TOP, '+thresholds.item_keys = "5m"', "thresholds.item_keys has the name of the keys of a kind in statements"),
     (TOP, '+thresholds_by = "t.task"\nthresholds.stale_of_kind = "5m"', "thresholds.stale_of_kind has the name of the"),
     (TOP, f"+options.ids = {VIEW}", "options.ids has the name of a parameter in statements"),
+    (TOP, '+options.by = { title = "a", view = true }', "options.by.view needs at least two choices"),
     (TOP, '+arguments.stale = { title = "a" }', "arguments.stale has the name of a threshold or an option"),
     (TOP, '+arguments.cursor = { title = "a" }', "arguments.cursor has the name of a parameter in statements"),
     (CANCEL, '+arguments.limit = { title = "a" }', "actions.cancel.arguments.limit has the name of a parameter"),
