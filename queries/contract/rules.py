@@ -69,6 +69,10 @@ def _references(spec: EngineSpec) -> Iterator[Reference]:
     yield from _of_actions(spec, words)
     for effect, more in spec.effects.items():
         yield ("effects", effect), _tables((effect, *more)), tables, _TABLE
+    own = [word for meaning in spec.own.objects for word in re.findall(r"\w+", meaning)]
+    channels = [channel for worker in spec.workers for channel in worker.channels]
+    roles = {*tables, *spec.recognise.enums, *own, *channels} - {"schema"}
+    yield ("recognise", "roles"), spec.recognise.roles, roles, f"{_TABLE}, nor a name of its parts"
     for key, name in spec.keys.items():
         yield ("keys", key), [name], actions, "an action"
     yield ("redrive", "revivals"), (revival.action for revival in spec.redrive.revivals), actions, "an action"
@@ -292,12 +296,12 @@ def _names_in_sql(spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
     every = {*spec.arguments, *(argument.name for action in spec.actions for argument in action.arguments)}
     for statement in files.statements.values():
         yield from _unknown_keys(statement, "settings", settings, settings)
-        yield from _unknown_needs(statement, spec.needs)
+        yield from _unknown_names(statement, spec.needs, spec.recognise.roles)
     for file, sections in files.sections.items():
         own = [a.name for each in spec.actions if f"actions/{each.script}.sql" == file for a in each.arguments]
         for part in (part for parts in sections.values() for part in parts):
             yield from _unknown_keys(part, "settings", settings, settings)
-            yield from _unknown_needs(part, spec.needs)
+            yield from _unknown_names(part, spec.needs, spec.recognise.roles)
             yield from _unknown_keys(part, "args", {*spec.arguments, *own}, every)
 
 
@@ -314,8 +318,11 @@ def _unknown_keys(part: Statement, parameter: str, names: Collection[str], share
                 yield fault
 
 
-def _unknown_needs(part: Statement, needs: Collection[str]) -> Iterator[Fault]:
-    """Yield needs in ``'name' = ANY (:met_needs)`` that are not defined, so never met."""
+def _unknown_names(part: Statement, needs: Collection[str], roles: Collection[str]) -> Iterator[Fault]:
+    """Yield roles, and needs in ``'name' = ANY (:met_needs)``, that are not defined."""
+    for match in re.finditer(r':"schema"\.:"(\w+)"', part.text):
+        if match[1] not in roles:
+            yield locate(part, match.start(1) + 1, f"{match[1]!r} is not a role{did_you_mean(match[1], roles)}")
     number = (*part.parameters, "met_needs").index("met_needs") + 1
     for match in re.finditer(rf"'(\w+)'\s*=\s*ANY\s*\(\${number}\b", part.text):
         if match[1] not in needs:
