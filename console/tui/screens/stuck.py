@@ -154,7 +154,8 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
     def records(self) -> Sequence[IncidentFinding]:
         growing = {key for key, more in self._growth.items() if more > 0}
-        shown = [each for each in self._incidents if each.key not in self._hidden]
+        hidden = self._hidden  # which looks through all rows
+        shown = [each for each in self._incidents if each.key not in hidden]
         return incident_findings(ordered(shown, self.session.state.at, growing))
 
     @property
