@@ -75,6 +75,13 @@ async def with_differences(workspace: Workspace, parts: Sequence[Part]) -> list[
     return [done.get(part.label, part) for part in parts]
 
 
+def joined(part: Part, compared: Part) -> Part:
+    """Return a part with what differs, as it was compared with other suggestions."""
+    texts = {(f.code, f.node_id): f.evidence.get(DIFFERS, "") for f in compared.findings.findings}
+    findings = (_saying(each, texts.get((each.code, each.node_id), "")) for each in part.findings.findings)
+    return _with(part, (*findings, *(f for f in compared.findings.findings if f.code in (TOGETHER, TRIED_OFTEN))))
+
+
 async def _compared(reader: Reader, part: Part, kept: Kept) -> Part:
     """Return the part of an engine with what differs in its nodes."""
     groups, watched, old = _groups(reader, part), (reader.label, ""), time.monotonic() - KEPT_SECONDS

@@ -12,7 +12,7 @@ import msgspec
 
 from queries.evidence import facts, throughput
 from queries.evidence.attempt import refusals
-from queries.evidence.differs import with_differences
+from queries.evidence.differs import joined
 from queries.evidence.repeated import done_lately, with_done
 from queries.read.blockers import ROW_LOCKED
 from queries.read.incidents import LOCKED_BY
@@ -21,10 +21,12 @@ from queries.records.snapshot import Part
 from queries.workspace import Workspace
 
 
-async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> tuple[list[Part], Part]:
+async def weighed(
+    workspace: Workspace, parts: Sequence[Part], server: Part, compared: Sequence[Part]
+) -> tuple[list[Part], Part]:
     """Return the parts of the engines and of the server, weighed by each other.
 
-    Raises an error of NO_CONNECTION only.
+    ``compared``: the parts of the engines with what differs. Raises an error of NO_CONNECTION only.
     """
     engines, read = workspace.engines, workspace.server_findings
     locked = {each.node_id for each in server.findings.findings if each.code == ROW_LOCKED}
@@ -32,9 +34,9 @@ async def weighed(workspace: Workspace, parts: Sequence[Part], server: Part) -> 
     parts = [part for part, _ in judged]
     shown = (*server.findings.findings, *(finding for _, more in judged for finding in more))
     server = msgspec.structs.replace(server, findings=msgspec.structs.replace(server.findings, findings=shown))
-    parts = await with_differences(workspace, parts)
     server = facts.without_dead_holders(workspace, parts, server)
     parts, server = facts.with_clocks([facts.calmed(workspace, part) for part in parts], server)
+    parts = [*map(joined, parts, compared)]
     findings = [finding for part in parts for finding in part.findings.findings]
     done = await done_lately(workspace, findings, at := server.findings.at)
 

@@ -22,11 +22,11 @@ from tests.command import fetch, unstick
 from tests.console.tui_driver import run_tui
 from tests.queries.proxy import Proxy
 
-FIRST_LIST, REFRESH, DETAIL, PAGE = 34, 14, 16, 7  # of the console, with ten engines
+FIRST_LIST, REFRESH, DETAIL, PAGE = 40, 14, 16, 7  # of the console, with ten engines
 DRY_RUN, DRY_RUN_AGAIN = 58, 30  # each of its statements has to see what the one before has done
 TASK = "SELECT 'eternaltwin/task:' || min(task_id::text) FROM eternaltwin.task WHERE status::text = 'Blocked'"
 COMMANDS = {
-    "stuck": (24, "stuck"),
+    "stuck": (29, "stuck"),
     "tree": (40, "tree"),  # it reads all pages
     "live": (31, "tree", "--live"),
     "engines": (19, "engines"),
