@@ -20,7 +20,7 @@ READ_BYTES = 4096  # at most, at once
 
 
 class Terminal(LinuxDriver):
-    """Textual's driver, which ends the app when a thread fails, and sleeps while nothing is typed.
+    """Textual's driver: a failing thread ends the app, and an idle one sleeps.
 
     Textual's writer ends at its first error; a later write waits for it without end. Its reader looks ten times a
     second, which takes a third of the CPU time of a paused console, and it fails at bytes that are no UTF-8.
@@ -69,7 +69,10 @@ class Terminal(LinuxDriver):
             pause = ESCAPE_DELAY if ready else None  # a lone escape is a key once nothing has followed it for a while
 
     def _sigcont_application(self, *arguments: Any) -> None:
-        """Start again. After SIGSTOP, which no program hears of, the old thread still reads keys: end it first."""
+        """Start again. End the old thread first.
+
+        After SIGSTOP, of which no program hears, it still reads keys.
+        """
         if self._auto_restart and self._key_thread is not None and self._key_thread.is_alive():
             self.suspend_application_mode()
             self._must_signal_resume = True

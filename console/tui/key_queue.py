@@ -62,7 +62,7 @@ class Keyboard:
         await self._waiting.join()
 
     async def _handled(self) -> None:
-        """Empty the queues from the widget with the focus up to the app, until it keeps the focus.
+        """Empty the queues from the focus up to the app, until the focus stays.
 
         A new screen empties its queue only after it has been composed.
         """

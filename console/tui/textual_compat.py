@@ -104,7 +104,7 @@ class ClosedGuard(GuardBase[R]):
 
 
 async def lay_out(screen: Screen[Any]) -> None:
-    """Lay out a screen in a batch until nothing moves any more, so that it is painted once.
+    """Lay out a screen in a batch until nothing moves, and paint it once.
 
     A layout gives widgets new sizes, which they hear of later; a scrollbar that appears then needs another one.
     """

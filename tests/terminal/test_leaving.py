@@ -173,7 +173,10 @@ def draws(terminal: Terminal, rows: int) -> bool:
 
 @repeated(1, 10)
 def test_it_comes_back_from_the_background(eternaltwin_demo: str, tmp_path: Path, times: int) -> None:
-    """Everything is painted again, and a key that is typed at once is not lost: after SIGSTOP, one after the paint."""
+    """Everything is painted again, and no key is lost.
+
+    After SIGSTOP, no key after the paint.
+    """
     with Terminal(eternaltwin_demo, home=tmp_path) as terminal:
         before = terminal.settings()
         terminal.wait_for("● live", "C Cancel", lambda: terminal.at > 0)

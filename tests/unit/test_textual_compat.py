@@ -1,4 +1,4 @@
-"""The private parts of Textual that the console depends on still exist, and are used in one module each."""
+"""The private parts of Textual still exist, each used in one module."""
 
 from __future__ import annotations
 

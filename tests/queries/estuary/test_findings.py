@@ -317,8 +317,8 @@ async def test_a_poll_that_is_unusual_for_its_type_is_graver(estuary_db: Estuary
     found = {f.node_id: f.severity for f in await coded(workspace, "overdue_and_still_locked")}
     assert found == {
         estuary_db.id(late[0]): 6,
-        estuary_db.id(late[1]): 4,
-        estuary_db.id(alone): 4,
+        estuary_db.id(late[1]): 3,
+        estuary_db.id(alone): 3,
         estuary_db.id(hours): 4,
     }
 

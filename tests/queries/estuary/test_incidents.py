@@ -32,7 +32,7 @@ async def test_types_that_their_executor_does_not_poll_are_one_incident(
     agent, unknown = (await incidents_of(workspace, LABEL))["not_served"]
     assert [f.evidence["type"] for f in agent.findings] == ["PUBLICATIONS", "DISCOVERS"]
     assert "The agent polls other types" in agent.sentence
-    assert "No executor serves this type" in unknown.sentence
+    assert "No executor is seen that serves this type" in unknown.sentence
 
 
 async def test_no_executor_polls_anything_is_one_incident(estuary_db: EstuaryDb, workspace: Workspace) -> None:
@@ -52,7 +52,7 @@ async def test_executors_that_take_other_types_are_not_down(estuary_db: EstuaryD
     for n in range(40):
         await estuary_db.task(2, wake=15 * n + 5)
     incidents = (await incidents_of(workspace, LABEL))["not_served"]
-    assert ["No executor serves this type" in i.sentence for i in incidents] == [True, True]
+    assert ["No executor is seen that serves this type" in i.sentence for i in incidents] == [True, True]
 
 
 async def test_long_polls_that_take_all_slots(estuary_db: EstuaryDb, workspace: Workspace) -> None:
