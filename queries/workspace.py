@@ -230,6 +230,15 @@ class Workspace:
         return log
 
     @property
+    def has_entries(self) -> bool:
+        """Return True if there is a table of entries, or a local file.
+
+        Otherwise a command that only reads does without the audit log.
+        """
+        file = self._recording["path"] or user_dirs.audit_log()
+        return bool(self._recorded and self._recorded[0]["exists"]) or file.exists()
+
+    @property
     def server(self) -> Server:
         """Facts about the server, as of the last connection."""
         if self.database.server is None:

@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 import msgspec
 
 from queries.db.errors import attempting
-from queries.log.audit_log import Criteria
 from queries.read.incidents import TRIED
 from queries.records.action import Outcome
 from queries.records.audit import AuditLogEntry
@@ -31,8 +30,10 @@ async def done_lately(workspace: Workspace, findings: Iterable[Finding], at: flo
     ``at``: server time. What cannot be read is absent. Raises an error of NO_CONNECTION only.
     """
     done: dict[tuple[str, str], AuditLogEntry] = {}
-    if not any(_advice(workspace, finding) for finding in findings):
+    if not (workspace.has_entries and any(_advice(workspace, finding) for finding in findings)):
         return done
+    from queries.log.audit_log import Criteria
+
     entries = workspace.audit_log.source.entries(None, None, Criteria(changes=False), ENTRIES_READ)
     with attempting():
         async with contextlib.aclosing(entries):

@@ -108,3 +108,8 @@ def folder(purpose: Literal["config", "state", "cache"]) -> Path:
     except (RuntimeError, KeyError):
         return NO_HOME / purpose / "unstick"
     return path if path.is_absolute() else NO_HOME / purpose / "unstick"
+
+
+def audit_log() -> Path:
+    """Return the file with the entries of this user."""
+    return folder("state") / "audit_log.jsonl"

@@ -75,7 +75,7 @@ class LogFile:
 
         It is written to each entry, and only its entries are read.
         """
-        self.path = path or user_dirs.folder("state") / "audit_log.jsonl"
+        self.path = path or user_dirs.audit_log()
         self.origin = origin
 
     @property
