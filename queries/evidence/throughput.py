@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from datetime import UTC, datetime
+from math import inf
 
 import msgspec
 
@@ -32,6 +33,7 @@ FLOW = "flow"  # evidence of a finding: which one of those below explains it
 LOOK_ROWS = 200  # of each sort of nodes in a look, as in flow.sql
 SPAN_SECONDS = 60.0  # for which looks are kept
 MOVED_SECONDS = 10.0  # within which a moved row proves that a worker works
+LAST_SECOND = 253_402_300_799  # of the year 9999
 AHEAD_SECONDS = 5.0  # by which the clock of a worker may be ahead
 FLOOD_PER_MINUTE, FLOOD_FACTOR = 10.0, 1.2  # least rate of a flood, and how much more must come than goes
 OUTRANKED_BY = 10  # least number of younger nodes that come first
@@ -246,7 +248,7 @@ def _ages(row: FlowRow, at: float) -> bool:
     if row.revised is None or row.due is None or row.created is None or _is_held(row) or row.part == "new":
         return False
     delay = float(row.due) - at
-    return delay > 0 and at - float(row.created) >= max(PUT_OFF_SECONDS, PUT_OFF_TIMES * delay)
+    return inf > delay > 0 and at - float(row.created) >= max(PUT_OFF_SECONDS, PUT_OFF_TIMES * delay)
 
 
 def _put_off(reader: Reader, flow: Flow, looks: Sequence[Look]) -> Iterator[Finding]:
@@ -271,4 +273,6 @@ def _put_off(reader: Reader, flow: Flow, looks: Sequence[Look]) -> Iterator[Find
 
 
 def _time(at: float | None) -> str:
-    return "an unknown time" if at is None else datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S+00")
+    if at is None or not 0 <= at <= LAST_SECOND:
+        return "an unknown time"
+    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S+00")

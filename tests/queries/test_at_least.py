@@ -28,8 +28,8 @@ NEED_ROWS = {"active_too_long", "delayed_too_long", "paused_too_long"}
 EXECUTING = """
 INSERT INTO oban_producers (uuid, node, queue, started_at, updated_at)
 SELECT '6f1c1a3e-0000-4000-8000-000000000001', 'web@1', 'mail', now() - interval '4 days', now() - interval '3 days';
-INSERT INTO oban_jobs (state, queue, worker, args, attempt, attempted_at, attempted_by)
-SELECT 'executing', 'mail', 'Mailer', '{}', 1, now() - interval '3 days',
+INSERT INTO oban_jobs (state, queue, worker, args, attempt, inserted_at, attempted_at, attempted_by)
+SELECT 'executing', 'mail', 'Mailer', '{}', 1, now() - interval '4 days', now() - interval '3 days',
        ARRAY['web@1', '6f1c1a3e-0000-4000-8000-000000000001'] FROM generate_series(1, 2100)
 """
 
