@@ -56,6 +56,7 @@ class NodeList(FlatList[Node]):
         self._keys: dict[str | None, list[str | None]] = {}  # of the pages that were read, by parent; the first is None
         self._after: dict[str | None, str | None] = {}  # key of the next page
         self._pages: dict[str, int] = {}  # number of a node's page
+        self._pinned: set[str] = set()  # nodes that no page has brought
         self._dates: dict[str, float] = {}  # of the last read of each node
         self._scan_allowed: set[str | None] = set()
         self._turn = 0  # of the parents below which a refresh looks for new nodes
@@ -177,6 +178,7 @@ class NodeList(FlatList[Node]):
         if key not in keys:
             keys.append(key)
             self._after[parent_id] = page.cursor
+        self._pinned.difference_update(node.id for node in page.nodes)
         self._pages |= {n.id: keys.index(key) for n in page.nodes if n.id not in self or n.id not in self._pages}
         if key is None:
             self.merge(parent_id, self._ranked(page.nodes))
@@ -242,7 +244,7 @@ class NodeList(FlatList[Node]):
         loaded, nodes = set(self.children(parent_id) or ()), page.nodes
         fresh |= {node.id for node in nodes} & loaded
         if self.more(parent_id):
-            places = [place for place, node in enumerate(nodes) if node.id in loaded]
+            places = [place for place, node in enumerate(nodes) if node.id in loaded - self._pinned]
             nodes = nodes[: places[-1] + 1] if places else ()
         for node in nodes:
             self._pages.setdefault(node.id, number)
@@ -289,6 +291,7 @@ class NodeList(FlatList[Node]):
         new = [node for node in nodes if node.id not in self]
         self._dates |= {node.id: self.at for node in new}  # at least
         self._pages |= {node.id: 0 for node in new}
+        self._pinned |= {node.id for node in new}
         self.merge(parent_id, new)
 
     async def load(self, node: Node, go_on: Callable[[int], bool] = lambda levels: True) -> bool:
