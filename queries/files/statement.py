@@ -174,7 +174,7 @@ def locate(statement: Statement, position: int, message: str, bound: Mapping[str
     number = before.count("\n")
     runs = [run for run in statement.origins if run[0] <= number]
     first, file, line = runs[-1] if runs else (0, statement.source, 1)
-    if not file.endswith(".sql"):
+    if statement.source and not file.endswith(".sql"):
         return _derived(statement.source, file, line, message)
     return Fault(file, line + number - first, len(start) + 1, message)
 

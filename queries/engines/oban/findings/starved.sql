@@ -3,11 +3,6 @@
 WITH \ir ../parts/heads.sql
 (SELECT 'queue:' || h.name AS id, extract(epoch FROM h.scheduled_at)::float8 AS since,
         jsonb_build_object('queue', h.name, 'age', date_trunc('second', timezone('UTC', now()) - h.scheduled_at)::text,
-          'slots', coalesce((SELECT '. Its living producers count ' || count(r.id) || ' jobs as running, of which ' || count(j.id) || ' are executing'
-                                        FROM (SELECT o.queue, o.updated_at, o.meta FROM :"schema".oban_producers o LIMIT 1000) AS p
-                                       CROSS JOIN LATERAL jsonb_array_elements_text(CASE jsonb_typeof(p.meta -> 'running') WHEN 'array' THEN p.meta -> 'running' END) AS r(id)
-                                        LEFT JOIN :"schema".oban_jobs j ON j.id = r.id::int8 AND j.state = 'executing'
-                                       WHERE p.queue = h.name AND p.updated_at >= timezone('UTC', now()) - :alive AND r.id ~ '^\d{1,18}$' HAVING count(r.id) > count(j.id)), ''),
           'running', (SELECT CASE count(*) WHEN 0 THEN 'No job of it is executing'
                              ELSE CASE count(*) WHEN 1 THEN 'One job of it is' WHEN 20 THEN 'At least 20 jobs of it are' ELSE count(*) || ' jobs of it are' END
                                   || ' executing, the first since ' || date_trunc('second', min(e.attempted_at)) || ' UTC' END
