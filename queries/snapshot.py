@@ -189,7 +189,7 @@ async def counted(reader: Reader, part: Part) -> Part:
 async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:
     before = kept.get(reader.label, Part(label=reader.label))
     own = tuple(each for each in before.findings.findings if each.code in reader.findings.specs)
-    before = msgspec.structs.replace(before, findings=msgspec.structs.replace(before.findings, findings=own))
+    before = before.with_findings(own)
     reading = _part_of_findings(reader, limit, sampled, before)
     if not counts:
         return await reading

@@ -79,7 +79,9 @@ def joined(part: Part, compared: Part) -> Part:
     """Return a part with what differs, as it was compared with other suggestions."""
     texts = {(f.code, f.node_id): f.evidence.get(DIFFERS, "") for f in compared.findings.findings}
     findings = (_saying(each, texts.get((each.code, each.node_id), "")) for each in part.findings.findings)
-    return _with(part, (*findings, *(f for f in compared.findings.findings if f.code in (TOGETHER, TRIED_OFTEN))))
+    return part.with_findings(
+        (*findings, *(f for f in compared.findings.findings if f.code in (TOGETHER, TRIED_OFTEN)))
+    )
 
 
 async def _compared(reader: Reader, part: Part, kept: Kept) -> Part:
@@ -89,7 +91,7 @@ async def _compared(reader: Reader, part: Part, kept: Kept) -> Part:
     if part.unread:  # its tables are not asked again
         at, (_, more) = part.findings.at, kept.get(watched, (0.0, ()))
         more = (msgspec.structs.replace(each, read_at=at) for each in more)
-        return _with(part, (*part.findings.findings, *more))
+        return part.with_findings((*part.findings.findings, *more))
     if new:
         answer = await attempted(compare(reader, part, {each: groups.get(each) for each in new}, kept))
         said: dict[Any, Any] = {} if isinstance(answer, DatabaseError) else answer
@@ -102,11 +104,7 @@ async def _compared(reader: Reader, part: Part, kept: Kept) -> Part:
         if cause[2] is None and spec.symptom == "failing" and not any(r.names(spec.code, spec.symptom) for r in rules):
             more += [_found(TOGETHER, kind, node, text) for node in nodes if kind and (text := kept[cause][1])]
     findings = (_saying(each, texts.get((each.code, each.node_id), "")) for each in part.findings.findings)
-    return _with(part, (*findings, *more))
-
-
-def _with(part: Part, findings: tuple[Finding, ...]) -> Part:
-    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=findings))
+    return part.with_findings((*findings, *more))
 
 
 def _saying(finding: Finding, text: str) -> Finding:

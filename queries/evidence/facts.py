@@ -33,8 +33,8 @@ def with_clocks(parts: Sequence[Part], server: Part) -> tuple[list[Part], Part]:
         findings = part.findings.findings
         behind = _behind(findings)
         clocks += [_clock(part.label, owner, each) for owner, each in behind.items()]
-        judged.append(_with(part, [_kept(each, behind) for each in findings]) if behind else part)
-    return judged, _with(server, (*server.findings.findings, *clocks)) if clocks else server
+        judged.append(part.with_findings([_kept(each, behind) for each in findings]) if behind else part)
+    return judged, server.with_findings((*server.findings.findings, *clocks)) if clocks else server
 
 
 def _behind(findings: Iterable[Finding]) -> dict[str, Finding]:
@@ -77,7 +77,7 @@ def calmed(workspace: Workspace, part: Part) -> Part:
                 spec = specs.get(each.code)
                 if spec and rule.names(each.code, spec.symptom) and values_of(rule, each) == values_of(rule, cause):
                     findings[place] = msgspec.structs.replace(each, severity=min(each.severity, cause.severity))
-    return _with(part, findings) if usual else part
+    return part.with_findings(findings) if usual else part
 
 
 def without_dead_holders(workspace: Workspace, parts: Iterable[Part], server: Part) -> Part:
@@ -96,8 +96,4 @@ def without_dead_holders(workspace: Workspace, parts: Iterable[Part], server: Pa
             return False
         return int(finding.evidence.get("held", inf)) <= sum(len(dead.get(label, ())) for label in finding.affects)
 
-    return _with(server, [each for each in server.findings.findings if not refuted(each)])
-
-
-def _with(part: Part, findings: Iterable[Finding]) -> Part:
-    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=tuple(findings)))
+    return server.with_findings([each for each in server.findings.findings if not refuted(each)])

@@ -6,7 +6,7 @@ its own refuter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -33,7 +33,7 @@ async def weighed(
     judged = [throughput.judged(engines[part.label], part, read, locked) for part in parts]
     parts = [part for part, _ in judged]
     shown = (*server.findings.findings, *(finding for _, more in judged for finding in more))
-    server = msgspec.structs.replace(server, findings=msgspec.structs.replace(server.findings, findings=shown))
+    server = server.with_findings(shown)
     server = facts.without_dead_holders(workspace, parts, server)
     parts, server = facts.with_clocks([facts.calmed(workspace, part) for part in parts], server)
     parts = [*map(joined, parts, compared)]
@@ -45,13 +45,7 @@ async def weighed(
 
     parts = [_behind_locks(part, server.findings.findings) for part in parts]
     tried = (*server.findings.findings, *await refusals(workspace))
-    server = msgspec.structs.replace(server, findings=msgspec.structs.replace(server.findings, findings=tried))
-    return [_each(part, weigh) for part in parts], server
-
-
-def _each(part: Part, weigh: Callable[[Finding], Finding]) -> Part:
-    findings = tuple(map(weigh, part.findings.findings))
-    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=findings))
+    return [part.with_findings(map(weigh, part.findings.findings)) for part in parts], server.with_findings(tried)
 
 
 def _behind_locks(part: Part, of_server: Iterable[Finding]) -> Part:
@@ -62,4 +56,4 @@ def _behind_locks(part: Part, of_server: Iterable[Finding]) -> Part:
         if each.action and (holder := holders.get(each.node_id)):
             why = f"{holder} locks the row of {each.node_id} now, so {each.action} would skip it"
             findings[place] = msgspec.structs.replace(each, evidence={**each.evidence, LOCKED_BY: why})
-    return msgspec.structs.replace(part, findings=msgspec.structs.replace(part.findings, findings=tuple(findings)))
+    return part.with_findings(findings)

@@ -178,8 +178,7 @@ def _without_refuted(reader: Reader, part: Part, flow: Flow) -> tuple[Part, dict
             text = sentence.fill(spec.sentence, evidence)
             each = msgspec.structs.replace(each, evidence=evidence, sentence=text, severity=spec.severity)
         findings.append(each)
-    left = msgspec.structs.replace(part.findings, findings=tuple(findings))
-    return msgspec.structs.replace(part, findings=left), refuted
+    return part.with_findings(findings), refuted
 
 
 def _causes(

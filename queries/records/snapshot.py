@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import msgspec
 
 from queries.records.finding import HIDDEN_ROWS, Finding, Findings, Incident, SkippedFinding
@@ -24,6 +26,10 @@ class Part(Record):
     counts: tuple[Count, ...] | None = None
     error: str = ""
     uncounted: str = ""
+
+    def with_findings(self, findings: Iterable[Finding]) -> Part:
+        """Return the part with these findings instead."""
+        return msgspec.structs.replace(self, findings=msgspec.structs.replace(self.findings, findings=tuple(findings)))
 
     @property
     def unread(self) -> str:
