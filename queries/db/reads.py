@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import inspect
 import types
 from collections.abc import Coroutine, Generator, Iterable, Mapping, Sequence
 from itertools import islice
@@ -116,11 +118,19 @@ async def lockstep(source: Reads, reads: Iterable[Coroutine[Any, Any, Any]], *, 
                 answers = dict.fromkeys(asked, error)
     finally:
         for read in reads:
-            read.close()
+            _end(read)
     for failure in raised:
         if raises or isinstance(failure, NO_CONNECTION):
             raise failure
     return results
+
+
+def _end(read: Coroutine[Any, Any, Any]) -> None:
+    """End a read wherever it waits, also in an async generator, which Python leaves running when a caller is closed."""
+    if inspect.getcoroutinestate(read) == inspect.CORO_SUSPENDED:
+        with contextlib.suppress(asyncio.CancelledError, DatabaseError, StopIteration):
+            read.throw(asyncio.CancelledError())
+    read.close()
 
 
 def _resumed(source: Reads, read: Coroutine[Any, Any, Any], answer: Any) -> list[Query] | None:

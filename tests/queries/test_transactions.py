@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
+from collections.abc import AsyncGenerator
 
 import msgspec
 import pytest
@@ -118,6 +120,32 @@ async def test_a_read_in_lockstep_may_only_let_the_event_loop_run(db: Database) 
         with pytest.raises(RuntimeError, match=r"sleep .* waits for <Future"):
             await db.together(reads(1), asyncio.sleep(1))
         assert await reads(5) == 5
+
+
+async def test_a_read_that_is_cancelled_ends_its_generators(db: Database) -> None:
+    """A generator that waits for rows is ended with the read that loops over it, at any depth of lockstep."""
+    began, ended = asyncio.Event(), []
+
+    async def numbers() -> AsyncGenerator[int]:
+        try:
+            for _ in range(2):
+                async with db.reading(60) as transaction:
+                    began.set()
+                    yield (await transaction.rows(asked("SELECT 1 AS n, pg_sleep(30)").statement, {}))[0]["n"]
+        finally:
+            ended.append(True)
+
+    async def reads() -> None:
+        async with contextlib.aclosing(numbers()) as found:
+            async for _ in found:
+                pass
+
+    task = asyncio.create_task(db.together(reads(), db.together(reads())))
+    await began.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended == [True, True]
 
 
 async def test_an_error_of_one_member_is_raised_when_all_have_ended(db: Database) -> None:
