@@ -16,17 +16,11 @@ from queries.text.psql_text import sql_words
 
 
 def with_scripts(spec: EngineSpec, files: Collection[str]) -> tuple[Action, ...]:
-    """Return the actions with the names of their files.
-
-    It is NAME_KIND, if there is such a file.
-    """
+    """Return the actions with the names of their files: NAME_KIND if there is such a file, else the name."""
     every = [kind.name for kind in spec.kinds]
     names = ([f"{action.name}_{kind}" for kind in every if kind in action.kinds] for action in spec.actions)
     found = (next((name for name in some if f"actions/{name}.sql" in files), "") for some in names)
-    return tuple(
-        msgspec.structs.replace(action, file=action.file or name)
-        for action, name in zip(spec.actions, found, strict=True)
-    )
+    return tuple(msgspec.structs.replace(action, file=name) for action, name in zip(spec.actions, found, strict=True))
 
 
 def with_effects(spec: EngineSpec, sections: Mapping[str, Mapping[str, tuple[Statement, ...]]]) -> tuple[Action, ...]:
@@ -48,7 +42,7 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
     effects = effects_of(part for parts in sections.values() for part in parts)
     more = [each for done in effects.done for each in spec.effects.get(done, ())]
     rows = [f"{t}.*" for t in (*effects.inserts, *effects.deletes) if t not in spec.undo.append_only]
-    columns = (*action.overwrites, *rows, *effects.columns, *(each for each in more if " " not in each))
+    columns = (*rows, *effects.columns, *(each for each in more if " " not in each))
     whole = {column.removesuffix(".*") for column in columns if column.endswith(".*")}
     overwrites = dict.fromkeys(c for c in columns if c.endswith(".*") or c.partition(".")[0] not in whole)
     granted = {function for need in spec.needs.values() for function in need.functions}
@@ -58,7 +52,6 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
         *(" ".join(("UPDATE", table)) for table in effects.locks),
         *(p for p in effects.done if p.partition(" ")[2] not in granted),
         *(each for each in more if " " in each),
-        *action.privileges,
     ]
     called = {name for name, need in spec.needs.items() if not set(effects.calls).isdisjoint(need.functions)}
     called |= set(action.when.values()) & set(spec.needs)
@@ -69,7 +62,7 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
     return msgspec.structs.replace(
         action,
         overwrites=overwritten,
-        waits=action.waits or any("for_now" in sql_words(part.text) for part in sections.get("refused", ())),
+        waits=any("for_now" in sql_words(part.text) for part in sections.get("refused", ())),
         privileges=tuple(dict.fromkeys(privileges)),
         needs=(*action.needs, *sorted(called - set(action.needs))),
         undo=action.undo or (_undo(spec, overwritten) if overwritten else Undo.NONE if action.undo_note else None),

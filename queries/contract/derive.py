@@ -403,7 +403,7 @@ class _Writer:
         evidence = _evidence(finding.evidence)
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
-            "header": [f"-- kinds: {finding.kind}"] if finding.kind and len(self.kinds) > 1 else [],
+            "header": [],
             "part": [f"\\ir {file}", *_compared(finding)],
             "since": f"extract(epoch FROM {since})::float8" if since else "NULL::float8",
             "evidence": evidence,

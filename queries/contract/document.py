@@ -22,7 +22,6 @@ _NAMED_BY = {  # lists whose entries have a name: its setting
     "claim": "kind",
 }
 _SHARING = ("findings", "actions", "workers")  # lists whose entries may have ``each``
-_ADDED = ("overwrites", "privileges", "needs")  # lists of an entry of ``each`` that are added to those around it
 
 
 def in_full(document: dict[str, Any]) -> dict[str, Any]:
@@ -69,20 +68,30 @@ def _named(written: Any, key: str, form: Callable[[Any], Any] = _unchanged) -> A
 def _each(entry: Any, key: str) -> Iterator[Any]:
     """Yield an entry, or those of its ``each`` with the settings around them.
 
-    Some lists, and what a finding explains, are added to those around it.
+    ``needs``, and what a finding explains, are added to those around it.
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("each"), dict):
         yield entry
         return
     around = {name: value for name, value in entry.items() if name != "each"}
     for own in _named(entry["each"], key):
-        added = {}
-        for name in own.keys() & around.keys() if isinstance(own, dict) else ():
-            if name == "explains":
-                added[name] = [*_rules(own[name]), *_rules(around[name])]
-            elif name in _ADDED and isinstance(own[name], list) and isinstance(around[name], list):
-                added[name] = [*own[name], *around[name]]
-        yield {**around, **own, **added} if isinstance(own, dict) else own
+        yield (
+            {**around, **own, **_added(own, around, "explains", "privileges", "needs")}
+            if isinstance(own, dict)
+            else own
+        )
+
+
+def _added(own: dict[str, Any], around: dict[str, Any], *names: str) -> dict[str, Any]:
+    """Return lists that both have, the own one first, and tables of them."""
+    added: dict[str, Any] = {}
+    for name in own.keys() & around.keys() & set(names):
+        lists, tables = (all(isinstance(each[name], kind) for each in (own, around)) for kind in (list, dict))
+        if lists:
+            added[name] = [*own[name], *around[name]]
+        elif tables:
+            added[name] = {**around[name], **own[name], **_added(own[name], around[name], *own[name])}
+    return added
 
 
 def _columns(table: str, written: Any) -> Any:
@@ -104,9 +113,7 @@ def _status(written: Any) -> Any:
 
 
 def _finding(finding: dict[str, Any]) -> dict[str, Any]:
-    """Return a finding with a list of rules, and sentences for one node and more."""
-    if "explains" in finding:
-        finding["explains"] = list(_rules(finding["explains"]))
+    """Return a finding with sentences for one node and more."""
     text = finding.get("sentence")
     if not isinstance(text, str):
         return finding
@@ -119,18 +126,6 @@ def _finding(finding: dict[str, Any]) -> dict[str, Any]:
     if "incident" in finding:
         raise SettingError("is in the sentence, too, as [one node|several]", *at, "incident")
     return {**finding, "sentence": one, "incident": several}
-
-
-def _rules(written: Any) -> Iterator[Any]:
-    """Yield the rules of what a finding explains.
-
-    They may be a table of codes, by the fields that must be equal.
-    """
-    if isinstance(written, dict):
-        for fields, codes in written.items():
-            yield {"findings": codes, "matching": [] if fields == "engine" else re.split(r",\s*", fields)}
-    else:
-        yield from written if isinstance(written, list) else [written]
 
 
 def _action(action: dict[str, Any]) -> dict[str, Any]:

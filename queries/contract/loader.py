@@ -18,7 +18,7 @@ from queries.contract.indexes import completed
 from queries.contract.kinds import recorded, with_kinds
 from queries.contract.needs import derived_needs, with_needs
 from queries.contract.rules import SHARED, file_faults, setting_faults
-from queries.contract.spec import Action, EngineSpec, Need, Own
+from queries.contract.spec import Action, EngineSpec, Need
 from queries.contract.sql_names import names_in_sql
 from queries.files.statement import EngineFileError, SqlText, Statement, parse_sections, parse_statement
 from queries.files.toml_file import TomlError, TomlFile
@@ -95,15 +95,13 @@ def _decoded(folder: Folder, toml: TomlFile) -> EngineSpec:
         raise BrokenEngineError(folder.name, Fault(folder.shown(TOML), 1, 1, "the file is missing"))
     try:
         spec = toml.decode(EngineSpec, in_full)
-        if spec.own != Own():
-            raise toml.error(("own",), f"is recorded in {CATALOG}: what belongs to the engine")
         facts = TomlFile(folder.shown(CATALOG), folder.files.get(CATALOG, "versions = []"))
         undone = tuple(file[len("undo/") : -len(".sql")] for file in sorted(folder.files) if file.startswith("undo/"))
         return msgspec.structs.replace(
             spec,
             own=own_objects(facts),
             needs={name: completed(need, spec.recognise.roles) for name, need in spec.needs.items()},
-            undo=msgspec.structs.replace(spec.undo, append_only=spec.undo.append_only or undone),
+            undo=msgspec.structs.replace(spec.undo, append_only=undone),
             actions=with_scripts(spec, folder.files),
         )
     except TomlError as error:

@@ -45,7 +45,7 @@ def evidence_names(finding: FindingSpec) -> set[str]:
     lists = (finding.cause, finding.cause_text, finding.constant, finding.changes)
     numbers = (finding.counter, finding.min_increase, finding.grows)
     named = [name for text in texts for name in _PLACE.findall(text) if name != "n"]
-    named += [name for names in (*lists, *(rule.matching for rule in finding.explains)) for name in names]
+    named += [name for names in (*lists, *(rule.matching for rule in finding.rules)) for name in names]
     return {*named, *filter(None, numbers)}
 
 
@@ -97,7 +97,7 @@ def _of_kinds(spec: EngineSpec, columns: Collection[str], words: Collection[str]
 
 
 def _of_findings(spec: EngineSpec, words: Collection[str], actions: Collection[str]) -> Iterator[Reference]:
-    codes, symptoms = [f.code for f in spec.findings], [f.symptom for f in spec.findings]
+    codes = [finding.code for finding in spec.findings]
     for finding in spec.findings:
         at: Path = ("findings", finding.code)
         given = [a.name for action in spec.actions if action.name == finding.action for a in action.arguments]
@@ -106,22 +106,18 @@ def _of_findings(spec: EngineSpec, words: Collection[str], actions: Collection[s
             yield (*at, setting), [getattr(finding, setting)], actions, "an action"
         for setting in ("min_changes", "seconds", "per_minute"):
             yield (*at, setting), [getattr(finding, setting)], spec.thresholds, "a threshold"
-        yield (*at, "explains"), (code for rule in finding.explains for code in rule.findings), codes, "a finding"
-        symptoms_of = (symptom for rule in finding.explains for symptom in rule.symptoms)
-        yield (*at, "explains"), symptoms_of, symptoms, "the symptom of a finding"
+        yield (*at, "explains"), (code for each in finding.explains.values() for code in each), codes, "a finding"
         yield (*at, "arguments"), finding.arguments, [*given, *spec.arguments, GONE], "an argument of the action"
 
 
 def _of_actions(spec: EngineSpec, words: Collection[str]) -> Iterator[Reference]:
     """Yield the names in actions and claims."""
-    tables, needs = spec.recognise.relations, {**spec.needs, **derived_needs(spec)}
+    needs = {**spec.needs, **derived_needs(spec)}
     for action in spec.actions:
         at: Path = ("actions", action.name)
         yield (*at, "from"), action.from_, words, _STATUS
         yield (*at, "kinds"), action.kinds, [kind.name for kind in spec.kinds], _KIND
         yield (*at, "needs"), action.needs, needs, "a need"
-        for setting in ("overwrites", "privileges"):
-            yield (*at, setting), _tables(getattr(action, setting)), tables, _TABLE
     for claim in spec.claim:
         of_conditions = [need for each in claim.conditions for need in each.needs]
         yield ("claim", claim.kind, "needs"), [*claim.needs, *claim.running_needs, *of_conditions], needs, "a need"

@@ -26,14 +26,14 @@ class ServerSpec(Record, forbid_unknown_fields=True):
     """
 
     groups: dict[str, tuple[str, ...]] = {}
+    titles: dict[str, str] = {}  # by code, other than its words
     parts: dict[str, tuple[str, ...]] = {}
     thresholds: dict[str, str | int | float] = {}  # durations or numbers
     findings: tuple[FindingSpec, ...] = ()
 
     def __post_init__(self) -> None:
-        named = (name for finding in self.findings for rule in finding.explains for name in rule.findings)
-        if not self.groups.keys().isdisjoint(named):
-            force_setattr(self, "findings", tuple(map(self._expanded, self.findings)))
+        if self.groups or self.titles:
+            force_setattr(self, "findings", tuple(map(self._completed, self.findings)))
 
     @property
     def settings(self) -> dict[str, float]:
@@ -45,15 +45,14 @@ class ServerSpec(Record, forbid_unknown_fields=True):
         """The findings by code."""
         return {spec.code: spec for spec in self.findings}
 
-    def _expanded(self, finding: FindingSpec) -> FindingSpec:
-        """Return the finding with the codes of each group that its rules name."""
-        rules = (
-            msgspec.structs.replace(
-                rule, findings=tuple(code for name in rule.findings for code in self.groups.get(name, (name,)))
-            )
-            for rule in finding.explains
-        )
-        return msgspec.structs.replace(finding, explains=tuple(rules))
+    def _completed(self, finding: FindingSpec) -> FindingSpec:
+        """Return the finding with its title, and the codes of each group that its rules name."""
+        explains = {
+            fields: tuple(code for name in names for code in self.groups.get(name, (name,)))
+            for fields, names in finding.explains.items()
+        }
+        title = self.titles.get(finding.code, finding.title)
+        return msgspec.structs.replace(finding, title=title, explains=explains)
 
 
 def server_spec() -> ServerSpec:

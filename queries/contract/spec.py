@@ -5,7 +5,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 from msgspec.structs import force_setattr
@@ -18,14 +18,19 @@ from queries.text.counted import noun_of, plural
 from queries.text.psql_text import sql_name
 
 
+def _follow(*fields: str, **others: str) -> dict[str, str]:
+    """Return names for fields that follow from others: names that no setting has."""
+    return {**{field: f"({field})" for field in fields}, **others}
+
+
 def _matching(pattern: str, description: str) -> msgspec.Meta:
     """Return the rule that a text matches, with the words for it."""
     return msgspec.Meta(pattern=f"^{pattern}$", description=description)
 
 
 NAME = "[a-z][a-z0-9_]{0,39}"  # of engines, kinds, actions and findings
-A_KEY, A_CONDITION = "an upper-case letter", "a table with at least one condition"
-KEY_OF_NAME = "by name"  # key of an action that has the same one in all engines, or that ``keys`` names
+A_CONDITION = "a table with at least one condition"
+KEY_OF_NAME = "by name"  # key of an action before it is known
 Name = Annotated[str, _matching(NAME, "a name of at most 40 characters: a-z at first, then a-z, 0-9 and _")]
 Privilege = Annotated[
     str,
@@ -36,8 +41,7 @@ Privilege = Annotated[
 ]
 Function = Annotated[str, _matching(r"\w+\((\w+(, \w+)*)?\)", "written name(type, type)")]
 Role = Annotated[str, _matching(r"\w*\*\w*", "a name with one * in it")]
-Key = Annotated[str, _matching("[A-Z]", A_KEY)]
-KeyOfAction = Annotated[str, _matching(f"([A-Z]?|{KEY_OF_NAME})", A_KEY)]
+Key = Annotated[str, _matching("[A-Z]", "an upper-case letter")]
 ColumnOfRow = Annotated[str, _matching(r"(t\.\w+(::\w+)?)?", "a column of a row t, such as t.kind")]
 
 
@@ -146,16 +150,15 @@ class Status(Record, forbid_unknown_fields=True):
     when: str = ""
 
 
-class Explains(Record, forbid_unknown_fields=True):
-    """Symptoms that a finding explains: codes, ``symptom`` words, or both.
+class Explains(NamedTuple):
+    """Symptoms that a finding explains: codes, and ``symptom`` words after a ``*``.
 
     ``matching`` are evidence fields that must be equal in cause and symptom; ``node`` compares the nodes. Without
     ``matching``, it explains them in the whole engine.
     """
 
-    findings: tuple[str, ...] = ()
-    symptoms: tuple[str, ...] = ()
-    matching: tuple[str, ...] = ()
+    matching: tuple[str, ...]
+    findings: tuple[str, ...]
 
     def names(self, code: str, symptom: str, *, suspected: bool = False) -> bool:
         """Return True if the rule names a finding with this code and ``symptom`` word.
@@ -163,7 +166,7 @@ class Explains(Record, forbid_unknown_fields=True):
         A suspected cause explains only the findings that are named by their code, because many nodes are late for
         reasons of their own.
         """
-        return code in self.findings or (symptom != "" and symptom in self.symptoms and not suspected)
+        return code in self.findings or (f"*{symptom}" in self.findings and not suspected)
 
 
 class Renewed(Record, forbid_unknown_fields=True):
@@ -180,7 +183,7 @@ class Renewed(Record, forbid_unknown_fields=True):
     confirms: bool = False  # the finding is shown only while they prove a living owner
 
 
-class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
+class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "kind", "finder", from_="from")):
     """Finding, detected by one query or, with ``sample``, from the console's samples.
 
     Findings with equal ``cause`` are one incident. An incident absorbs the findings that its finding ``explains``.
@@ -205,7 +208,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     single_action: bool = False  # of several nodes, the cause is elsewhere: ``action`` is suggested for one node only
     symptom: str = ""  # word for what it is a symptom of: late, locked, failing, dead_owner
     stalls: bool = False  # the engine does not take or continue the node, although its phase is ready or running
-    explains: tuple[Explains, ...] = ()
+    explains: dict[str, tuple[str, ...]] = {}  # by equal fields: `rules`
     remedy: str = ""  # what to do outside of unstick if no action here removes the cause
     action: str | None = None
     instead: str = ""  # action that is suggested if ``action`` refuses the nodes
@@ -220,7 +223,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     per_minute: str | None = None  # threshold: least growth per minute
     seconds: str | None = None  # threshold: least duration
     renewed: Renewed | None = None  # samples that refute or confirm it
-    kind: str = ""  # of the nodes; default: the only kind, or those whose ids the statement makes
+    kind: str = ""  # of the nodes of one that follows from a claim
     from_: tuple[str, ...] = ()  # statuses or phases of the nodes
     where: str = "true"  # SQL, with thresholds as ``:name``
     since: str = ""  # column: since when
@@ -236,6 +239,12 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     def __post_init__(self) -> None:
         if not self.title:
             force_setattr(self, "title", self.code.replace("_", " "))
+
+    @property
+    def rules(self) -> tuple[Explains, ...]:
+        """What it explains."""
+        each = self.explains.items()
+        return tuple(Explains((*filter(None, re.split(r", *|^engine$", on)),), codes) for on, codes in each)
 
     @property
     def statement(self) -> str:
@@ -401,7 +410,7 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
             cause=("owner",),
             several="workers",
             symptom="dead_owner",
-            explains=(Explains(findings=("late",), matching=resource),) if resource and "late" in claim.finders else (),
+            explains={"resource": ("late",)} if resource and "late" in claim.finders else {},
             severity=8,
             action="release",
             finder=True,
@@ -503,7 +512,11 @@ _VARYING = {  # words of SQL whose value differs between two transactions
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/+-]*")
 
 
-class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
+class Action(
+    Record,
+    forbid_unknown_fields=True,
+    rename=_follow("key", "file", "overwrites", "privileges", "waits", from_="from"),
+):
     """An action on nodes of these kinds, in these phases (empty: in any phase).
 
     With ``set`` or ``delete``, its statements are derived: it sets these columns or deletes the rows, of nodes that
@@ -511,7 +524,7 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """
 
     name: Name
-    key: KeyOfAction = KEY_OF_NAME
+    key: str = KEY_OF_NAME
     title: str = ""  # default: the name, or what other actions of the name have
     kinds: tuple[str, ...] = ()  # default: the only kind, or those of other actions of the name
     support: Support = Support.NATIVE  # emulated if there is a ``why``
@@ -534,12 +547,11 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     confirm: str = "button"  # or "typed"
     undo: Undo | None = None  # follows from ``overwrites``; without any, it cannot be undone
     undo_note: str = ""  # why it cannot be undone, or what an undo leaves as it is
-    # In addition to what follows from its statements: columns that it overwrites, as ``table.column``; ``table.*`` for
-    # a table whose rows it inserts or deletes. So are privileges, and needs of functions.
+    # By its statements: ``table.column``, or ``table.*`` for a table whose rows they insert or delete
     overwrites: tuple[str, ...] = ()
-    privileges: tuple[Privilege, ...] = ()
-    needs: tuple[str, ...] = ()
-    waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``; follows from it
+    privileges: tuple[Privilege, ...] = ()  # that its statements need
+    needs: tuple[str, ...] = ()  # in addition to those of functions that its statements call
+    waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``
     # In addition to the engine's ``arguments`` that its statements name
     arguments: tuple[Argument, ...] = ()
     compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
@@ -622,7 +634,7 @@ class Option(Record, forbid_unknown_fields=True):
             force_setattr(self, "type", "map")
 
 
-class UndoSpec(Record, forbid_unknown_fields=True):
+class UndoSpec(Record, forbid_unknown_fields=True, rename=_follow("append_only")):
     """Rules for the undo of all actions of the engine.
 
     ``counters``: columns that an undo increases and never sets back, as ``table.column``, because writers compare them.
@@ -669,7 +681,7 @@ class RedriveSpec(Record, forbid_unknown_fields=True):
     why: str = ""
 
 
-class EngineSpec(Record, forbid_unknown_fields=True):
+class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
     """The content of ``engine.toml``."""
 
     title: str
@@ -807,7 +819,7 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         return msgspec.structs.replace(
             action,
             title=action.title or theirs or TITLES.get(action.name, action.name.replace("_", " ").capitalize()),
-            key=next((each.key for each in (action, *others) if each.key != KEY_OF_NAME), keys.get(action.name, "")),
+            key=keys.get(action.name, "") if action.key == KEY_OF_NAME else action.key,
             kinds=action.kinds or shared,
             phases=action.phases or tuple(phase for phase in Phase if phase in phases),
         )

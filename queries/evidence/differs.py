@@ -99,7 +99,7 @@ async def _compared(reader: Reader, part: Part, kept: Kept) -> Part:
     texts: dict[tuple[str, str], str] = {}
     more = [*kept[watched][1]]
     for cause, (spec, kind, nodes) in groups.items():
-        rules = (rule for other, *_ in groups.values() if other is not spec for rule in other.explains)
+        rules = (rule for other, *_ in groups.values() if other is not spec for rule in other.rules)
         texts |= {(spec.code, node): text for node in nodes if (text := kept[cause][1])}
         if cause[2] is None and spec.symptom == "failing" and not any(r.names(spec.code, spec.symptom) for r in rules):
             more += [_found(TOGETHER, kind, node, text) for node in nodes if kind and (text := kept[cause][1])]

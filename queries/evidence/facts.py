@@ -72,7 +72,7 @@ def calmed(workspace: Workspace, part: Part) -> Part:
     findings = list(part.findings.findings)
     usual = [each for each in findings if each.code in specs and each.severity <= MINOR < specs[each.code].severity]
     for cause in usual:
-        for rule in specs[cause.code].explains:
+        for rule in specs[cause.code].rules:
             for place, each in enumerate(findings):
                 spec = specs.get(each.code)
                 if spec and rule.names(each.code, spec.symptom) and values_of(rule, each) == values_of(rule, cause):

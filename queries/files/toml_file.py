@@ -146,7 +146,8 @@ def _wrong(kind: Any, value: Any, message: str) -> tuple[Path, str]:
         if isinstance(each, enum.EnumType) or typing.get_origin(each) is typing.Literal:
             return (), f"must be one of {', '.join(map(str, typing.get_args(each) or each))}"
         if isinstance(value, dict) and (name := re.fullmatch("Object contains unknown field `(.+)`", message)):
-            return (name[1],), f"is not a setting{did_you_mean(name[1], [f.encode_name for f in _fields(each)])}"
+            known = [f.encode_name for f in _fields(each) if f.encode_name[0] != "("]
+            return (name[1],), f"is not a setting{did_you_mean(name[1], known)}"
     if name := re.fullmatch("Object missing required field `(.+)`", message):
         return (), f"needs the setting {quoted(name[1])}"
     if about := next((m.description for m in typing.get_args(kind)[1:] if isinstance(m, msgspec.Meta)), None):

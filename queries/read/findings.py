@@ -189,7 +189,7 @@ class FindingReader:
             nodes.setdefault(finding.code, {})[self._ids.local(finding.node_id)] = None
         reads = []
         for spec in (self.specs[code] for code in capped):
-            rules = [rule for rule in spec.explains if rule.matching == ("node",)]
+            rules = [rule for rule in spec.rules if rule.matching == ("node",)]
             symptoms = [s.code for s in self.specs.values() if any(r.names(s.code, s.symptom) for r in rules)]
             ids = [i for code in symptoms for i in nodes.get(code, ()) if i not in nodes.get(spec.code, {})]
             reads += [self.of(IN_STEP, spec, ids, len(ids), [], [])] if ids else []

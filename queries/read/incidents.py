@@ -207,7 +207,7 @@ def _absorbed(groups: list[CauseGroup], at: float | None) -> Owners:
     parents: dict[int, set[int]] = {}
     for place, group in enumerate(groups):
         engines, suspected = group.engines, group.suspected
-        for rule in group.spec.explains:
+        for rule in group.spec.rules:
             causes: dict[tuple[str, ...], list[Finding]] = {}
             for finding in group.findings:
                 causes.setdefault(values_of(rule, finding), []).append(finding)

@@ -193,6 +193,7 @@ def test_a_need_that_nothing_uses_is_not_derived(folder: Path) -> None:
 LONG = """
 title = "t"
 about = "a"
+keys.I = "skip_it"
 
 [recognise.relations.task]
 id = "int8"
@@ -213,11 +214,9 @@ phase = "scheduled"
 
 [[actions]]
 name = "release"
-key = "L"
 title = "Release"
 kinds = ["task"]
-overwrites = ["task.state", "task.id"]
-privileges = ["UPDATE task", "EXECUTE f", "EXECUTE g"]
+needs = ["b", "a"]
 support = "emulated"
 why = "the engine has none"
 
@@ -231,7 +230,6 @@ title = "a number"
 
 [[actions]]
 name = "skip_it"
-key = "I"
 title = "Skip it"
 kinds = ["task"]
 confirm = "typed"
@@ -239,7 +237,6 @@ risk = "high"
 
 [[actions]]
 name = "skip_it"
-key = "I"
 title = "Skip it"
 kinds = ["task"]
 support = "external"
@@ -248,7 +245,6 @@ when = { mode = "b" }
 
 [[actions]]
 name = "edit"
-key = "J"
 title = "Edit and retry"
 kinds = ["task"]
 support = "unsupported"
@@ -256,37 +252,28 @@ why = "w"
 
 [[actions]]
 name = "edit"
-key = "J"
 title = "Edit and retry"
 kinds = ["task"]
-file = "edit_task"
 
 [[findings]]
 code = "too_late"
-title = "too late"
 severity = 5
 sentence = "It waits: no worker takes it."
 incident = "{n} wait: no worker takes them."
-explains = [
-  { findings = ["early"], matching = ["job", "day"] },
-  { findings = ["very_late"] },
-  { findings = ["early", "paused"], matching = ["node"] },
-]
+explains = { "job, day" = ["early"], engine = ["very_late"], node = ["early", "paused"] }
 
 [[findings]]
 code = "very_late"
-title = "very late"
 severity = 6
 sentence = "It waits: no worker takes it."
 incident = "{n} wait: no worker takes them."
-explains = [{ findings = ["early", "paused"], matching = ["node"] }]
+explains.node = ["early", "paused"]
 
 [[findings]]
 code = "early"
-title = "early"
 severity = 2
 sentence = "It ran early."
-explains = [{ findings = ["paused"] }, { findings = ["paused"], matching = ["node"] }]
+explains = { engine = ["paused"], node = ["paused", "late"] }
 
 [[workers]]
 title = "worker"
@@ -320,17 +307,15 @@ each.too_late = { severity = 5, explains = { "job, day" = ["early"], engine = ["
 each.very_late.severity = 6
 
 [[findings]]
-explains = [{ findings = ["paused"], matching = ["node"] }]
-each.early = { severity = 2, sentence = "It ran early.", explains = [{ findings = ["paused"] }] }
+explains.node = ["late"]
+each.early = { severity = 2, sentence = "It ran early.", explains = { engine = ["paused"], node = ["paused"] } }
 
 [actions.any]
-overwrites = ["task.id"]
-privileges = ["EXECUTE f", "EXECUTE g"]
+needs = ["a"]
 
 [actions.any.each.release]
 why = "the engine has none"
-overwrites = ["task.state"]
-privileges = ["UPDATE task"]
+needs = ["b"]
 arguments.note = { title = "a note" }
 
 [[actions.skip_it]]
@@ -356,7 +341,7 @@ def test_short_forms_mean_what_the_long_ones_do(tmp_path: Path) -> None:
     for text in (LONG, SHORT):
         (tmp_path / TOML).write_text(text)
         spec = TomlFile(TOML, text).decode(EngineSpec, in_full)
-        specs.append(msgspec.structs.replace(spec, actions=with_scripts(spec, read(tmp_path).files), keys={}))
+        specs.append(msgspec.structs.replace(spec, actions=with_scripts(spec, read(tmp_path).files)))
     assert specs[0] == specs[1]
 
 

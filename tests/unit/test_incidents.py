@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from queries.contract.spec import Explains, FindingSpec
+from queries.contract.spec import FindingSpec
 from queries.read.incidents import by_schemas, incidents, is_new, ordered
 from queries.records.action import Proof
 from queries.records.finding import Finding
@@ -21,18 +21,18 @@ SPECS = {
     "engine": {
         each.code: each
         for each in (
-            spec("dead_owner", cause=("worker",), explains=(Explains(findings=("late",), matching=("worker",)),)),
-            spec("late", symptom="late", explains=(Explains(findings=("blocked",), matching=("node",)),)),
+            spec("dead_owner", cause=("worker",), explains={"worker": ("late",)}),
+            spec("late", symptom="late", explains={"node": ("blocked",)}),
             spec("blocked"),
             spec("flapping", single_action=True),
             spec("failed", cause_text=("error",)),
-            spec("first", explains=(Explains(findings=("second",)),)),
-            spec("second", explains=(Explains(findings=("first",)),)),
-            spec("near", explains=(Explains(findings=("first",), matching=("node",)),)),
+            spec("first", explains={"engine": ("second",)}),
+            spec("second", explains={"engine": ("first",)}),
+            spec("near", explains={"node": ("first",)}),
         )
     },
     "server": {
-        "lock": spec("lock", cause=("pid",), explains=(Explains(symptoms=("late",), findings=("first",)),)),
+        "lock": spec("lock", cause=("pid",), explains={"engine": ("*late", "first")}),
     },
 }
 
