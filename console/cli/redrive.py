@@ -101,7 +101,7 @@ async def _selected(target: Target, workspace: Workspace, source: Source) -> tup
         label = source.engine
         reader = workspace.named(label)
         dead_letters, part = await dead_matching(reader, conditions, source.limit)
-        dead_letters = [d for d in dead_letters if redrives.revival_of(reader, d) is not None] or dead_letters
+        dead_letters = [d for d in dead_letters if redrives.revival_of(reader, d)] or dead_letters
         selection = f"filter {source.filter}"
     if not dead_letters:
         raise EmptyError("The selection is empty: no dead letter was selected.\nNothing was changed.")

@@ -100,8 +100,7 @@ async def dead_matching(reader: Reader, conditions: Filter, limit: int | None) -
 
     Raises DatabaseError if there may be more and no ``limit`` is given.
     """
-    kinds = {revival.kind for revival in reader.engine.spec.revivals}
-    selection = await select(reader, conditions, None, kinds)
+    selection = await select(reader, conditions, None, reader.engine.spec.revived)
     why = _complete(selection.missing, limited=limit is not None)
     dead_letters: list[DeadLetter] = []
     for start in range(0, len(selection.nodes), NODES_AT_ONCE):

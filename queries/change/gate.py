@@ -27,7 +27,7 @@ import msgspec
 
 from queries.change.images import RowPair
 from queries.contract.detect import CHANGES, trust_query
-from queries.contract.spec import VariesSpec
+from queries.contract.spec import Varies, Varying
 from queries.contract.trust import Trust
 from queries.db.database import TableName
 from queries.db.errors import ConflictError, DeniedError
@@ -302,13 +302,13 @@ class Contract:
     ``keys``: the columns of the primary key of each table. ``operators``: the names of those who act.
     """
 
-    def __init__(self, varies: VariesSpec, keys: Mapping[str, Sequence[str]], operators: Iterable[str]) -> None:
+    def __init__(self, varies: Varies, keys: Mapping[str, Sequence[str]], operators: Iterable[str]) -> None:
         self.keys = keys
-        self._varies = {kind: getattr(varies, kind) for kind in VariesSpec.__struct_fields__}
-        self._known: dict[str, tuple[set[str], bool]] = {}
+        self._varies = varies
+        self._known: dict[str, tuple[set[Varying], bool]] = {}
         self._operators = sorted({*operators} - {""}, key=len, reverse=True)
 
-    def _kinds(self, name: str) -> tuple[set[str], bool]:
+    def _kinds(self, name: str) -> tuple[set[Varying], bool]:
         """Return how a value may differ, and True if a member of it may."""
         if name not in self._known:
             size = name.count(".") + 1

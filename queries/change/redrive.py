@@ -12,7 +12,7 @@ from queries.change import perform
 from queries.change.plan import Plan, current_reader, plan_versions
 from queries.change.run import Beginning, Run, RunPlan, part_of
 from queries.change.state import UNITS, Do, Pace, RedriveSettings, State, Step, sizes
-from queries.contract.spec import Action, Revival
+from queries.contract.spec import KEYS, Action
 from queries.db.errors import DatabaseError
 from queries.read.dead_letters import digest, fold
 from queries.read.nodes import NODES_AT_ONCE
@@ -41,16 +41,9 @@ def at_once(workspace: Workspace, action: Action, dead_letters: Iterable[DeadLet
     return msgspec.structs.replace(plan, nodes=tuple(first))
 
 
-def revival_of(reader: Reader, dead_letter: DeadLetter) -> Revival | None:
-    """Return how the engine revives a dead letter, or None."""
-    return next(
-        (
-            revival
-            for revival in reader.engine.spec.revivals
-            if revival.kind == dead_letter.node.kind and dead_letter.fingerprint.startswith(revival.cause)
-        ),
-        None,
-    )
+def revival_of(reader: Reader, dead_letter: DeadLetter) -> str:
+    """Return the name of the action that revives a dead letter, or ""."""
+    return reader.engine.spec.revival(dead_letter.node.kind, dead_letter.fingerprint)
 
 
 def action_of(reader: Reader, dead_letters: Sequence[DeadLetter]) -> Action:
@@ -58,16 +51,15 @@ def action_of(reader: Reader, dead_letters: Sequence[DeadLetter]) -> Action:
 
     Raises DatabaseError if there is none, or several, or if it is not available here.
     """
-    spec = reader.engine.spec.redrive
     actions: dict[str, Action] = {}
     for each in dead_letters:
         revival = revival_of(reader, each)
-        if revival is None:
-            why = spec.why or f"no action of this engine revives {each.fingerprint!r}"
+        if not revival:
+            why = f"no action of this engine revives {each.fingerprint!r}"
             raise DatabaseError(f"{reader.label}: {why}.", "Nothing was changed.")
-        action = reader.engine.action(revival.action, each.node.kind)
+        action = reader.engine.action(revival, each.node.kind)
         if action is None:
-            raise DatabaseError(f"{reader.label}: {revival.action} does not exist here.", "Nothing was changed.")
+            raise DatabaseError(f"{reader.label}: {revival} does not exist here.", "Nothing was changed.")
         actions[action.name] = action
     if len(actions) != 1:
         names = " or ".join(sorted(actions)) or "none"
@@ -133,9 +125,12 @@ async def plan_redrive(
 
 
 def _target(reader: Reader, dead_letter: DeadLetter) -> str:
-    revival = revival_of(reader, dead_letter)
+    """Return the node to watch.
+
+    An action of the engine's own may revive the node's job instead of the node.
+    """
     node = dead_letter.node
-    return node.job_id if revival is not None and revival.job and node.job_id is not None else node.id
+    return node.job_id if node.job_id is not None and revival_of(reader, dead_letter) not in KEYS else node.id
 
 
 class Sign(Record):

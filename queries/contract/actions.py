@@ -16,7 +16,10 @@ from queries.text.psql_text import sql_words
 
 
 def with_scripts(spec: EngineSpec, files: Collection[str]) -> tuple[Action, ...]:
-    """Return the actions with the names of their files: NAME_KIND if there is such a file, else the name."""
+    """Return the actions with the names of their files.
+
+    It is NAME_KIND, if there is such a file.
+    """
     every = [kind.name for kind in spec.kinds]
     names = ([f"{action.name}_{kind}" for kind in every if kind in action.kinds] for action in spec.actions)
     found = (next((name for name in some if f"actions/{name}.sql" in files), "") for some in names)

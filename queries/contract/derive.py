@@ -17,7 +17,7 @@ from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED
 from queries.contract.rows import COMPARED, NodeRow, columns
-from queries.contract.spec import NO_TIME, Action, Claim, DeadLetterSpec, EngineSpec, FindingSpec, Kind, Need
+from queries.contract.spec import NO_TIME, Action, Claim, EngineSpec, FindingSpec, Kind, Need
 from queries.contract.sql_templates import Filled, Lines, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
 from queries.files.statement import EngineFileError, SqlText
@@ -309,38 +309,34 @@ class _Writer:
 
     def _dead(self) -> None:
         """Derive the dead letters. Those without a time come last, in parts of their own."""
-        timed: list[tuple[Kind, DeadLetterSpec, str, str]] = []
+        timed: list[tuple[Kind, str, str]] = []
         for kind in self.tables:
             need = dead_need(self.needs, kind, self._relation(kind))
-            if kind.dead is not None and need is not None:
-                filters = self._each_from(kind, kind.dead.from_)
-                timed += [(kind, kind.dead, need[0], self._with_partial(f, need[0])) for f in filters]
-        every = [*((each, False) for each in timed if each[1].since), *((each, True) for each in timed)]
+            if kind.dead and need is not None:
+                filters = self._each_from(kind, kind.dead)
+                timed += [(kind, need[0], self._with_partial(f, need[0])) for f in filters]
+        every = [*((each, False) for each in timed if each[0].dead_since), *((each, True) for each in timed)]
         parts = [self._dead_part(*each, number, without) for number, (each, without) in enumerate(every, 1)]
         if parts:
-            header = self._header(need for _, _, need, _ in timed)
+            header = self._header(need for _, need, _ in timed)
             self._add("dead.sql", ("kinds",), [repeated("dead", {"header": header}, parts)])
 
-    def _dead_part(
-        self, kind: Kind, dead: DeadLetterSpec, need: str, filter_: str, number: int, without: bool
-    ) -> Values:
+    def _dead_part(self, kind: Kind, need: str, filter_: str, number: int, without: bool) -> Values:
         cursor, key, column, type_ = ":cursor::text::jsonb ->> 0", _of(kind.key), "NULL", "text"
-        if dead.since:
-            column, type_ = _of(dead.since), self._type(kind, dead.since)
+        since, due = kind.dead_since, kind.columns.get("due_at", "")
+        if since:
+            column, type_ = _of(since), self._type(kind, since)
         greatest = "'9223372036854775807'" if _first(type_) in _NUMBERS else "'infinity'"
         greatest = "'2147483647'" if _first(type_) == "int4" else greatest
         newest = f"<= coalesce(({cursor})::{type_}, {greatest}::{type_})"
         by_key = self.needs[need].columns[2:3] == (kind.key,)  # the index has the order of rows without a time, too
-        error = dead.error or self._expression(kind, kind.columns.get("error", "NULL"))
         return {
             **self._of(kind),
             "part": str(number),
             "column": column,
             "type": self._type(kind, kind.key),
-            "severity": str(dead.severity),
-            "since": self._time(kind, dead.at or dead.since) if dead.since else "NULL::float8",
-            "cause": f"({dead.cause})::text",
-            "error": f"({error})::text",
+            "since": self._time(kind, due if _names(due, since) else since) if since else "NULL::float8",
+            "error": f"({self._expression(kind, kind.columns.get('error', 'NULL'))})::text",
             "filter": filter_,
             "first": f"{column} {'IS NULL' if without else newest}",
             "later": f"({cursor}) IS NOT NULL" if without else f"{column} < ({cursor})::{type_}",
@@ -841,6 +837,10 @@ class _Writer:
 def _of(column: str) -> str:
     """Return a column of a node's row as SQL."""
     return f"t.{sql_name(column)}"
+
+
+def _names(sql: str, column: str) -> bool:
+    return re.search(rf"\b{re.escape(column)}\b", sql) is not None
 
 
 def _compared(finding: FindingSpec) -> Lines:

@@ -42,7 +42,7 @@ def status_need(needs: Mapping[str, Need], kind: Kind, relation: Collection[str]
 
 def dead_need(needs: Mapping[str, Need], kind: Kind, relation: Collection[str]) -> tuple[str, Need] | None:
     """Return the need by which the dead letters of a kind are found in their order."""
-    need, since = status_need(needs, kind, relation), kind.dead.since if kind.dead else ""
+    need, since = status_need(needs, kind, relation), kind.dead_since
     if need is None or not need[1].columns or not since or need[1].columns[1:2] == (since,):
         return need
     start = (need[1].columns[0], since)
@@ -81,7 +81,7 @@ def _derived(spec: EngineSpec, kind: Kind, derived: Mapping[str, Need]) -> Itera
     elif kind.table and status and status not in relation:
         why = f"this requires a full table scan: the status of {kind.table} is no column"
         yield f"{kind.name}{OF_EXPRESSION}", Need(table=kind.table, why=why)
-    if kind.dead and status in relation and kind.dead.since in relation:
+    if kind.dead and status in relation and kind.dead_since in relation:
         there = [each.columns[:2] for each in (*written.values(), *derived.values()) if each.table == kind.table]
-        if (status, kind.dead.since) not in there:
-            yield f"{kind.name}_dead", Need(table=kind.table, columns=(status, kind.dead.since, kind.key))
+        if (status, kind.dead_since) not in there:
+            yield f"{kind.name}_dead", Need(table=kind.table, columns=(status, kind.dead_since, kind.key))

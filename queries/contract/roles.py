@@ -127,7 +127,7 @@ _NAMES: Names = {
         "own": {"objects": _words, "unique": _words, "always": _words, "columns": _Keyed(_table)},
         "effects": _Keyed(_named, _named),
         "undo": {"counters": _named, "append_only": _table},
-        "varies": {"time": _named, "key": _named, "token": _named, "operator": _named},
+        "varies": _Keyed(lambda name, _: name, _named),
         "flow": {"table": _table},
     },
     "trial": {"overwrites": _named, "privileges": _named},

@@ -75,7 +75,8 @@ def _references(spec: EngineSpec) -> Iterator[Reference]:
     yield ("recognise", "roles"), spec.recognise.roles, roles, f"{_TABLE}, nor a name of its parts"
     for key, name in spec.keys.items():
         yield ("keys", key), [name], actions, "an action"
-    yield ("redrive", "revivals"), (revival.action for revival in spec.redrive.revivals), actions, "an action"
+    for kind, causes in spec.redrive.items():
+        yield ("redrive", kind), causes.values(), actions, "an action"
     yield ("undo", "counters"), spec.undo.counters, columns, _COLUMN
     yield ("flow", "table"), [spec.flow.table if spec.flow else ""], tables, _TABLE
 
@@ -89,9 +90,9 @@ def _of_kinds(spec: EngineSpec, columns: Collection[str], words: Collection[str]
         yield (*at, "below"), [kind.below] if kind.table else [], above, _KIND
         yield (*at, "columns"), kind.columns, columns_of_rows(NodeRow), "a column of a node"
         yield (*at, "rows"), kind.rows, columns, _COLUMN
-        yield (*at, "dead", "from"), kind.dead.from_ if kind.dead else (), words, _STATUS
+        yield (*at, "dead"), kind.dead, words, _STATUS
         if kind.table in tables:
-            of_table = (("key", kind.key), ("parent", kind.parent), ("dead", kind.dead.since if kind.dead else ""))
+            of_table = (("key", kind.key), ("parent", kind.parent), ("dead_since", kind.dead_since))
             for setting, column in (*of_table, *(("payloads", column) for column in kind.payloads.values())):
                 yield (*at, setting), [column], tables[kind.table], f"a column of {kind.table} in recognise.relations"
 

@@ -46,7 +46,7 @@ class ServerSpec(Record, forbid_unknown_fields=True):
         return {spec.code: spec for spec in self.findings}
 
     def _completed(self, finding: FindingSpec) -> FindingSpec:
-        """Return the finding with its title, and the codes of each group that its rules name."""
+        """Return the finding with its title and the codes of groups."""
         explains = {
             fields: tuple(code for name in names for code in self.groups.get(name, (name,)))
             for fields, names in finding.explains.items()

@@ -42,6 +42,13 @@ Privilege = Annotated[
 Function = Annotated[str, _matching(r"\w+\((\w+(, \w+)*)?\)", "written name(type, type)")]
 Role = Annotated[str, _matching(r"\w*\*\w*", "a name with one * in it")]
 Key = Annotated[str, _matching("[A-Z]", "an upper-case letter")]
+Varying = Literal["time", "key", "token", "operator"]
+"""How a value may differ between dry run and commit.
+
+``time``: it is as far from ``now()``. ``key``: that of a new row, in a row that refers to it. ``token``: another one
+each time, such as a transaction id. ``operator``: it has the name of who acts.
+"""
+Varies = dict[Varying, tuple[str, ...]]
 ColumnOfRow = Annotated[str, _matching(r"(t\.\w+(::\w+)?)?", "a column of a row t, such as t.kind")]
 
 
@@ -92,21 +99,6 @@ class Need(Record, forbid_unknown_fields=True):
     closed: bool = False  # ``functions`` use unqualified names: the schema is on the search_path during the call
 
 
-class DeadLetterSpec(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
-    """Nodes of a kind that are dead letters: those with these statuses or phases.
-
-    ``since``: a column, or "": they are then in the order of their keys. ``at``: SQL of that time, for a column that is
-    neither a time nor seconds since 1970. ``cause`` and ``error`` are SQL expressions.
-    """
-
-    from_: tuple[str, ...]
-    since: str = ""
-    at: str = ""
-    cause: str = "NULL"
-    error: str = ""  # default: the column ``error`` of the node
-    severity: int = 7
-
-
 class Kind(Record, forbid_unknown_fields=True):
     """A kind of node.
 
@@ -123,7 +115,8 @@ class Kind(Record, forbid_unknown_fields=True):
     parent: str = ""  # column: the key of its parent
     below: str = ""  # kind of its parent; default: its own
     columns: dict[str, str] = {}  # of its nodes, as SQL
-    dead: DeadLetterSpec | None = None
+    dead: tuple[str, ...] = ()  # statuses or phases of its nodes that are dead letters
+    dead_since: str = ""  # column: the time by which they are in order; default: in the order of their keys
     payloads: dict[str, str] = {}  # detail sections with a stored text, by name: its column
     rows: tuple[str, ...] = ()  # the other rows that a change of it locks, as ``table.column``; the column has its key
     children: bool = False  # in addition to kinds that are the ``parent`` of another
@@ -242,7 +235,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "k
 
     @property
     def rules(self) -> tuple[Explains, ...]:
-        """What it explains."""
+        """Return the rules by which it explains others."""
         each = self.explains.items()
         return tuple(Explains((*filter(None, re.split(r", *|^engine$", on)),), codes) for on, codes in each)
 
@@ -503,7 +496,7 @@ KEYS = {
     "abort": "A",
 }
 TITLES = {"edit": "Edit and retry", "send": "Send message"}  # other than their names
-_VARYING = {  # words of SQL whose value differs between two transactions
+_VARYING: dict[Varying, str] = {  # words of SQL whose value differs between two transactions
     "time": r"\b(?:now|clock_timestamp|statement_timestamp|current_timestamp|localtimestamp)\b",
     "key": r"\bnextval\b",
     "token": r"\b(?:gen_random_uuid|pg_current_xact_id)\b",
@@ -647,40 +640,6 @@ class UndoSpec(Record, forbid_unknown_fields=True, rename=_follow("append_only")
     notes: dict[str, str] = {}
 
 
-class VariesSpec(Record, forbid_unknown_fields=True):
-    """Columns, as ``table.column``, that may differ between dry run and commit.
-
-    All others are exact. ``time``: it is as far from ``now()``. ``key``: that of a new row, in a row that refers to it.
-    ``token``: another one each time, such as a transaction id. ``operator``: it has the name of who acts.
-    ``table.column.name`` is a member of a JSON object, and ``schema.q_*.column`` one of tables in another schema. What
-    an action sets to ``now()``, ``clock_timestamp()``, ``:operator`` or ``gen_random_uuid()`` follows from its ``set``.
-    """
-
-    time: tuple[str, ...] = ()
-    key: tuple[str, ...] = ()
-    token: tuple[str, ...] = ()
-    operator: tuple[str, ...] = ()
-
-
-class Revival(Record, forbid_unknown_fields=True):
-    """Action that revives dead letters of a kind.
-
-    ``cause``: only those whose fingerprint begins so. ``job``: the node's job is watched, not the node itself.
-    """
-
-    kind: str
-    action: str
-    cause: str = ""
-    job: bool = False
-
-
-class RedriveSpec(Record, forbid_unknown_fields=True):
-    """Actions that revive dead letters, or why there are none."""
-
-    revivals: tuple[Revival, ...] = ()
-    why: str = ""
-
-
 class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
     """The content of ``engine.toml``."""
 
@@ -713,8 +672,11 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
     # addition, by triggers, cascades and functions
     effects: dict[Privilege, tuple[str, ...]] = {}
     undo: UndoSpec = UndoSpec()
-    varies: VariesSpec = VariesSpec()
-    redrive: RedriveSpec = RedriveSpec()
+    # Columns that may differ between dry run and commit: ``table.column``, ``table.column.name`` for a member of a JSON
+    # object, ``schema.q_*.column`` of tables in another schema. What actions ``set`` follows
+    varies: Varies = {}
+    # Kind -> how the fingerprints of its dead letters begin -> action that revives these; default: ``retry``
+    redrive: dict[str, dict[str, str]] = {}
     claim: tuple[Claim, ...] = ()
     flow: FlowSpec | None = None  # else work per minute is not recorded
 
@@ -748,12 +710,16 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
         return frozenset((*below, *(kind.name for kind in self.kinds if kind.children)))
 
     @property
-    def revivals(self) -> tuple[Revival, ...]:
-        """Actions that revive dead letters: ``retry`` by default."""
-        if self.redrive.revivals or self.redrive.why:
-            return self.redrive.revivals
-        kinds = dict.fromkeys(kind for a in self.actions if a.name == "retry" and a.writes for kind in a.kinds)
-        return tuple(Revival(kind=kind, action="retry") for kind in kinds)
+    def revived(self) -> frozenset[str]:
+        """Kinds whose dead letters an action revives."""
+        retried = (kind for a in self.actions if a.name == "retry" and a.writes for kind in a.kinds)
+        return frozenset(self.redrive or retried)
+
+    def revival(self, kind: str, fingerprint: str) -> str:
+        """Return the name of the action that revives a dead letter, or ""."""
+        causes = self.redrive.get(kind, {} if self.redrive else {"": "retry"})
+        action = next((action for cause, action in causes.items() if fingerprint.startswith(cause)), "")
+        return action if kind in self.revived else ""
 
     def kind_of(self, finding: FindingSpec) -> str:
         """Return the kind of a finding's nodes: the written one, the only one, or ""."""
@@ -792,18 +758,18 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
             error=claim.error if claim.error != "NULL" else error or "NULL",
         )
 
-    def _with_set(self, varies: VariesSpec) -> VariesSpec:
+    def _with_set(self, varies: Varies) -> Varies:
         """Return what may differ, with what follows from the columns that actions set."""
         tables = {kind.name: kind.table for kind in self.kinds}
         only = next(iter(tables.values())) if len(tables) == 1 else ""
-        names: dict[str, list[str]] = {kind: list(getattr(varies, kind)) for kind in _VARYING}
+        names = {kind: list(varies.get(kind, ())) for kind in _VARYING}
         for action in self.actions:
             for column, text in action.set.items():
                 for kind, words in _VARYING.items():
                     name = f"{tables.get(next(iter(action.kinds), ''), only)}.{column}"
                     if name not in names[kind] and re.search(words, text):
                         names[kind].append(name)
-        return VariesSpec(**{kind: tuple(each) for kind, each in names.items()})
+        return {kind: tuple(each) for kind, each in names.items()}
 
     def _completed(self, action: Action) -> Action:
         """Return an action with its title, key, kinds and phases.

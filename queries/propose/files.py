@@ -135,10 +135,9 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
         columns["heartbeat_at"] = proposal.time(sign, "node")
     kind["columns"] = columns
     if proposal.of(Phase.FAILED):
-        since = {"since": proposal.roles["due"].name} if "due" in proposal.roles else {}
-        if since and not _due_is_column(proposal):
-            since["at"] = proposal.time("due", "node")
-        kind["dead"] = Inline({"from": proposal.words(Phase.FAILED), **since})
+        kind["dead"] = proposal.words(Phase.FAILED)
+        if "due" in proposal.roles:
+            kind["dead_since"] = proposal.roles["due"].name
     if payloads := _payloads(proposal):
         kind["payloads"] = Inline({name: column.name for name, column in payloads.items()})
     return kind

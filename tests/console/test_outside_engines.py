@@ -130,7 +130,7 @@ async def test_an_action_of_it_shows_the_rows_that_it_changes(homemade: str, hom
 
 
 BROKEN = [
-    ("engine.toml", 'key = "L"', 'key = L"', "", "not valid TOML"),
+    ("engine.toml", 'title = "Release"', 'title = Release"', "", "not valid TOML"),
     ("nodes.sql", ":ids", ":ides", "", "'ides' is neither a parameter"),
     ("actions/retry.sql", "-- :change", "--", "actions/retry.sql:1", ":change is missing"),
 ]

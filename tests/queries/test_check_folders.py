@@ -106,7 +106,7 @@ async def test_dead_letters_have_an_index_in_their_order(server: PostgresServer,
     failed = ";\nUPDATE work_items SET failed_at = due WHERE state = 'failed';\n"
     (folder / FIXTURE).write_text((folder / FIXTURE).read_text() + failed)
     change(folder, TOML, "error text", "error text, failed_at timestamptz")
-    change(folder, TOML, 'dead = { from = ["failed"], since = "due"', 'dead = { from = ["failed"], since = "failed_at"')
+    change(folder, TOML, 'dead_since = "due"', 'dead_since = "failed_at"')
     found = await checks(server, folder, tmp_path, (prove.FINDINGS, prove.INDEXES, prove.PLANS))
     assert faults(found) == []
     notes = [note for check in found for note in check.notes if "dead" in note]
@@ -203,7 +203,6 @@ async def test_an_engine_that_is_another_one_is_found_from_both_sides(
 LOG = "CREATE TABLE log (id int8 GENERATED ALWAYS AS IDENTITY PRIMARY KEY, item int8 NOT NULL);\n"
 NOTED = """
 [actions.note]
-key = "N"
 from = ["failed"]
 effect = "Notes that it was seen."
 """

@@ -12,7 +12,7 @@ from queries.contract.rules import REQUIRED
 from tests.outside import HOMEMADE, change, copied
 
 TOML = "engine.toml"
-TOP, KIND, FINDING, CANCEL = 'stale = "5m"', 'parent = "parent_id"', "severity = 7", "[actions.cancel]"
+TOP, KIND, FINDING, CANCEL = 'stale = "5m"', 'parent = "parent_id"', 'action = "release"', "[actions.cancel]"
 VIEW = '{ title = "a", view = true, choices = ["x", "y"] }'
 SQL, CHANGE = "findings/taken_too_long.sql", "-- :refused\nSELECT 1\n-- :change\nSELECT 1\n"
 A_NAME = "must be a name of at most 40 characters: a-z"
@@ -49,7 +49,7 @@ SETTINGS = [
     (TOP, '+arguments.cursor = { title = "a" }', "arguments.cursor has the name of a parameter in statements"),
     (CANCEL, '+arguments.limit = { title = "a" }', "actions.cancel.arguments.limit has the name of a parameter"),
     (TOP, '+undo.counters = ["work_items.trys"]', "undo.counters has 'work_items.trys', which is not a column in"),
-    (TOP, '+redrive.revivals = [{ kind = "item", action = "x" }]', "redrive.revivals has 'x', which is not an action"),
+    (TOP, '+redrive.item."" = "x"', "redrive.item has 'x', which is not an action"),
     (TOP, '+flow.table = "work_itms"', "flow.table has 'work_itms', which is not a table of recognise.relations; did"),
     (TOP, '+own.objects = ["check on work_items: a"]', "own is not a setting"),
     (TOP, '+effects."CHANGE work_items" = []', 'effects."CHANGE work_items" must be SELECT, INSERT, UPDATE, DELETE,'),
@@ -63,8 +63,8 @@ SETTINGS = [
     (KIND, '+payloads.last = "eror"', "kinds.item.payloads has 'eror', which is not a column of work_items"),
     (KIND, '+rows = ["work_items.parent"]', "kinds.item.rows has 'work_items.parent', which is not a column in"),
     (KIND, '+name = "Item"', f"kinds.Item.name {A_NAME}"),
-    ('since = "due"', 'since = "duo"', "kinds.item.dead has 'duo', which is not a column of work_items"),
-    ('dead = { from = ["failed"]', 'dead = { from = ["x"]', "kinds.item.dead.from has 'x', which is not a status or a"),
+    ('since = "due"', 'since = "duo"', "kinds.item.dead_since has 'duo', which is not a column of work_items"),
+    ('dead = ["failed"]', 'dead = ["x"]', "kinds.item.dead has 'x', which is not a status or a phase"),
     ("id int8, parent_id", "id bytea, parent_id", "kinds.item.key has the type bytea; statements are derived for int8"),
     ("[claim.item]", "[claim.itm]", 'claim.itm must have the name of a kind with a table; did you mean "item"?'),
     ("[claim.item]", '+needs = ["x"]', "claim.item.needs has 'x', which is not a need"),

@@ -398,7 +398,6 @@ def test_dead_letters_begin_with_the_greatest_number(folder: Path, type_: str, g
         ('owner = "taken_by"', 'owner = "wrong"', "nodes"),
         ('where = "taken_at', 'where = "wrong', "findings/taken_too_long"),
         ('evidence = { worker = "taken_by" }', 'evidence = { worker = "wrong" }', "findings/taken_too_long"),
-        ('cause = "task"', 'cause = "wrong"', "dead"),
     ],
 )
 def test_a_mistake_in_an_expression_has_the_line_of_its_table(folder: Path, old: str, new: str, name: str) -> None:
@@ -556,10 +555,10 @@ def test_what_a_need_requires_follows_from_its_index(
 
 
 def test_retry_revives_dead_letters(folder: Path) -> None:
-    (revival,) = load(folder).spec.revivals
-    assert (revival.kind, revival.action, revival.job) == ("item", "retry", False)
-    change(folder, TOML, "[kinds.item]", 'redrive.why = "nothing can"\n\n[kinds.item]')
-    assert load(folder).spec.revivals == ()
+    assert load(folder).spec.revival("item", "any cause") == "retry"
+    change(folder, TOML, "[kinds.item]", 'redrive.item."item no." = "cancel"\n\n[kinds.item]')
+    spec = load(folder).spec
+    assert [spec.revival("item", cause) for cause in ("item no. <n>", "any cause")] == ["cancel", ""]
 
 
 def test_a_table_with_an_undo_of_its_own_is_append_only(folder: Path) -> None:

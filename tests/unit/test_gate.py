@@ -10,7 +10,7 @@ import pytest
 
 from queries.change import gate
 from queries.change.gate import Contract
-from queries.contract.spec import VariesSpec
+from queries.contract.spec import Varies
 from queries.records.action import Change, OtherRows, Outcome, Result, RowChange
 
 AT, LATER = 1_795_863_600.0, 1_795_867_200.0  # 2026-11-28T11:00:00Z, and an hour later
@@ -27,9 +27,11 @@ DRY_RUN = Change(
     audit_log="table",
     operator="ann@a",
 )
-VARIES = VariesSpec(
-    time=("task.at", "task.n", "task.doc.at", "log.at"), token=("task.doc.xid",), operator=("task.doc.by", "task.who")
-)
+VARIES: Varies = {
+    "time": ("task.at", "task.n", "task.doc.at", "log.at"),
+    "token": ("task.doc.xid",),
+    "operator": ("task.doc.by", "task.who"),
+}
 
 
 def row(node: str, before: Any, after: Any, table: str = "task", key: str = "1") -> RowChange:

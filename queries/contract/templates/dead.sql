@@ -4,9 +4,9 @@
 SELECT d.id, d.cursor, d.severity, d.since, d.cause, d.error, NULL::text AS was, NULL::text AS is_now
   FROM (
 -- :each
-(SELECT :id AS id, jsonb_build_array(:column, :part, t.:key)::text AS cursor, :severity::int8 AS severity,
+(SELECT :id AS id, jsonb_build_array(:column, :part, t.:key)::text AS cursor, 7::int8 AS severity,
         :since AS since,
-        :cause AS cause,
+        NULL::text AS cause,
         :error AS error,
         :part AS part, row_number() OVER (ORDER BY :order) AS n
    FROM :"schema".:table AS t
