@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
-from queries.contract.spec import FlowSpec
 from queries.read.server_findings import RowCounters
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
@@ -70,15 +69,18 @@ class Flow:
             at, rows = read
             self.add(label, Sample(at=at, inserted=rows.inserted, deleted=rows.deleted, unfinished=unfinished(counts)))
 
-    def rates(self, label: str, spec: FlowSpec | None) -> Rates | None:
-        """Return the rates over the last minute; None before there are two samples."""
+    def rates(self, label: str, deletes: bool | None) -> Rates | None:
+        """Return the rates over the last minute; None before there are two samples.
+
+        ``deletes``: the rows of finished work are deleted. None if work is not counted.
+        """
         samples = self._samples.get(label)
-        if spec is None or not samples or (seconds := samples[-1].at - samples[0].at) < RATE_SECONDS:
+        if deletes is None or not samples or (seconds := samples[-1].at - samples[0].at) < RATE_SECONDS:
             return None
         first, last = samples[0], samples[-1]
         inflow = last.inserted - first.inserted
         outflow: int | None = last.deleted - first.deleted
-        if not spec.deletes:
+        if not deletes:
             counted = first.unfinished is not None and last.unfinished is not None
             outflow = max(inflow - (last.unfinished or 0) + (first.unfinished or 0), 0) if counted else None
         return Rates(

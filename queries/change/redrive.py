@@ -190,9 +190,8 @@ async def read_answers(reader: Reader, plan: RunPlan, ids: Collection[str]) -> d
     marks = frozenset(mark for member in plan.watched for mark in member.marks)
     members = [member for member in plan.watched if member.id in ids]
     signs = await read_signs(reader, [member.target for member in members])
-    flow = reader.engine.spec.flow
     hidden = reader.detected.policies  # a policy may hide a row that exists
-    gone = Answer.FINISHED if flow and flow.deletes and not hidden else Answer.UNKNOWN
+    gone = Answer.FINISHED if reader.engine.spec.deletes and not hidden else Answer.UNKNOWN
     return {m.id: judge(m, signs.get(m.target), marks, gone=gone) for m in members}
 
 

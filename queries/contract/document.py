@@ -134,9 +134,8 @@ def _action(action: dict[str, Any]) -> dict[str, Any]:
 
 def _worker(worker: dict[str, Any]) -> dict[str, Any]:
     """Return a worker whose privileges are each by itself."""
-    for name in ("privileges", "queues"):
-        if isinstance(worker.get(name), list):
-            worker[name] = [one for text in worker[name] for one in _privileges(text)]
+    if isinstance(written := worker.get("privileges"), list):
+        worker["privileges"] = [one for text in written for one in _privileges(text)]
     return worker
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from queries.contract.engine import Engine
+from queries.contract.spec import GROUP
 from queries.db.errors import DatabaseError
 
 
@@ -20,8 +21,7 @@ def view(engine: Engine | None) -> tuple[str, str]:
     """Return the option that groups the engine's tree and its value, or two ""."""
     if engine is None:
         return "", ""
-    views = (name for name, option in engine.spec.options.items() if option.view)
-    return next(((name, str(engine.settings[name])) for name in views), ("", ""))
+    return (GROUP, str(engine.settings[GROUP])) if GROUP in engine.spec.options else ("", "")
 
 
 def next_view(engine: Engine) -> tuple[str, str]:

@@ -52,9 +52,9 @@ def completed(need: Need, roles: Collection[str]) -> Need:
     index of a role's table.
     """
     need = _of_ddl(need)
-    if need.full is None:
-        named = {word for predicate in need.partial for word in sql_words(predicate)}
-        need = msgspec.structs.replace(need, full=not need.partial or not named.isdisjoint(need.columns))
+    named = {word for predicate in need.partial for word in sql_words(predicate)}
+    full = not need.partial or "" in need.partial or not named.isdisjoint(need.columns)
+    need = msgspec.structs.replace(need, full=full)
     if not need.table or not need.columns:
         scan = f"this requires a full scan of the table {need.table}" if need.table and not need.column else ""
         return msgspec.structs.replace(need, why=need.why or scan)

@@ -128,7 +128,7 @@ _NAMES: Names = {
         "effects": _Keyed(_named, _named),
         "undo": {"counters": _named, "append_only": _table},
         "varies": _Keyed(lambda name, _: name, _named),
-        "flow": {"table": _table},
+        "flow": _Keyed(_table),
     },
     "trial": {"overwrites": _named, "privileges": _named},
     "statements": {"text": _written},

@@ -15,7 +15,7 @@ from queries.contract.id_forms import KEY_TYPES
 from queries.contract.needs import derived_needs
 from queries.contract.rows import SHAPES, NodeRow
 from queries.contract.rows import columns as columns_of_rows
-from queries.contract.spec import GONE, Action, EngineSpec, FindingSpec, Kind
+from queries.contract.spec import GONE, GROUP, Action, EngineSpec, FindingSpec, Kind
 from queries.contract.sql_names import OF_KIND, keys_of
 from queries.files.statement import PARAMETERS, Statement, locate
 from queries.files.toml_file import Path, TomlFile
@@ -43,10 +43,9 @@ def evidence_names(finding: FindingSpec) -> set[str]:
     """Return the fields of evidence that a finding names."""
     texts = (finding.sentence, finding.incident, finding.remedy, *finding.arguments.values())
     lists = (finding.cause, finding.cause_text, finding.constant, finding.changes)
-    numbers = (finding.counter, finding.min_increase, finding.grows)
     named = [name for text in texts for name in _PLACE.findall(text) if name != "n"]
     named += [name for names in (*lists, *(rule.matching for rule in finding.rules)) for name in names]
-    return {*named, *filter(None, numbers)}
+    return {*named, *filter(None, [finding.min_increase])}
 
 
 def setting_faults(toml: TomlFile, spec: EngineSpec) -> Iterator[Fault]:
@@ -78,7 +77,7 @@ def _references(spec: EngineSpec) -> Iterator[Reference]:
     for kind, causes in spec.redrive.items():
         yield ("redrive", kind), causes.values(), actions, "an action"
     yield ("undo", "counters"), spec.undo.counters, columns, _COLUMN
-    yield ("flow", "table"), [spec.flow.table if spec.flow else ""], tables, _TABLE
+    yield ("flow",), spec.flow, tables, _TABLE
 
 
 def _of_kinds(spec: EngineSpec, columns: Collection[str], words: Collection[str]) -> Iterator[Reference]:
@@ -87,7 +86,7 @@ def _of_kinds(spec: EngineSpec, columns: Collection[str], words: Collection[str]
         at: Path = ("kinds", kind.name)
         yield (*at, "table"), [kind.table], tables, _TABLE
         above = [each.name for each in spec.kinds if each.table or not kind.parent]
-        yield (*at, "below"), [kind.below] if kind.table else [], above, _KIND
+        yield (*at, "parent"), [kind.below] if kind.table else [], above, _KIND
         yield (*at, "columns"), kind.columns, columns_of_rows(NodeRow), "a column of a node"
         yield (*at, "rows"), kind.rows, columns, _COLUMN
         yield (*at, "dead"), kind.dead, words, _STATUS
@@ -148,8 +147,8 @@ def _names(spec: EngineSpec) -> Iterator[Problem]:
             except ValueError as error:
                 yield ("thresholds", name, of_kind) if of_kind else ("thresholds", name), str(error)
     for name, option in spec.options.items():
-        if option.view and len(option.choices) < 2:
-            yield ("options", name, "view"), "needs at least two choices"
+        if name == GROUP and len(option.choices) < 2:
+            yield ("options", name), "needs at least two choices"
     taken = {**dict.fromkeys(PARAMETERS, "a parameter"), **dict.fromkeys(keys_in_sql(spec), "the keys of a kind")}
     own = {f"{name}{OF_KIND}": "the threshold of a kind" for name in spec.thresholds if spec.thresholds_by}
     settings = dict.fromkeys((*spec.thresholds, *spec.options), "a threshold or an option")
@@ -169,9 +168,9 @@ def _findings(spec: EngineSpec) -> Iterator[Problem]:
     for finding in spec.findings:
         if not finding.sentence:
             yield ("findings", finding.code), 'needs the setting "sentence"'
-        for one, other in (("counter", "min_increase"), ("min_increase", "counter"), ("per_minute", "grows")):
-            if getattr(finding, one) and not getattr(finding, other):
-                yield ("findings", finding.code, one), f"does nothing without the setting {other!r}"
+        for one in ("min_increase", "per_minute"):
+            if getattr(finding, one) and len(finding.changes) != 1:
+                yield ("findings", finding.code, one), "does nothing without one number in the setting 'changes'"
         if finding.since and not finding.among and spec.kind_of(finding) not in tables:
             yield ("findings", finding.code, "kind"), "must be a kind with a table, because the finding has `since`"
 

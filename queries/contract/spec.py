@@ -79,7 +79,7 @@ class Recognise(Record, forbid_unknown_fields=True):
     absent: dict[str, tuple[str, ...]] = {}  # relation -> columns that only a lookalike has
 
 
-class Need(Record, forbid_unknown_fields=True):
+class Need(Record, forbid_unknown_fields=True, rename=_follow("full")):
     """Condition for a cheap statement.
 
     It is an index on ``columns``, a small table, or an existing object. ``why`` follows from the table. Of an index,
@@ -92,14 +92,16 @@ class Need(Record, forbid_unknown_fields=True):
     ddl: str = ""
     functions: tuple[str, ...] = ()  # of the engine: they must exist, be executable and safe to call
     relation: str = ""  # schema-qualified, e.g. of an extension
-    partial: tuple[str, ...] = ()  # predicates of partial indexes that meet the need, as the server spells them
-    full: bool | None = None  # an index of all rows meets the need; default: if it has a column of ``partial``
+    # Predicates of partial indexes that meet the need, as the server spells them; "" for an index of all rows, which
+    # meets it also if one of ``columns`` is in a predicate
+    partial: tuple[str, ...] = ()
+    full: bool = True  # an index of all rows meets the need
     whole: bool = True  # a table that is small enough for a full scan meets the need
     column: str = ""  # of ``table``: its existence meets the need
     closed: bool = False  # ``functions`` use unqualified names: the schema is on the search_path during the call
 
 
-class Kind(Record, forbid_unknown_fields=True):
+class Kind(Record, forbid_unknown_fields=True, rename=_follow("below")):
     """A kind of node.
 
     ``not_recorded`` names the columns of ``nodes.sql`` that are NULL for this kind. Those that the statement does not
@@ -112,8 +114,8 @@ class Kind(Record, forbid_unknown_fields=True):
     key: str = "id"  # column: its primary key
     form: str = ""  # of keys that are no column of ``table``: a type, or texts separated by "|"
     version: str = "xmin::text"  # SQL
-    parent: str = ""  # column: the key of its parent
-    below: str = ""  # kind of its parent; default: its own
+    parent: str = ""  # column: the key of its parent; ``KIND.column`` if that is of another kind
+    below: str = ""  # kind of its parent
     columns: dict[str, str] = {}  # of its nodes, as SQL
     dead: tuple[str, ...] = ()  # statuses or phases of its nodes that are dead letters
     dead_since: str = ""  # column: the time by which they are in order; default: in the order of their keys
@@ -128,7 +130,9 @@ class Kind(Record, forbid_unknown_fields=True):
         if not self.title:
             force_setattr(self, "title", self.name.replace("_", " "))
         if not self.below:
-            force_setattr(self, "below", self.name)
+            kind, _, column = self.parent.rpartition(".")
+            force_setattr(self, "below", kind or self.name)
+            force_setattr(self, "parent", column)
 
 
 class Status(Record, forbid_unknown_fields=True):
@@ -208,11 +212,11 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "k
     arguments: dict[str, str] = {}  # of that action: texts with names of evidence fields, such as ``{position}``
     sample: str | None = None
     constant: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay constant; they guard the action
-    changes: tuple[str, ...] = ()  # sampled fields, any of which must change in each of ``min_changes`` samples
-    counter: str | None = None  # sampled number whose increases are counted instead of ``changes``
-    min_increase: str | None = None  # sampled number: the least increase that counts
+    # Sampled fields, any of which must change in each of ``min_changes`` samples. Of a number, the evidence has
+    # ``grown`` and ``per_minute``
+    changes: tuple[str, ...] = ()
+    min_increase: str | None = None  # sampled number: the least increase that counts as a change
     min_changes: str | None = None  # threshold: number of changes
-    grows: str | None = None  # sampled number whose growth is in the evidence as ``grown`` and ``per_minute``
     per_minute: str | None = None  # threshold: least growth per minute
     seconds: str | None = None  # threshold: least duration
     renewed: Renewed | None = None  # samples that refute or confirm it
@@ -262,20 +266,17 @@ class Worker(Record, forbid_unknown_fields=True):
     """Actions of one kind of worker in the database.
 
     The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that
-    do not exist in this variant are skipped. ``queues`` are privileges on tables whose names begin so, such as
-    ``"UPDATE pgmq.q_"``; a worker needs them for its own queues only. ``indexes`` that its dequeue needs are the
+    do not exist in this variant are skipped. ``"UPDATE pgmq.q_*"`` is on tables whose names begin so, which a worker
+    needs for its own queues only. ``indexes`` that its dequeue needs are the
     engine's statements that create them; a valid btree index that starts with the same columns meets one. ``path``: its
     statements use unqualified names, so its search_path must include the schema.
     """
 
     title: str
     privileges: tuple[Privilege, ...]
-    queues: tuple[Privilege, ...] = ()
-    sequences: tuple[str, ...] = ()  # whose next value it takes, in addition to those of column defaults
     channels: tuple[str, ...] = ()  # that it notifies or listens to
     indexes: tuple[str, ...] = ()
     path: bool = True
-    proof: Proof = Proof.VERIFIED
 
 
 class Own(Record):
@@ -429,16 +430,6 @@ def _with_own(finder: FindingSpec, own: FindingSpec) -> FindingSpec:
     default = FindingSpec(code=own.code)
     said = {name: value for name, value in msgspec.structs.asdict(own).items() if value != getattr(default, name)}
     return msgspec.structs.replace(finder, **(said | ({"incident": own.incident} if own.sentence else {})))
-
-
-class FlowSpec(Record, forbid_unknown_fields=True):
-    """Table whose rows show how work enters and leaves the engine.
-
-    A new row of ``table`` is new work. ``deletes``: the row of finished work is deleted; else its status changes.
-    """
-
-    table: str
-    deletes: bool = False
 
 
 GONE = "gone"  # name of the argument by which an operator says that an owner is gone although a witness is alive
@@ -607,24 +598,21 @@ class Action(
         return self.file or self.name
 
 
+GROUP = "group"  # name of the option whose choices group the engine's tree
+
+
 class Option(Record, forbid_unknown_fields=True):
     """Setting of an engine: a choice, any text, or a table of names to texts.
 
-    ``view``: the option groups the engine's tree, and a key selects the next choice. ``columns``: the names in the
-    table are columns of other tables, ``table.column`` or ``*.column``, of this base type. They hold ids of the
+    The choices of the option ``group`` group the engine's tree, and a key selects the next one. ``columns``: the names
+    in the table are columns of other tables, ``table.column`` or ``*.column``, of this base type. They hold ids of the
     engine's rows, and actions that delete rows read them. Actions for a choice with the name of a need require it.
     """
 
     title: str
-    type: str = "choice"  # choice, text, map; a map if the default is a table
     choices: tuple[str, ...] = ()
     default: str | dict[str, str] = ""
-    view: bool = False
     columns: str = ""
-
-    def __post_init__(self) -> None:
-        if isinstance(self.default, dict):
-            force_setattr(self, "type", "map")
 
 
 class UndoSpec(Record, forbid_unknown_fields=True, rename=_follow("append_only")):
@@ -678,7 +666,8 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
     # Kind -> how the fingerprints of its dead letters begin -> action that revives these; default: ``retry``
     redrive: dict[str, dict[str, str]] = {}
     claim: tuple[Claim, ...] = ()
-    flow: FlowSpec | None = None  # else work per minute is not recorded
+    # Table whose new rows are new work -> what happens to the row of finished work; default: work is not counted
+    flow: dict[str, Literal["kept", "deleted"]] = {}
 
     def __post_init__(self) -> None:
         """Add what follows from other settings, where it is not there yet."""
@@ -697,6 +686,11 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
     def privileges(self) -> frozenset[str]:
         """Privileges that the actions need."""
         return frozenset(privilege for action in self.actions for privilege in action.privileges)
+
+    @property
+    def deletes(self) -> bool | None:
+        """Return True if rows of finished work are deleted, None if work is not counted."""
+        return next((rows == "deleted" for rows in self.flow.values()), None)
 
     @property
     def threshold_field(self) -> str:

@@ -116,14 +116,14 @@ def judged(reader: Reader, part: Part, server: ServerFindings, locked: Container
 
 
 def _flow(claim: Claim, looks: Sequence[Look], server: ServerFindings, reader: Reader) -> Flow:
-    last, spec = looks[-1], reader.engine.spec.flow
+    last = looks[-1]
     opened = [row for row in last.rows if row.part.startswith("open")]
     due = (row for row in opened if not _is_held(row) and (row.due is None or float(row.due) <= last.at))
     moved: dict[str | None, Moved] = {}
     own = server.database.load.wrote >= looks[0].read  # by an action of this console
     for queue, each in (*_signs(last), *(() if own else _differences(looks[0], last, claim))):
         moved[queue] = max(each, moved.get(queue, each))
-    rates = server.flow(reader.label, SPAN_SECONDS) if spec and spec.deletes else None
+    rates = server.flow(reader.label, SPAN_SECONDS) if reader.engine.spec.deletes else None
     held = tuple(filter(_is_held, opened))
     before = {row.id: _is_held(row) for row in looks[-2 if len(looks) > 1 else 0].rows}
     taken = {row.id for row in held if before.get(row.id) is False}

@@ -95,10 +95,7 @@ class FindingSamples:
             constant = tuple(seen.get(field) for field in self.spec.constant)
             before = self._nodes.get(node_id)
             if before is None or before.constant != constant:
-                grown = 0 if self.spec.grows else None
-                now[node_id] = NodeSamples(
-                    constant=constant, since=at, until=at, changes=0, changed_at=(), seen=seen, grown=grown
-                )
+                now[node_id] = NodeSamples(constant=constant, since=at, until=at, changes=0, changed_at=(), seen=seen)
                 continue
             changed = self._changed(before, at, seen)
             now[node_id] = NodeSamples(
@@ -113,23 +110,22 @@ class FindingSamples:
         self._nodes = now
 
     def _grown(self, before: NodeSamples, seen: Mapping[str, Any]) -> int | None:
-        """Return how much the counted number has grown.
-
-        A decrease counts as 0.
-        """
-        if self.spec.grows is None:
+        """Return how much the number that changes has grown. A decrease counts as 0."""
+        name = next(iter(self.spec.changes), "")
+        now, last = seen.get(name), before.seen.get(name)
+        if not (isinstance(now, int | float) and isinstance(last, int | float)):
             return None
-        return (before.grown or 0) + max(0, int(seen[self.spec.grows]) - int(before.seen[self.spec.grows]))
+        return (before.grown or 0) + max(0, int(now) - int(last))
 
     def _changed(self, before: NodeSamples, at: float, seen: Mapping[str, Any]) -> bool:
         """Return True if the sample shows one more change.
 
         A step counts only if the samples are less than half its length apart: several smaller steps look the same.
         """
-        if self.spec.counter is None:
+        if self.spec.min_increase is None:
             return any(seen.get(field) != before.seen.get(field) for field in self.spec.changes)
-        min_increase = seen[self.spec.min_increase] if self.spec.min_increase else 0
-        return bool(seen[self.spec.counter] - before.seen[self.spec.counter] >= min_increase > 2 * (at - before.until))
+        (number,), least = self.spec.changes, seen[self.spec.min_increase]
+        return bool(seen[number] - before.seen[number] >= least > 2 * (at - before.until))
 
     def shown(self, settings: Mapping[str, Any]) -> Iterable[tuple[str, NodeSamples]]:
         """Yield the nodes that have the finding.

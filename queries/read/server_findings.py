@@ -422,13 +422,20 @@ def _declared(engine: DetectedEngine) -> dict[str, Any]:
         "schema": engine.schema,
         "tables": sorted(engine.relations),
         "columns": {name: sorted(columns) for name, columns in spec.recognise.relations.items()},
-        "workers": [{**msgspec.to_builtins(worker), "indexes": _indexes(worker)} for worker in spec.workers],
+        "workers": list(map(_worker, spec.workers)),
         "operator": sorted({p for a in engine.engine.actions_here for p in (*a.privileges, *a.undo_privileges)}),
         "own": msgspec.to_builtins(spec.own),
-        "flow": spec.flow.table if spec.flow else None,
+        "flow": next(iter(spec.flow), None),
     }
 
 
-def _indexes(worker: Worker) -> list[dict[str, Any]]:
+def _worker(worker: Worker) -> dict[str, Any]:
     made = ((ddl, index_of(ddl)) for ddl in worker.indexes)
-    return [{"table": index.table, "columns": index.columns, "ddl": ddl} for ddl, index in made if index is not None]
+    return {
+        "title": worker.title,
+        "path": worker.path,
+        "channels": worker.channels,
+        "privileges": [each for each in worker.privileges if each[-1] != "*"],
+        "queues": [each[:-1] for each in worker.privileges if each[-1] == "*"],
+        "indexes": [{"table": of.table, "columns": of.columns, "ddl": ddl} for ddl, of in made if of is not None],
+    }

@@ -160,10 +160,10 @@ async def test_work_per_minute_is_shown_if_there_is_room(
             found = re.search(r"in (\S+) out (\S+) /min", lines(tui)["eternaltwin"])
             return found[0] if found else ""
 
-        spec = session.engines["eternaltwin"].engine.spec.flow
-        await tui.wait_for(lambda: session.state.flow.rates("eternaltwin", spec) is not None)
+        deletes = session.engines["eternaltwin"].engine.spec.deletes
+        await tui.wait_for(lambda: session.state.flow.rates("eternaltwin", deletes) is not None)
         await tui.wait_for(lambda: re.fullmatch(r"in ≈[1-9]\d* out ≈[1-9]\d* /min", rate()))
-        rates = session.state.flow.rates("eternaltwin", spec)
+        rates = session.state.flow.rates("eternaltwin", deletes)
         assert rates is not None
         assert rates.inflow is not None
         assert rates.outflow is not None

@@ -13,7 +13,7 @@ from tests.outside import HOMEMADE, change, copied
 
 TOML = "engine.toml"
 TOP, KIND, FINDING, CANCEL = 'stale = "5m"', 'parent = "parent_id"', 'action = "release"', "[actions.cancel]"
-VIEW = '{ title = "a", view = true, choices = ["x", "y"] }'
+VIEW = '{ title = "a", choices = ["x", "y"] }'
 SQL, CHANGE = "findings/taken_too_long.sql", "-- :refused\nSELECT 1\n-- :change\nSELECT 1\n"
 A_NAME = "must be a name of at most 40 characters: a-z"
 LATE = "findings.taken_too_long"
@@ -44,13 +44,13 @@ SETTINGS = [
     (TOP, '+thresholds.item_keys = "5m"', "thresholds.item_keys has the name of the keys of a kind in statements"),
     (TOP, '+thresholds_by = "t.task"\nthresholds.stale_of_kind = "5m"', "thresholds.stale_of_kind has the name of the"),
     (TOP, f"+options.ids = {VIEW}", "options.ids has the name of a parameter in statements"),
-    (TOP, '+options.by = { title = "a", view = true }', "options.by.view needs at least two choices"),
+    (TOP, '+options.group = { title = "a" }', "options.group needs at least two choices"),
     (TOP, '+arguments.stale = { title = "a" }', "arguments.stale has the name of a threshold or an option"),
     (TOP, '+arguments.cursor = { title = "a" }', "arguments.cursor has the name of a parameter in statements"),
     (CANCEL, '+arguments.limit = { title = "a" }', "actions.cancel.arguments.limit has the name of a parameter"),
     (TOP, '+undo.counters = ["work_items.trys"]', "undo.counters has 'work_items.trys', which is not a column in"),
     (TOP, '+redrive.item."" = "x"', "redrive.item has 'x', which is not an action"),
-    (TOP, '+flow.table = "work_itms"', "flow.table has 'work_itms', which is not a table of recognise.relations; did"),
+    (TOP, '+flow.work_itms = "kept"', "flow has 'work_itms', which is not a table of recognise.relations; did"),
     (TOP, '+own.objects = ["check on work_items: a"]', "own is not a setting"),
     (TOP, '+effects."CHANGE work_items" = []', 'effects."CHANGE work_items" must be SELECT, INSERT, UPDATE, DELETE,'),
     (TOP, '+effects."UPDATE log" = []', "effects.\"UPDATE log\" has 'log', which is not a table"),
@@ -58,7 +58,7 @@ SETTINGS = [
     (TOP, '+workers.w.privileges = ["REMOVE work_items"]', "workers.w.privileges.0 must be SELECT, INSERT, UPDATE,"),
     ('table = "work_items"', 'table = "work_item"', "kinds.item.table has 'work_item', which is not a table"),
     (KIND, '+key = "ident"', "kinds.item.key has 'ident', which is not a column of work_items"),
-    (KIND, '+below = "itm"', "kinds.item.below has 'itm', which is not a kind of nodes; did you mean \"item\"?"),
+    ('"parent_id"\n', '"itm.parent_id"\n', "kinds.item.parent has 'itm', which is not a kind of nodes; did you"),
     (KIND, 'parent = "parents_id"', "kinds.item.parent has 'parents_id', which is not a column of work_items"),
     (KIND, '+payloads.last = "eror"', "kinds.item.payloads has 'eror', which is not a column of work_items"),
     (KIND, '+rows = ["work_items.parent"]', "kinds.item.rows has 'work_items.parent', which is not a column in"),
@@ -74,8 +74,8 @@ SETTINGS = [
     ('takes it."', 'takes [it|them]."\nincident = "s"', f"{LATE}.incident is in the sentence, too"),
     ('sentence = "', 'remedy = "', f'{LATE} needs the setting "sentence"'),
     ("[findings.taken_too_long]", "[findings.Late]", f"findings.Late.code {A_NAME}"),
-    (FINDING, '+counter = "worker"', f"{LATE}.counter does nothing without the setting 'min_increase'"),
-    (FINDING, '+per_minute = "stale"', f"{LATE}.per_minute does nothing without the setting 'grows'"),
+    (FINDING, '+min_increase = "worker"', f"{LATE}.min_increase does nothing without one number in"),
+    (FINDING, '+per_minute = "stale"', f"{LATE}.per_minute does nothing without one number in"),
     (FINDING, '+explains.node = ["late"]', f"{LATE}.explains has 'late', which is not a finding"),
     (FINDING, '+explains.node = "late"', f"{LATE}.explains.node must be a list, not text"),
     (FINDING, '+explains = ["late"]', f"{LATE}.explains must be a table, not a list"),
@@ -89,8 +89,7 @@ SETTINGS = [
     (FINDING, '+arguments = { gone = "{wrong}" }', EVIDENCE),
     (FINDING, '+explains.wrong = ["taken_too_long"]', EVIDENCE),
     *((FINDING, f'+{each} = ["wrong"]', EVIDENCE) for each in ("cause_text", "constant", "changes")),
-    (FINDING, '+grows = "wrong"', EVIDENCE),
-    (FINDING, '+counter = "wrong"\nmin_increase = "worker"', EVIDENCE),
+    (FINDING, '+min_increase = "wrong"\nchanges = ["worker"]', EVIDENCE),
     ("now() - :stale", "now() - :stael", "findings/taken_too_long: 'stael' is neither a parameter nor a setting; did"),
     ("now() - :stale", "now() - :stale_of_kind", "findings/taken_too_long: 'stale_of_kind' is neither a parameter nor"),
     (CANCEL, '+otherwise = "after {stael}"', "actions/cancel: 'stael' is neither a parameter nor a setting; did you"),

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from console.model.flow import Flow, Rates, Sample, unfinished
 from console.text import formatting
-from queries.contract.spec import FlowSpec
 from queries.records.node import Count, Phase, Precision
 
-KEPT, DELETED = FlowSpec(table="task"), FlowSpec(table="task", deletes=True)
 
-
-def measured(*samples: tuple[float, int, int, int | None], spec: FlowSpec = KEPT) -> Rates | None:
+def measured(*samples: tuple[float, int, int, int | None], deletes: bool = False) -> Rates | None:
     flow = Flow()
     for at, inserted, deleted, open_ in samples:
         flow.add("e", Sample(at=at, inserted=inserted, deleted=deleted, unfinished=open_))
-    return flow.rates("e", spec)
+    return flow.rates("e", deletes)
 
 
 def test_finished_work_is_new_work_minus_the_growth_of_unfinished_work() -> None:
@@ -22,7 +19,7 @@ def test_finished_work_is_new_work_minus_the_growth_of_unfinished_work() -> None
 
 
 def test_deleted_rows_are_finished_work_where_the_engine_deletes_them() -> None:
-    assert measured((0, 100, 50, None), (60, 103, 59, None), spec=DELETED) == Rates(inflow=3, outflow=9)
+    assert measured((0, 100, 50, None), (60, 103, 59, None), deletes=True) == Rates(inflow=3, outflow=9)
 
 
 def test_without_exact_counts_finished_work_is_not_recorded() -> None:
@@ -32,8 +29,8 @@ def test_without_exact_counts_finished_work_is_not_recorded() -> None:
 def test_nothing_is_known_before_the_second_sample_or_about_another_engine() -> None:
     assert measured((0, 100, 0, 10)) is None
     assert measured((0, 100, 0, 10), (1, 100, 0, 10)) is None, "too close to each other"
-    assert Flow().rates("e", KEPT) is None
-    assert measured((0, 100, 0, 10), (60, 112, 0, 10), spec=KEPT) is not None
+    assert Flow().rates("e", False) is None
+    assert measured((0, 100, 0, 10), (60, 112, 0, 10)) is not None
 
 
 def test_only_the_last_minute_counts() -> None:
@@ -51,7 +48,7 @@ def test_counters_that_are_no_longer_recorded_begin_again() -> None:
     flow.add("e", Sample(at=0, inserted=1, deleted=0, unfinished=0))
     flow.add("e", None)
     flow.add("e", Sample(at=60, inserted=9, deleted=0, unfinished=0))
-    assert flow.rates("e", KEPT) is None
+    assert flow.rates("e", False) is None
 
 
 def test_unfinished_work_is_counted_only_if_every_count_is_exact() -> None:

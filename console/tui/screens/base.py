@@ -387,7 +387,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
                 more_stuck=label in more,
                 oldest="" if (since := findings.oldest.get(label)) is None else formatting.age(state.at - since),
                 trend=formatting.trend(load.samples(label), TREND_BARS, load.seconds(label), self.host.ascii),
-                rates=state.flow.rates(label, reader.engine.spec.flow),
+                rates=state.flow.rates(label, reader.engine.spec.deletes),
                 stale=label in stale_engines,
                 policies=bool(reader.detected.policies),
             )
