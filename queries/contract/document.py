@@ -1,8 +1,8 @@
 """Short forms of ``engine.toml``, written out.
 
-A table of named entries may replace a list of tables with names, and entries in ``each`` share the settings around
-them. Columns may be one text, a sentence has two forms, and privileges are written as in GRANT. A value that is no form
-stays as it is: its type is checked afterwards.
+Tables of named entries become lists, and entries in ``each`` share the settings around them. Columns may be one text, a
+sentence has two forms, and privileges are written as in GRANT. A value that is no form stays as it is: its type is
+checked afterwards.
 """
 
 from __future__ import annotations
@@ -11,29 +11,24 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from queries.files.toml_file import SettingError
+from queries.files.toml_file import NAME, SettingError
 
-_NAMED_BY = {  # lists whose entries have a name: its setting
-    "kinds": "name",
-    "statuses": "native",
-    "findings": "code",
-    "actions": "name",
-    "workers": "title",
-    "claim": "kind",
-}
+_NAMED = ("kinds", "statuses", "findings", "actions", "workers", "claim")  # tables of named entries
 _SHARING = ("findings", "actions", "workers")  # lists whose entries may have ``each``
 
 
 def in_full(document: dict[str, Any]) -> dict[str, Any]:
     """Return the tables of ``engine.toml`` without short forms. Raises SettingError."""
     full = dict(document)
-    for name, key in _NAMED_BY.items():
-        full[name] = _named(full.get(name), key, _status if name == "statuses" else _unchanged)
+    for name in _NAMED:
+        full[name] = _named(full.get(name), _status if name == "statuses" else _unchanged)
         if name in _SHARING and isinstance(full[name], list):
-            full[name] = [one for entry in full[name] for one in _each(entry, key)]
+            full[name] = [one for entry in full[name] for one in _each(entry)]
+        if isinstance(full[name], list) and not all(NAME in entry for entry in full[name] if isinstance(entry, dict)):
+            raise SettingError(f"has an entry without a name; write [{name}.NAME]", name)
     if isinstance(recognise := full.get("recognise"), dict) and "relations" in recognise:
         full["recognise"] = {**recognise, "relations": _of_table(recognise["relations"], _columns)}
-    full["arguments"] = _of_table(full.get("arguments"), lambda name, each: _with({"name": name}, each))
+    full["arguments"] = _of_table(full.get("arguments"), lambda name, each: _with({NAME: name}, each))
     for name, form in (("findings", _finding), ("actions", _action), ("workers", _worker), ("claim", _claim)):
         if isinstance(full[name], list):
             full[name] = [form(dict(entry)) if isinstance(entry, dict) else entry for entry in full[name]]
@@ -54,7 +49,7 @@ def _with(settings: dict[str, Any], written: Any) -> Any:
     return {**settings, **written} if isinstance(written, dict) else written
 
 
-def _named(written: Any, key: str, form: Callable[[Any], Any] = _unchanged) -> Any:
+def _named(written: Any, form: Callable[[Any], Any] = _unchanged) -> Any:
     """Return the entries of a table by name as a list.
 
     A name may have several entries. ``form``: of an entry that is one text.
@@ -62,10 +57,10 @@ def _named(written: Any, key: str, form: Callable[[Any], Any] = _unchanged) -> A
     if not isinstance(written, dict):
         return written
     several = ((name, value if isinstance(value, list) else [value]) for name, value in written.items())
-    return [_with({key: name}, form(entry)) for name, entries in several for entry in entries]
+    return [_with({NAME: name}, form(entry)) for name, entries in several for entry in entries]
 
 
-def _each(entry: Any, key: str) -> Iterator[Any]:
+def _each(entry: Any) -> Iterator[Any]:
     """Yield an entry, or those of its ``each`` with the settings around them.
 
     ``needs``, and what a finding explains, are added to those around it.
@@ -74,7 +69,7 @@ def _each(entry: Any, key: str) -> Iterator[Any]:
         yield entry
         return
     around = {name: value for name, value in entry.items() if name != "each"}
-    for own in _named(entry["each"], key):
+    for own in _named(entry["each"]):
         yield (
             {**around, **own, **_added(own, around, "explains", "privileges", "needs")}
             if isinstance(own, dict)
@@ -118,7 +113,7 @@ def _finding(finding: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(text, str):
         return finding
     one, several = (re.sub(r"\[([^][|]*)\|([^][|]*)\]", form, text) for form in (r"\1", r"\2"))
-    at = ("findings", str(finding.get("code")))
+    at = ("findings", str(finding.get(NAME)))
     if set("[|]") & set(one):
         raise SettingError("has a bracket or bar outside of [one node|several]", *at, "sentence")
     if one == text:
@@ -129,7 +124,7 @@ def _finding(finding: dict[str, Any]) -> dict[str, Any]:
 
 
 def _action(action: dict[str, Any]) -> dict[str, Any]:
-    return {**action, "arguments": _named(action["arguments"], "name")} if "arguments" in action else action
+    return {**action, "arguments": _named(action["arguments"])} if "arguments" in action else action
 
 
 def _worker(worker: dict[str, Any]) -> dict[str, Any]:
@@ -151,5 +146,5 @@ def _claim(claim: dict[str, Any]) -> dict[str, Any]:
     """Return a claim with a list of conditions. A text is the SQL that ``holds``."""
     if "conditions" not in claim:
         return claim
-    conditions = _named(claim["conditions"], "name", lambda text: {"holds": text} if isinstance(text, str) else text)
+    conditions = _named(claim["conditions"], lambda text: {"holds": text} if isinstance(text, str) else text)
     return {**claim, "conditions": conditions}

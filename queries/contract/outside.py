@@ -16,7 +16,7 @@ from queries.contract.builtin import builtin
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import TOML, read
 from queries.contract.server_spec import LABEL
-from queries.contract.spec import NAME
+from queries.contract.spec import A_NAME
 from queries.contract.sql_calls import engine_faults
 from queries.files import user_dirs
 from queries.records.record import Record
@@ -93,8 +93,8 @@ def outside_engines(places: Sequence[Path], trusted: Collection[str] = ()) -> Ou
 
 def wrong_name(path: Path) -> str:
     """Return why a folder cannot be an engine of its name, or ""."""
-    good = re.fullmatch(NAME, path.name) and path.name != LABEL
-    return "" if good else f"{path}: its name is not possible; it must match {NAME}"
+    good = re.fullmatch(A_NAME, path.name) and path.name != LABEL
+    return "" if good else f"{path}: its name is not possible; it must match {A_NAME}"
 
 
 def load(path: Path, *, trusted: bool = False) -> Engine:

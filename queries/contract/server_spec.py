@@ -71,9 +71,10 @@ def _loaded() -> tuple[ServerSpec, dict[str, Statement]]:
 
 
 def _parsed() -> tuple[ServerSpec, dict[str, Statement]]:
+    from queries.contract.document import in_full
     from queries.files.toml_file import TomlFile
 
     path = FOLDER / "server.toml"
-    spec = TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec)
+    spec = TomlFile(str(path), path.read_text("utf-8")).decode(ServerSpec, in_full)
     statements = {part: parse_statement(sql_text(FOLDER / "findings" / f"{part}.sql")) for part in spec.parts}
     return spec, statements

@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import force_setattr
 
+from queries.files.toml_file import NAME
 from queries.records.action import Proof, Risk, Undo
 from queries.records.finding import Support
 from queries.records.node import Node, Phase, split_id
@@ -18,9 +19,12 @@ from queries.text.counted import noun_of, plural
 from queries.text.psql_text import sql_name
 
 
-def _follow(*fields: str, **others: str) -> dict[str, str]:
-    """Return names for fields that follow from others: names that no setting has."""
-    return {**{field: f"({field})" for field in fields}, **others}
+def _follow(*fields: str, name: str = "", **others: str) -> dict[str, str]:
+    """Return names for fields that follow from others: names that no setting has.
+
+    ``name``: the field with the name of the record, where its table is a table of named records.
+    """
+    return {**{field: f"({field})" for field in fields}, **others, **({name: NAME} if name else {})}
 
 
 def _matching(pattern: str, description: str) -> msgspec.Meta:
@@ -28,10 +32,10 @@ def _matching(pattern: str, description: str) -> msgspec.Meta:
     return msgspec.Meta(pattern=f"^{pattern}$", description=description)
 
 
-NAME = "[a-z][a-z0-9_]{0,39}"  # of engines, kinds, actions and findings
+A_NAME = "[a-z][a-z0-9_]{0,39}"  # of engines, kinds, actions and findings
 A_CONDITION = "a table with at least one condition"
 KEY_OF_NAME = "by name"  # key of an action before it is known
-Name = Annotated[str, _matching(NAME, "a name of at most 40 characters: a-z at first, then a-z, 0-9 and _")]
+Name = Annotated[str, _matching(A_NAME, "a name of at most 40 characters: a-z at first, then a-z, 0-9 and _")]
 Privilege = Annotated[
     str,
     _matching(
@@ -101,7 +105,7 @@ class Need(Record, forbid_unknown_fields=True, rename=_follow("full")):
     closed: bool = False  # ``functions`` use unqualified names: the schema is on the search_path during the call
 
 
-class Kind(Record, forbid_unknown_fields=True, rename=_follow("below")):
+class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="name")):
     """A kind of node.
 
     ``not_recorded`` names the columns of ``nodes.sql`` that are NULL for this kind. Those that the statement does not
@@ -135,7 +139,7 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below")):
             force_setattr(self, "parent", column)
 
 
-class Status(Record, forbid_unknown_fields=True):
+class Status(Record, forbid_unknown_fields=True, rename=_follow(name="native")):
     """A native status and its phase.
 
     A status may have several phases. ``when`` is SQL: the condition for this one, before those that follow.
@@ -180,7 +184,9 @@ class Renewed(Record, forbid_unknown_fields=True):
     confirms: bool = False  # the finding is shown only while they prove a living owner
 
 
-class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "kind", "finder", from_="from")):
+class FindingSpec(
+    Record, forbid_unknown_fields=True, rename=_follow("title", "kind", "finder", name="code", from_="from")
+):
     """Finding, detected by one query or, with ``sample``, from the console's samples.
 
     Findings with equal ``cause`` are one incident. An incident absorbs the findings that its finding ``explains``.
@@ -262,7 +268,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "k
         return self.symptom == "failing" and not self.sample
 
 
-class Worker(Record, forbid_unknown_fields=True):
+class Worker(Record, forbid_unknown_fields=True, rename=_follow(name="title")):
     """Actions of one kind of worker in the database.
 
     The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that
@@ -300,7 +306,7 @@ class Own(Record):
 NO_TIME = "NULL::timestamptz"  # of a claim that does not say it
 
 
-class Condition(Record, forbid_unknown_fields=True):
+class Condition(Record, forbid_unknown_fields=True, rename=_follow(name="name")):
     """Condition under which workers take a node, as SQL of its row ``t``.
 
     NULL where it is not known. ``shows``: SQL of the value that decides. ``holder``: SQL of the id of the node that
@@ -317,7 +323,7 @@ class Condition(Record, forbid_unknown_fields=True):
     needs: tuple[str, ...] = ()  # without which it is not known
 
 
-class Claim(Record, forbid_unknown_fields=True):
+class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
     """Claim of workers on nodes of a kind: the conditions of the engine's dequeue.
 
     They are in the engine's order. ``beside``: queries over the row ``t``, whose first row the conditions may name.
@@ -435,7 +441,7 @@ def _with_own(finder: FindingSpec, own: FindingSpec) -> FindingSpec:
 GONE = "gone"  # name of the argument by which an operator says that an owner is gone although a witness is alive
 
 
-class Argument(Record, forbid_unknown_fields=True):
+class Argument(Record, forbid_unknown_fields=True, rename=_follow(name="name")):
     """A value that an action requires from the operator.
 
     A ``document`` is a stored JSON text that the operator edits: the file's section ``document`` reads it.
@@ -499,7 +505,7 @@ _PLAIN_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/+-]*")
 class Action(
     Record,
     forbid_unknown_fields=True,
-    rename=_follow("key", "file", "overwrites", "privileges", "waits", from_="from"),
+    rename=_follow("key", "file", "overwrites", "privileges", "waits", name="name", from_="from"),
 ):
     """An action on nodes of these kinds, in these phases (empty: in any phase).
 

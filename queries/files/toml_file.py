@@ -23,7 +23,7 @@ T = TypeVar("T")
 Path = tuple[str | int, ...]
 """Names of the tables around a setting, and its own. An entry of a list has its name, or a number from 0."""
 
-NAMED_BY = ("code", "name", "native", "title", "kind")  # settings that name an entry of a list
+NAME = "(name)"  # in a list that was a table of named entries
 _WORDS = {"bool": "true or false", "str": "text", "int": "a whole number", "float": "a number", "object": "a table"}
 _WORDS["array"] = "a list"
 _TYPE = re.compile(r"`([\w| ]+)`")
@@ -109,8 +109,6 @@ class TomlFile:
                 path = (path[0], *path[path.index("each") + 1 :])
             if match[1]:
                 table = path
-            elif path[-1] in NAMED_BY and len(table) == 1 and (name := re.match("[\"'](.+?)[\"']", match[3])):
-                table = path = (*table, name[1])
             for n in range(1, len(path) + 1):
                 lines.setdefault(path[:n], number)
         return lines
@@ -140,7 +138,7 @@ def _wrong(kind: Any, value: Any, message: str) -> tuple[Path, str]:
             msgspec.convert(part, part_kind, strict=True)
         except msgspec.ValidationError as error:
             path, problem = _wrong(part_kind, part, str(error))
-            return (step, *path), problem
+            return path if step == NAME else (step, *path), problem
     message = re.sub(r" - at `.*`( in `.*`)?$", "", message)
     for each in _choices(kind):
         if isinstance(each, enum.EnumType) or typing.get_origin(each) is typing.Literal:
@@ -168,8 +166,7 @@ def _parts(kind: Any, value: Any) -> Iterator[tuple[str | int, Any, Any]]:
             yield from ((f.encode_name, f.type, value[f.encode_name]) for f in _fields(each) if f.encode_name in value)
         elif isinstance(value, list) and typing.get_origin(each) in (list, tuple):
             for n, part in enumerate(value):
-                names = (part[key] for key in NAMED_BY if isinstance(part, dict) and isinstance(part.get(key), str))
-                yield next(names, n), inner[0], part
+                yield part.get(NAME, n) if isinstance(part, dict) else n, inner[0], part
 
 
 def _choices(kind: Any) -> Iterator[Any]:

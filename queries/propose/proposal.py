@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
-from queries.contract.spec import NAME
+from queries.contract.spec import A_NAME
 from queries.db.database import Database
 from queries.files.toml_file import TomlFile
 from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_words
@@ -308,7 +308,7 @@ def _kind(table: str) -> str:
         if re.search(plural, name):
             name = re.sub(plural, one, name)
             break
-    return name if re.fullmatch(NAME, name) else "task"
+    return name if re.fullmatch(A_NAME, name) else "task"
 
 
 def _key(table: Table) -> Column:

@@ -197,88 +197,73 @@ keys.I = "skip_it"
 id = "int8"
 state = "text|varchar"
 
-[[kinds]]
-name = "task"
+[kinds.task]
 title = "task"
 
-[[statuses]]
-native = "todo"
+[[statuses.todo]]
 phase = "ready"
 means = "waits: for a worker"
 
-[[statuses]]
-native = "todo"
+[[statuses.todo]]
 phase = "scheduled"
 
-[[actions]]
-name = "release"
+[actions.release]
 title = "Release"
 kinds = ["task"]
 needs = ["b", "a"]
 support = "emulated"
 why = "the engine has none"
 
-[[actions.arguments]]
-name = "note"
+[actions.release.arguments.note]
 title = "a note"
 
 [arguments.count]
-name = "count"
 title = "a number"
 
-[[actions]]
-name = "skip_it"
+[[actions.skip_it]]
 title = "Skip it"
 kinds = ["task"]
 confirm = "typed"
 risk = "high"
 
-[[actions]]
-name = "skip_it"
+[[actions.skip_it]]
 title = "Skip it"
 kinds = ["task"]
 support = "external"
 why = "w"
 when = { mode = "b" }
 
-[[actions]]
-name = "edit"
+[[actions.edit]]
 title = "Edit and retry"
 kinds = ["task"]
 support = "unsupported"
 why = "w"
 
-[[actions]]
-name = "edit"
+[[actions.edit]]
 title = "Edit and retry"
 kinds = ["task"]
 
-[[findings]]
-code = "too_late"
+[findings.too_late]
 severity = 5
 sentence = "It waits: no worker takes it."
 incident = "{n} wait: no worker takes them."
 explains = { "job, day" = ["early"], engine = ["very_late"], node = ["early", "paused"] }
 
-[[findings]]
-code = "very_late"
+[findings.very_late]
 severity = 6
 sentence = "It waits: no worker takes it."
 incident = "{n} wait: no worker takes them."
 explains.node = ["early", "paused"]
 
-[[findings]]
-code = "early"
+[findings.early]
 severity = 2
 sentence = "It ran early."
 explains = { engine = ["paused"], node = ["paused", "late"] }
 
-[[workers]]
-title = "worker"
+[workers.worker]
 privileges = ["SELECT task", "UPDATE task", "SELECT job", "UPDATE job", "EXECUTE f", "EXECUTE g"]
 
-[[workers]]
-title = "poller"
+[workers.poller]
 privileges = ["SELECT q.a_*", "DELETE q.a_*", "EXECUTE f", "EXECUTE g"]
 """
 SHORT = """
