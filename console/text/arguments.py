@@ -9,7 +9,7 @@ import msgspec
 
 from queries.contract.spec import Action, Argument
 
-VALUES = {"text": "TEXT", "int": "NUMBER", "flag": "true|false", "json": "JSON"}
+VALUES = {"text": "TEXT", "title": "TEXT", "int": "NUMBER", "flag": "true|false", "json": "JSON"}
 FLAGS = dict.fromkeys(("true", "yes", "on", "1"), True) | dict.fromkeys(("false", "no", "off", "0"), False)
 TYPES: dict[str, tuple[Callable[[str], Any], str]] = {
     "int": (int, "a whole number"),

@@ -230,7 +230,7 @@ def _from_title(action: Action, nodes: Sequence[Node]) -> dict[str, Any]:
     """Return the arguments that repeat what the titles of all nodes begin with."""
     names = {node.title.rpartition(TITLE_END)[0] for node in nodes}
     name = names.pop() if len(names) == 1 else ""
-    return {argument.name: name for argument in action.typed if argument.from_title and name}
+    return {argument.name: name for argument in action.typed if argument.type == "title" and name}
 
 
 def _commands(results: Iterable[Result]) -> dict[str, str]:

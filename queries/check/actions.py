@@ -504,5 +504,5 @@ def _other(version: str) -> str:
 
 def _value(kind: str, choices: tuple[str, ...], default: str, title: str) -> Any:
     """Return a value that an operator could give."""
-    simple = {"flag": True, "int": 1, "json": "{}", "choice": (*choices, "")[0], "text": title}
+    simple = {"flag": True, "int": 1, "json": "{}", "choice": (*choices, "")[0], "text": title, "title": title}
     return default or simple[kind]

@@ -57,14 +57,11 @@ ColumnOfRow = Annotated[str, _matching(r"(t\.\w+(::\w+)?)?", "a column of a row 
 
 
 class Decline(Record, forbid_unknown_fields=True):
-    """Lookalike that has all these relations, or one of these columns.
+    """Lookalike that is not the engine."""
 
-    ``why`` is the reason shown.
-    """
-
-    why: str
-    relations: tuple[str, ...] = ()
-    columns: dict[str, tuple[str, ...]] = {}
+    why: str  # the reason shown
+    relations: tuple[str, ...] = ()  # it has all of these
+    columns: dict[str, tuple[str, ...]] = {}  # or one of these, by relation
 
 
 class Recognise(Record, forbid_unknown_fields=True):
@@ -74,8 +71,8 @@ class Recognise(Record, forbid_unknown_fields=True):
     relations: dict[str, dict[str, str]]
     # relations, enums, channels, triggers and constraints that are roles -> pattern of their names, with one ``*``
     roles: dict[str, Role] = {}
-    enums: dict[str, tuple[str, ...]] = {}
-    composites: dict[str, tuple[str, ...]] = {}
+    enums: dict[str, tuple[str, ...]] = {}  # enum type -> its labels
+    composites: dict[str, tuple[str, ...]] = {}  # composite type -> its attributes
     functions: tuple[Function, ...] = ()  # with the base types of their arguments: ``send(uuid, text)``
     optional: tuple[str, ...] = ()  # relations, columns and labels of enums that may be missing: ``relation.column``
     literals: dict[str, tuple[str, ...]] = {}  # relation -> words its CHECK constraints name
@@ -84,16 +81,12 @@ class Recognise(Record, forbid_unknown_fields=True):
 
 
 class Need(Record, forbid_unknown_fields=True, rename=_follow("full")):
-    """Condition for a cheap statement.
+    """Condition for a cheap statement: an index, a small table, or an existing object."""
 
-    It is an index on ``columns``, a small table, or an existing object. ``why`` follows from the table. Of an index,
-    ``ddl`` follows from ``table``, ``columns`` and ``partial``, or these from ``ddl``.
-    """
-
-    why: str = ""
-    table: str = ""
-    columns: tuple[str, ...] = ()
-    ddl: str = ""
+    why: str = ""  # the reason shown if it is not met; default: names the table
+    table: str = ""  # follows from ``ddl``
+    columns: tuple[str, ...] = ()  # the first ones of an index that meets it; default: those of ``ddl``
+    ddl: str = ""  # the index that is offered; default: one on ``columns``, with the first of ``partial``
     functions: tuple[str, ...] = ()  # of the engine: they must exist, be executable and safe to call
     relation: str = ""  # schema-qualified, e.g. of an extension
     # Predicates of partial indexes that meet the need, as the server spells them; "" for an index of all rows, which
@@ -106,18 +99,14 @@ class Need(Record, forbid_unknown_fields=True, rename=_follow("full")):
 
 
 class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="name")):
-    """A kind of node.
-
-    ``not_recorded`` names the columns of ``nodes.sql`` that are NULL for this kind. Those that the statement does not
-    have need not be named. With a ``table``, statements that the folder does not have are derived.
-    """
+    """A kind of node."""
 
     name: Name
-    title: str = ""  # default: the name
-    table: str = ""
+    title: str = ""  # on screen; default: the name
+    table: str = ""  # from which the statements that the folder does not have are derived
     key: str = "id"  # column: its primary key
     form: str = ""  # of keys that are no column of ``table``: a type, or texts separated by "|"
-    version: str = "xmin::text"  # SQL
+    version: str = "xmin::text"  # SQL of what changes with each change of its row
     parent: str = ""  # column: the key of its parent; ``KIND.column`` if that is of another kind
     below: str = ""  # kind of its parent
     columns: dict[str, str] = {}  # of its nodes, as SQL
@@ -125,10 +114,10 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
     dead_since: str = ""  # column: the time by which they are in order; default: in the order of their keys
     payloads: dict[str, str] = {}  # detail sections with a stored text, by name: its column
     rows: tuple[str, ...] = ()  # the other rows that a change of it locks, as ``table.column``; the column has its key
-    children: bool = False  # in addition to kinds that are the ``parent`` of another
+    children: bool = False  # it has children, without being the ``parent`` of another kind
     owner: bool = False  # its nodes are the owners of other nodes, and their keys are the values of ``owner``
     gates: bool = False  # the engine takes its ready nodes only in some phases of the job itself
-    not_recorded: tuple[str, ...] = ()
+    not_recorded: tuple[str, ...] = ()  # columns that ``nodes.sql`` has, and that are NULL for this kind
 
     def __post_init__(self) -> None:
         if not self.title:
@@ -140,15 +129,12 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
 
 
 class Status(Record, forbid_unknown_fields=True, rename=_follow(name="native")):
-    """A native status and its phase.
-
-    A status may have several phases. ``when`` is SQL: the condition for this one, before those that follow.
-    """
+    """A native status and its phase. A status may have several phases."""
 
     native: str
-    phase: Phase
-    means: str = ""
-    when: str = ""
+    phase: Phase  # the common word
+    means: str = ""  # in help
+    when: str = ""  # SQL: the condition for this phase, before those that follow
 
 
 class Explains(NamedTuple):
@@ -171,16 +157,12 @@ class Explains(NamedTuple):
 
 
 class Renewed(Record, forbid_unknown_fields=True):
-    """Samples that refute a finding, or confirm it: a living owner increases a number.
+    """Samples that refute a finding, or confirm it: a living owner increases a number."""
 
-    ``constant``: sampled fields that stay the same meanwhile. A larger step than ``less_than``, a sampled number of
-    seconds, is another owner's. The proof ends if no step is seen for that time.
-    """
-
-    sample: str
-    counter: str
-    less_than: str
-    constant: tuple[str, ...] = ()
+    sample: str  # ``samples/<name>.sql``
+    counter: str  # sampled number
+    less_than: str  # sampled seconds: a larger step is another owner's, and the proof ends without a step for that time
+    constant: tuple[str, ...] = ()  # sampled fields that stay the same meanwhile
     confirms: bool = False  # the finding is shown only while they prove a living owner
 
 
@@ -200,23 +182,24 @@ class FindingSpec(
     """
 
     code: Name
-    sentence: str = ""  # default, for one that follows from a claim: `finders`
+    sentence: str = ""  # with names of evidence fields in braces, and ``[one node|several]``
     title: str = ""  # default: the code
     severity: int = 7  # 1 (minor) to 9 (nothing makes progress)
-    proof: Proof = Proof.VERIFIED
+    proof: Proof = Proof.VERIFIED  # assumed: not compared with the engine's source
     cause: tuple[str, ...] = ()  # evidence fields that name the cause: lock owner, worker, queue, backend
     cause_text: tuple[str, ...] = ()  # evidence fields that are compared without ids and numbers: error messages
     incident: str = ""  # sentence for several nodes, with ``{n}`` and evidence fields of the first
     several: str = ""  # noun for the causes, such as "instances": three and more of them are one incident
     single_action: bool = False  # of several nodes, the cause is elsewhere: ``action`` is suggested for one node only
-    symptom: str = ""  # word for what it is a symptom of: late, locked, failing, dead_owner
+    symptom: str = ""  # late, locked, failing or dead_owner, if it is a symptom of that
     stalls: bool = False  # the engine does not take or continue the node, although its phase is ready or running
-    explains: dict[str, tuple[str, ...]] = {}  # by equal fields: `rules`
+    # Evidence fields that are equal, ``node``, or ``engine`` -> codes of findings that its incident absorbs
+    explains: dict[str, tuple[str, ...]] = {}
     remedy: str = ""  # what to do outside of unstick if no action here removes the cause
-    action: str | None = None
+    action: str | None = None  # that is suggested
     instead: str = ""  # action that is suggested if ``action`` refuses the nodes
     arguments: dict[str, str] = {}  # of that action: texts with names of evidence fields, such as ``{position}``
-    sample: str | None = None
+    sample: str | None = None  # ``samples/<name>.sql``: it is found in samples of the console
     constant: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay constant; they guard the action
     # Sampled fields, any of which must change in each of ``min_changes`` samples. Of a number, the evidence has
     # ``grown`` and ``per_minute``
@@ -229,9 +212,9 @@ class FindingSpec(
     kind: str = ""  # of the nodes of one that follows from a claim
     from_: tuple[str, ...] = ()  # statuses or phases of the nodes
     where: str = "true"  # SQL, with thresholds as ``:name``
-    since: str = ""  # column: since when
-    evidence: dict[str, str] = {}  # SQL; without ``among``, ``age`` is the time since ``since``
-    among: str = ""  # ``parts/<among>.sql``; ``since`` is then SQL
+    since: str = ""  # since when: SQL, or a column without ``among``
+    evidence: dict[str, str] = {}  # SQL by field; without ``among``, ``age`` is the time since ``since``
+    among: str = ""  # ``parts/<name>.sql``, in whose rows it is found
     order: str = ""  # SQL; default: ``since``
     suggest: str = "true"  # SQL: whether the action is suggested
     grade: str = ""  # SQL, with ``among``: the severity of each row instead of ``severity``
@@ -269,20 +252,14 @@ class FindingSpec(
 
 
 class Worker(Record, forbid_unknown_fields=True, rename=_follow(name="title")):
-    """Actions of one kind of worker in the database.
-
-    The console checks if its role can do them. A privilege reads ``"UPDATE task"`` or ``"EXECUTE send"``. Tables that
-    do not exist in this variant are skipped. ``"UPDATE pgmq.q_*"`` is on tables whose names begin so, which a worker
-    needs for its own queues only. ``indexes`` that its dequeue needs are the
-    engine's statements that create them; a valid btree index that starts with the same columns meets one. ``path``: its
-    statements use unqualified names, so its search_path must include the schema.
-    """
+    """Actions of one kind of worker in the database. The console checks if its role can do them."""
 
     title: str
+    # ``"UPDATE task"``, ``"EXECUTE send"``; ``"UPDATE pgmq.q_*"``: on tables whose names begin so, for its own queues
     privileges: tuple[Privilege, ...]
     channels: tuple[str, ...] = ()  # that it notifies or listens to
-    indexes: tuple[str, ...] = ()
-    path: bool = True
+    indexes: tuple[str, ...] = ()  # that its dequeue needs: statements that create them
+    path: bool = True  # its statements use unqualified names, so its search_path must include the schema
 
 
 class Own(Record):
@@ -307,71 +284,51 @@ NO_TIME = "NULL::timestamptz"  # of a claim that does not say it
 
 
 class Condition(Record, forbid_unknown_fields=True, rename=_follow(name="name")):
-    """Condition under which workers take a node, as SQL of its row ``t``.
-
-    NULL where it is not known. ``shows``: SQL of the value that decides. ``holder``: SQL of the id of the node that
-    keeps it from holding, or NULL. ``why``: SQL of a sentence, if a node that is due may be late because it fails;
-    ``resource``: SQL of the name of what such nodes wait for.
-    """
+    """Condition under which workers take a node."""
 
     name: str
-    holds: str
-    shows: str = "NULL"
-    holder: str = "NULL"
-    why: str = ""
-    resource: str = "NULL"
+    holds: str  # SQL of the row ``t``: true, false, or NULL where it is not known
+    shows: str = "NULL"  # SQL of the value that decides
+    holder: str = "NULL"  # SQL of the id of the node that keeps it from holding
+    why: str = ""  # SQL of a sentence, if a node that is due may be late because it fails
+    resource: str = "NULL"  # SQL of the name of what such nodes wait for
     needs: tuple[str, ...] = ()  # without which it is not known
 
 
 class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
-    """Claim of workers on nodes of a kind: the conditions of the engine's dequeue.
-
-    They are in the engine's order. ``beside``: queries over the row ``t``, whose first row the conditions may name.
-    ``order``: in which a worker takes the nodes, by default as they are due. ``queue``: SQL of what a worker must
-    serve, ``queue_id`` of the id of its node. ``since``: SQL of the time since which the row could be taken, as far as
-    it says. ``unfinished``: conditions of the rows that are counted, each with the order of the index that leads to
-    them, or "": by default those of each unfinished status. A running row says by whom (``owner``), since when
-    (``taken``) and until when (``held``). Its owner is ``dead`` after that, or as the SQL says, which may name the
-    ``parts``; ``seen`` is its last sign of life. ``running``: conditions of these rows if others lead to them than
-    ``unfinished``, with ``running_needs``; those are not late. ``noun``: word for a queue. ``failed``: conditions of
-    nodes that no worker takes again, with the ``failed_need`` that leads to them (else the newest nodes are looked at),
-    ``failed_at`` and ``error``. ``rows``: SQL of a limited FROM item, by finder, instead of the table. ``more``: SQL,
-    true if it may omit late ones. ``sort``: SQL of the name of the work, by default that of the queue. ``created`` and
-    ``ended``: times of a row whose key grows, so the newest rows show what comes and ends. ``signs``: a query of few
-    rows ``queue``, ``sort``, ``at`` and ``what`` (took, ended, failed) that the engine's history leads to.
-    ``revised``: SQL of how often a waiting row was put off, 0 if that is not counted.
-    """
+    """Claim of workers on nodes of a kind: the conditions of the engine's dequeue, in the engine's order."""
 
     kind: str
-    conditions: Annotated[tuple[Condition, ...], msgspec.Meta(min_length=1, description=A_CONDITION)]
-    order: str = ""
+    conditions: Annotated[tuple[Condition, ...], msgspec.Meta(min_length=1, description=A_CONDITION)]  # by name
+    order: str = ""  # SQL: in which a worker takes the nodes; default: as they are due
+    # Condition of the rows that are counted -> order of the index that leads to them; default: unfinished statuses
     unfinished: dict[str, str] = {}
     finders: tuple[Literal["late", "owner_dead", "failing"], ...] = ()  # findings that follow from it
-    needs: tuple[str, ...] = ()
-    beside: dict[str, str] = {}
-    queue: str = "NULL"
-    queue_id: str = "NULL"
-    since: str = NO_TIME
-    owner: str = "NULL"
-    taken: str = NO_TIME
-    held: str = NO_TIME
-    seen: str = ""
-    dead: str = ""
-    parts: tuple[str, ...] = ()
-    running: dict[str, str] = {}
-    running_needs: tuple[str, ...] = ()
-    rows: dict[str, str] = {}
-    more: str = "false"
-    noun: str = "queue"
-    failed: dict[str, str] = {}
-    failed_need: str = ""
-    failed_at: str = NO_TIME
-    error: str = "NULL"
-    sort: str = ""
-    created: str = NO_TIME
-    ended: str = NO_TIME
-    signs: str = ""
-    revised: str = "NULL"
+    needs: tuple[str, ...] = ()  # names in ``needs`` that lead to ``unfinished``; default: that of the status
+    beside: dict[str, str] = {}  # name -> query over the row ``t``, whose first row the conditions may name
+    queue: str = "NULL"  # SQL of what a worker must serve
+    queue_id: str = "NULL"  # SQL of the id of its node
+    since: str = NO_TIME  # SQL of the time since which it could be taken; default: the column ``due_at``
+    owner: str = "NULL"  # SQL of who has taken a running row; default: the column ``owner``
+    taken: str = NO_TIME  # SQL: since when
+    held: str = NO_TIME  # SQL: until when
+    seen: str = ""  # SQL of the last sign of life of its owner
+    dead: str = ""  # SQL: its owner is dead; default: it is not ``held`` any more
+    parts: tuple[str, ...] = ()  # names of ``parts/<name>.sql`` that ``dead`` may name
+    running: dict[str, str] = {}  # conditions of running rows, if others than ``unfinished`` lead to them
+    running_needs: tuple[str, ...] = ()  # names in ``needs`` that lead to ``running``
+    rows: dict[str, str] = {}  # finder -> SQL of a limited FROM item, instead of the table
+    more: str = "false"  # SQL, true if ``rows`` may omit late ones
+    noun: str = "queue"  # word for a queue
+    failed: dict[str, str] = {}  # conditions of nodes that no worker takes again; default: failed statuses
+    failed_need: str = ""  # name in ``needs`` that leads to ``failed``; else the newest nodes are looked at
+    failed_at: str = NO_TIME  # SQL: when it failed; default: the column ``changed_at``
+    error: str = "NULL"  # SQL; default: the column ``error``
+    sort: str = ""  # SQL of the name of the work; default: that of the queue
+    created: str = NO_TIME  # SQL, if the key grows: the newest rows show what comes and ends
+    ended: str = NO_TIME  # SQL: when it ended
+    signs: str = ""  # a query of few rows ``queue``, ``sort``, ``at`` and ``what`` (took, ended, failed) of the history
+    revised: str = "NULL"  # SQL: how often a waiting row was put off
 
     @property
     def rank(self) -> tuple[str, str]:
@@ -441,33 +398,31 @@ def _with_own(finder: FindingSpec, own: FindingSpec) -> FindingSpec:
 GONE = "gone"  # name of the argument by which an operator says that an owner is gone although a witness is alive
 
 
-class Argument(Record, forbid_unknown_fields=True, rename=_follow(name="name")):
-    """A value that an action requires from the operator.
-
-    A ``document`` is a stored JSON text that the operator edits: the file's section ``document`` reads it.
-    ``from_title``: its value is the node's title up to the last `TITLE_END`. The console fills it in, and lets the
-    operator type it in production only.
-    """
+class Argument(Record, forbid_unknown_fields=True, rename=_follow("default", name="name")):
+    """A value that an action requires from the operator."""
 
     name: str
-    title: str
-    type: str = "text"  # text, int, flag, choice, json, document
-    required: bool = False
+    title: str  # what the dialog asks
+    # document: a stored JSON text to edit, which the file's section ``document`` reads;
+    # title: the node's title up to the last ``" - "``, which the operator types in production only
+    type: Literal["text", "int", "flag", "choice", "json", "document", "title"] = "text"
+    required: bool = False  # the operator must give it
+    choices: tuple[str, ...] = ()  # of a choice; the first one is the default, unless it is ``required``
     default: str = ""
-    choices: tuple[str, ...] = ()
-    from_title: bool = False
+
+    def __post_init__(self) -> None:
+        if self.choices:
+            force_setattr(self, "type", "choice")
+        if self.choices and not self.required:
+            force_setattr(self, "default", self.choices[0])
 
 
 class Refusal(Record, forbid_unknown_fields=True):
-    """Condition, as SQL, under which an action refuses a node, and the reason.
+    """Condition under which an action refuses a node."""
 
-    ``{name}`` in a reason is a threshold, ``{status}`` the node's status. ``for_now``: SQL, whether the operator may
-    wait until the action is possible.
-    """
-
-    when: str
-    why: str
-    for_now: str = "false"
+    when: str  # SQL
+    why: str  # the reason; ``{name}`` in it is a threshold, ``{status}`` the node's status
+    for_now: str = "false"  # SQL: the operator may wait until the action is possible
 
 
 RECORDED = tuple(name for name in Node.__struct_fields__[-len(Node.__struct_defaults__) :] if name != "findings")
@@ -518,32 +473,31 @@ class Action(
     title: str = ""  # default: the name, or what other actions of the name have
     kinds: tuple[str, ...] = ()  # default: the only kind, or those of other actions of the name
     support: Support = Support.NATIVE  # emulated if there is a ``why``
-    from_: tuple[str, ...] = ()
+    from_: tuple[str, ...] = ()  # statuses or phases of the nodes; default: any
     set: dict[str, str] = {}  # SQL by column, with thresholds and arguments as ``:name``
-    delete: bool = False
+    delete: bool = False  # it deletes the rows
     otherwise: str = "it is {status}"  # why nodes that are not in ``from`` are refused
-    refuse: tuple[Refusal, ...] = ()
+    refuse: tuple[Refusal, ...] = ()  # conditions under which it refuses a node
     effect: str = ""  # default: what ``set`` or ``delete`` does
     next: str = ""  # what the engine does afterwards
-    why: str = ""
+    why: str = ""  # why it is no action of the engine, or why unstick cannot carry it out
     # Of an external action: what to run, by the place where it is run; ``{key}`` is that of the node
     command: dict[str, str] = {}
     file: str = ""  # default: NAME_KIND, if there is such a file, or the name
     phases: tuple[Phase, ...] = ()  # default: those of ``from``
     risk: Risk = Risk.MEDIUM  # high if the confirmation is typed
-    proof: Proof = Proof.VERIFIED
+    proof: Proof = Proof.VERIFIED  # assumed: not compared with the engine's source
     fences: bool = False  # the engine discards what an owner that lives does afterwards
     guard: str = "rows"  # "rows": no touched row may have changed since the dry run; "node": the node may not
     confirm: str = "button"  # or "typed"
-    undo: Undo | None = None  # follows from ``overwrites``; without any, it cannot be undone
+    undo: Undo | None = None  # follows from its statements; none: it cannot be undone
     undo_note: str = ""  # why it cannot be undone, or what an undo leaves as it is
     # By its statements: ``table.column``, or ``table.*`` for a table whose rows they insert or delete
     overwrites: tuple[str, ...] = ()
     privileges: tuple[Privilege, ...] = ()  # that its statements need
     needs: tuple[str, ...] = ()  # in addition to those of functions that its statements call
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``
-    # In addition to the engine's ``arguments`` that its statements name
-    arguments: tuple[Argument, ...] = ()
+    arguments: tuple[Argument, ...] = ()  # by name, in addition to the engine's that its statements name
     compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
@@ -610,68 +564,61 @@ GROUP = "group"  # name of the option whose choices group the engine's tree
 class Option(Record, forbid_unknown_fields=True):
     """Setting of an engine: a choice, any text, or a table of names to texts.
 
-    The choices of the option ``group`` group the engine's tree, and a key selects the next one. ``columns``: the names
-    in the table are columns of other tables, ``table.column`` or ``*.column``, of this base type. They hold ids of the
-    engine's rows, and actions that delete rows read them. Actions for a choice with the name of a need require it.
+    The choices of the option ``group`` group the engine's tree, and a key selects the next one.
     """
 
-    title: str
-    choices: tuple[str, ...] = ()
-    default: str | dict[str, str] = ""
+    title: str  # what it is
+    choices: tuple[str, ...] = ()  # its values; an action for one with the name of a need requires that need
+    default: str | dict[str, str] = ""  # its value
+    # Base type of ids of the engine's rows: the names in the table are columns of other tables, ``table.column`` or
+    # ``*.column``, that hold such ids; actions that delete rows read them
     columns: str = ""
 
 
 class UndoSpec(Record, forbid_unknown_fields=True, rename=_follow("append_only")):
-    """Rules for the undo of all actions of the engine.
+    """Rules for the undo of all actions of the engine."""
 
-    ``counters``: columns that an undo increases and never sets back, as ``table.column``, because writers compare them.
-    ``append_only``: tables in which an undo changes no row: ``undo/<table>.sql``, from which this follows, adds a
-    compensating row. ``notes``: the ``undo_note`` of actions that overwrite a column.
-    """
-
+    # Columns that an undo increases and never sets back, as ``table.column``, because writers compare them
     counters: tuple[str, ...] = ()
-    append_only: tuple[str, ...] = ()
-    notes: dict[str, str] = {}
+    append_only: tuple[str, ...] = ()  # tables in which an undo changes no row: ``undo/<table>.sql`` adds one
+    notes: dict[str, str] = {}  # ``table.column`` -> the ``undo_note`` of actions that overwrite it
 
 
 class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
     """The content of ``engine.toml``."""
 
-    title: str
-    about: str
-    recognise: Recognise
-    kinds: tuple[Kind, ...]
+    title: str  # on screen
+    about: str  # what the engine is, in a sentence
+    recognise: Recognise  # structure that identifies it
+    kinds: tuple[Kind, ...]  # by name
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
     changed: str = ""  # a sentence: which changes have a recorded time in this engine, and which do not
-    routine: tuple[
-        str, ...
-    ] = ()  # parts of ``changed`` that say only that work goes on, such as polls: shown on request
-    declines: tuple[Decline, ...] = ()
+    routine: tuple[str, ...] = ()  # parts of ``changed.sql`` that say only that work goes on: shown on request
+    declines: tuple[Decline, ...] = ()  # lookalikes
     type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
     unqualified: bool = False  # its functions and triggers need its schema on the search_path
-    needs: dict[str, Need] = {}
-    statuses: tuple[Status, ...] = ()
+    needs: dict[str, Need] = {}  # conditions for cheap statements, by name
+    statuses: tuple[Status, ...] = ()  # by native status: ``"phase: meaning"``
     stale_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) that a concurrent change violates
     thresholds: dict[str, str | int | float | dict[str, str | int | float]] = {}  # by name, or by kind and name
     thresholds_by: ColumnOfRow = ""  # column of a row ``t``: its kind. ``:stale_of_kind`` is then the threshold for it
-    options: dict[str, Option] = {}
-    findings: tuple[FindingSpec, ...] = ()
-    actions: tuple[Action, ...] = ()
+    options: dict[str, Option] = {}  # settings of the engine, by name
+    findings: tuple[FindingSpec, ...] = ()  # by code
+    actions: tuple[Action, ...] = ()  # by name
     keys: dict[Key, str] = {}  # key -> action that has another one, or none, in other engines
-    # By name, each for the actions whose statements name it
-    arguments: dict[str, Argument] = {}
-    workers: tuple[Worker, ...] = ()
+    arguments: dict[str, Argument] = {}  # by name, each for the actions whose statements name it
+    workers: tuple[Worker, ...] = ()  # by title
     own: Own = Own()
     # "UPDATE task", "EXECUTE send" -> columns and privileges that an action with this effect overwrites and needs in
     # addition, by triggers, cascades and functions
     effects: dict[Privilege, tuple[str, ...]] = {}
-    undo: UndoSpec = UndoSpec()
+    undo: UndoSpec = UndoSpec()  # rules for the undo of all actions
     # Columns that may differ between dry run and commit: ``table.column``, ``table.column.name`` for a member of a JSON
     # object, ``schema.q_*.column`` of tables in another schema. What actions ``set`` follows
     varies: Varies = {}
     # Kind -> how the fingerprints of its dead letters begin -> action that revives these; default: ``retry``
     redrive: dict[str, dict[str, str]] = {}
-    claim: tuple[Claim, ...] = ()
+    claim: tuple[Claim, ...] = ()  # by kind: what a worker would take
     # Table whose new rows are new work -> what happens to the row of finished work; default: work is not counted
     flow: dict[str, Literal["kept", "deleted"]] = {}
 

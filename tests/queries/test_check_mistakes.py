@@ -81,7 +81,7 @@ MISTAKES = [
     Mistake(FILES, RETRY, "-- :change", "--", "-- Run", ":change is missing"),
     Mistake(FILES, "detail/payload.sql", "-- kinds: item", "-- kinds: itm", "-- kinds", "no kind of nodes"),
     Mistake(FILES, ROOTS, "SELECT", "\\ir parts/root.sql\nSELECT", "\\ir", "not a file of this folder"),
-    Mistake(FILES, TOML, 'code = "taken_too_long"', 'code = "taken_to_long"', "-- Items", "nothing uses", FINDING),
+    Mistake(FILES, TOML, "[findings.taken_too_long]", "[findings.taken_to_long]", "-- Items", "nothing uses", FINDING),
     # statements as the server describes them
     Mistake(COLUMNS, ROOTS, " WHERE w.parent_id", " WHER w.parent_id", "WHER w", "syntax error"),
     Mistake(COLUMNS, NODES, "w.state AS status", "w.status AS status", "w.status", "does not exist"),
@@ -151,7 +151,7 @@ MISTAKES = [
             "SELECT", "2 times: an id may be there once"),
     Mistake(PAGES, NODES, "extract(epoch FROM w.taken_at)", "extract(epoch FROM w.taken_at::timestamp)", "SELECT",
             "heartbeat_at depends on the time zone"),
-    Mistake(PAGES, "schema.sql", "'failed', 'done')", "'failed', 'done', 'lost')", "[[statuses]]",
+    Mistake(PAGES, "schema.sql", "'failed', 'done')", "'failed', 'done', 'lost')", "[[statuses.todo]]",
             "may be 'lost'", TOML),
     Mistake(PAGES, NODES, "CASE WHEN w.state = 'todo' THEN extract(epoch FROM w.due)::float8 END",
             "extract(epoch FROM w.due)::float8", "SELECT", "has a due_at"),

@@ -59,7 +59,7 @@ def to_type(plan: Plan, production: str) -> list[Typed]:
         return []
     action = plan.action
     required = [Typed("the name of this context", production)] if action.risk is Risk.HIGH else []
-    given = ((argument, plan.arguments.get(argument.name)) for argument in action.typed if argument.from_title)
+    given = ((argument, plan.arguments.get(argument.name)) for argument in action.typed if argument.type == "title")
     required += [Typed(argument.title, safe_text(str(value))) for argument, value in given if value]
     if action.confirm == "typed":
         if len(plan.nodes) == 1:
