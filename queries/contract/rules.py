@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from queries.contract.derive import keys_in_sql
 from queries.contract.folder import TRY, Folder, ParsedFiles, key_of
 from queries.contract.id_forms import KEY_TYPES
+from queries.contract.indexes import index_of
 from queries.contract.needs import derived_needs
 from queries.contract.rows import SHAPES, NodeRow
 from queries.contract.rows import columns as columns_of_rows
@@ -53,7 +54,14 @@ def setting_faults(toml: TomlFile, spec: EngineSpec) -> Iterator[Fault]:
     for path, names, known, what in _references(spec):
         wrong = sorted({name for name in names if name and name not in known})
         yield from (toml.wrong(path, f"has {name!r}, which is not {what}{did_you_mean(name, known)}") for name in wrong)
-    for path, problem in (*_kinds(spec), *_names(spec), *_findings(spec), *_actions(spec), *_claims(spec)):
+    for path, problem in (
+        *_kinds(spec),
+        *_names(spec),
+        *_findings(spec),
+        *_actions(spec),
+        *_workers(spec),
+        *_claims(spec),
+    ):
         yield toml.wrong(path, problem)
 
 
@@ -188,6 +196,9 @@ def _actions(spec: EngineSpec) -> Iterator[Problem]:
             action.writes and not action.effect
         ):
             yield at, f'needs the setting "{missing}", because it is {action.support}'
+        for place, text in action.command.items():
+            if wrong := set(_PLACE.findall(text)) - {"key"}:
+                yield (*at, "command", place), f"has {{{min(wrong)}}}; only {{key}} is filled in"
         when = [f"{name}={value}" for name, value in sorted(action.when.items())]
         for what, name in (("action", action.name), ("key", action.key)):
             for kind in action.kinds if name else ():
@@ -195,6 +206,14 @@ def _actions(spec: EngineSpec) -> Iterator[Problem]:
                 if other is not action and (what == "action" or other.name != action.name):
                     message = f"has the key {name} of {other.name}" if what == "key" else "is defined twice"
                     yield at, f"{message} for nodes of the kind {kind}"
+
+
+def _workers(spec: EngineSpec) -> Iterator[Problem]:
+    for worker in spec.workers:
+        for ddl in worker.indexes:
+            index = index_of(ddl)
+            if index is None or index.table not in spec.recognise.relations:
+                yield ("workers", worker.title, "indexes"), f"has {ddl!r}, which creates no index of a known table"
 
 
 def _claims(spec: EngineSpec) -> Iterator[Problem]:
@@ -219,6 +238,11 @@ def file_faults(folder: Folder, toml: TomlFile, spec: EngineSpec, files: ParsedF
         for name in sorted(evidence_names(finding) - known) if texts else ():
             problem = f"names the evidence {name!r}, which {finding.statement}.sql does not have"
             yield toml.wrong(("findings", finding.code), problem + did_you_mean(name, known))
+        scripts = {f"actions/{a.script}.sql" for a in spec.actions if a.name == finding.action and a.writes}
+        locks = [part.text for script in scripts for part in files.sections.get(script, {}).get("lock", ())]
+        if finding.constant and locks and not any("AS unchanged" in text for text in locks):
+            problem = f"guards {finding.action}, which is then refused: its section lock has no column unchanged"
+            yield toml.wrong(("findings", finding.code, "constant"), problem)
     for action in spec.actions:
         if action.writes and action.undo in (Undo.NONE, None) and not action.undo_note:
             yield toml.wrong(("actions", action.name), "cannot be undone; `undo_note` must say why")

@@ -15,6 +15,7 @@ TOML = "engine.toml"
 TOP, KIND, FINDING, CANCEL = 'stale = "5m"', 'parent = "parent_id"', 'action = "release"', "[actions.cancel]"
 VIEW = '{ title = "a", choices = ["x", "y"] }'
 SQL, CHANGE = "findings/taken_too_long.sql", "-- :refused\nSELECT 1\n-- :change\nSELECT 1\n"
+NO_INDEX = "workers.w.indexes has 'CREATE INDEX ON "
 A_NAME = "must be a name of at most 40 characters: a-z"
 LATE = "findings.taken_too_long"
 EVIDENCE = f"{LATE} names the evidence 'wrong', which findings/taken_too_long.sql does not have"
@@ -56,6 +57,8 @@ SETTINGS = [
     (TOP, '+effects."CHANGE work_items" = []', 'effects."CHANGE work_items" must be SELECT, INSERT, UPDATE, DELETE,'),
     (TOP, '+effects."UPDATE log" = []', "effects.\"UPDATE log\" has 'log', which is not a table"),
     (TOP, '+effects."UPDATE work_items" = ["log.*"]', "effects.\"UPDATE work_items\" has 'log', which is not a table"),
+    (TOP, "+workers.w = { privileges = [], indexes = ['CREATE INDEX ON work_items task'] }", NO_INDEX),
+    (TOP, "+workers.w = { privileges = [], indexes = ['CREATE INDEX ON work_itms (task)'] }", NO_INDEX),
     (TOP, '+workers.w.privileges = ["REMOVE work_items"]', "workers.w.privileges.0 must be SELECT, INSERT, UPDATE,"),
     ('table = "work_items"', 'table = "work_item"', "kinds.item.table has 'work_item', which is not a table"),
     (KIND, '+key = "ident"', "kinds.item.key has 'ident', which is not a column of work_items"),
@@ -90,6 +93,7 @@ SETTINGS = [
     (FINDING, '+arguments = { gone = "{wrong}" }', EVIDENCE),
     (FINDING, '+explains.wrong = ["taken_too_long"]', EVIDENCE),
     *((FINDING, f'+{each} = ["wrong"]', EVIDENCE) for each in ("cause_text", "constant", "changes")),
+    (FINDING, '+constant = ["worker"]', f"{LATE}.constant guards release, which is then"),
     (FINDING, '+min_increase = "wrong"\nchanges = ["worker"]', EVIDENCE),
     ("now() - :stale", "now() - :stael", "findings/taken_too_long: 'stael' is neither a parameter nor a setting; did"),
     ("now() - :stale", "now() - :stale_of_kind", "findings/taken_too_long: 'stale_of_kind' is neither a parameter nor"),
@@ -100,6 +104,7 @@ SETTINGS = [
     (CANCEL, '+kinds = ["itm"]', "actions.cancel.kinds has 'itm', which is not a kind of nodes"),
     (CANCEL, '+needs = ["x"]', "actions.cancel.needs has 'x', which is not a need"),
     (CANCEL, '+privileges = ["UPDATE work_items"]', "actions.cancel.privileges is not a setting"),
+    (CANCEL, '+command.shell = "cancel {id}"', "actions.cancel.command.shell has {id}; only {key} is filled in"),
     (CANCEL, '+support = "unsupported"', 'actions.cancel needs the setting "why", because it is unsupported'),
     (CANCEL, '+undo = "none"', "actions.cancel cannot be undone; `undo_note` must say why"),
     (TOP, '+kinds.queue.form = "all"', 'actions.cancel needs the setting "kinds"'),
