@@ -485,7 +485,8 @@ class UnstickApp(App[None]):
         from console.tui.screens.blockers import BlockersScreen
 
         if self.front is not None:
-            self.push_screen(BlockersScreen(self.front.cursor(), self.front.mode()))
+            node, session = self.front.cursor(), self.front.cause_session()
+            self.push_screen(BlockersScreen(node, self.front.mode(), session[0] if session else None))
 
     def action_try_node(self) -> None:
         """Offer to try what a worker runs next on the node under the cursor."""
@@ -581,12 +582,8 @@ class UnstickApp(App[None]):
         finally:
             self._acting = False
 
-    def refuse(self, why: str, commands: Mapping[str, str] | None = None) -> None:
-        """Open a dialog that says why a key does nothing.
-
-        ``commands`` do it outside of unstick, by the place where they are run. Text typed after the key must not be
-        taken for keys.
-        """
-        from console.tui.screens.refused import RefusedDialog
-
-        self.push_screen(RefusedDialog("Not possible", why, commands))
+    def refuse(self, why: str) -> None:
+        """Say in one line why a key does nothing. Text that is typed for its dialog is ignored."""
+        self.keyboard.ignore_text()
+        if self.front is not None:
+            self.front.refuse(why)

@@ -61,8 +61,8 @@ class Host(Protocol):
     def say(self, text: str, tone: str = "") -> None:
         """Show a message in the status line of the screen in front."""
 
-    def refuse(self, why: str, commands: Mapping[str, str] | None = None) -> None:
-        """Open a dialog that says why a key does nothing."""
+    def refuse(self, why: str) -> None:
+        """Say in one line why a key does nothing."""
 
     def act(self, steps: Coroutine[Any, Any, None]) -> None:
         """Run the dialogs of an action of the screen in front, unless one is running."""

@@ -16,6 +16,7 @@ from textual.app import App, ScreenStackError
 from textual.events import Callback, Key, MouseDown, MouseUp, Paste
 from textual.screen import Screen
 
+PAUSE_SECONDS = 0.6  # between two keys, after which the second one is no longer typed without a look
 EFFECT_SECONDS = 10.0  # seconds until the next key is delivered although the effect of the one before has not ended
 MESSAGE_ROUNDS = 2  # of a key, at least: the key itself, then the messages that widgets post because of it
 
@@ -32,6 +33,9 @@ class Keyboard:
         open a dialog.
         """
         self._app, self._deliver, self._opening = app, deliver, opening
+        self._last = 0.0  # time of the last event
+        self.ignoring = False
+        """True while text that is typed on without a pause is ignored."""
         self._waiting: asyncio.Queue[tuple[Typed, Screen[Any] | None]] = asyncio.Queue()
 
     def put(self, event: Typed) -> None:
@@ -44,11 +48,23 @@ class Keyboard:
             event = Paste(" ".join(event.text.splitlines()))
         self._waiting.put_nowait((event, self._front() if isinstance(event, MouseDown | MouseUp) else None))
 
+    def ignore_text(self) -> None:
+        """Ignore text that is typed on without a pause, for a dialog that did not open."""
+        self.ignoring = True
+
+    def _ignores(self, event: Typed) -> bool:
+        typed = isinstance(event, Key) and (event.is_printable or event.key in ("enter", "backspace"))
+        self.ignoring = self.ignoring and typed and event.time - self._last < PAUSE_SECONDS
+        self._last = event.time
+        return self.ignoring
+
     async def run(self) -> None:
         """Deliver what is in the queue, until cancelled."""
         while True:
             event, aimed = await self._waiting.get()
-            if aimed is None or aimed is self._front():
+            if self._ignores(event):
+                pass
+            elif aimed is None or aimed is self._front():
                 await self._deliver(event)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(EFFECT_SECONDS):

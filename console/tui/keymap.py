@@ -138,6 +138,7 @@ STUCK = (
     Key("stuck.news", "n", "screen.next_news", "next new", "The next incident that is new or grows", 24),
     Key("stuck.more", "m", "screen.more", "older ones", "Show what is unchanged for an hour, or fold it", 25),
     Key("stuck.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
+    Key("stuck.end", "E", "screen.end_session", "end session", "End the session that is the cause", 9),
     *NODE,
 )
 
@@ -223,8 +224,6 @@ COPY = (
 
 SCAN = (Key("scan.copy", "y", "screen.copy", "copy the DDL", "Copy the DDL of the index that would avoid the scan"),)
 
-COMMANDS = (Key("commands.copy", "y", "screen.copy", "copy the command", "Copy what to run outside of unstick"),)
-
 TRY = (Key("try.run", "t", "screen.run", "try it", "Run the statements as this role, and roll them back"),)
 
 PROMPT = (Key("prompt.submit", "enter", "", "continue", "Use the typed text"),)  # bound by the input line
@@ -253,7 +252,6 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "after an edit that cannot be stored": EDITED,
     "in the copy dialog": COPY,
     "before a scan": SCAN,
-    "where the engine must be asked": COMMANDS,
     "before a try": TRY,
     "in a prompt": PROMPT,
 }

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
 from typing import Any
 
 import msgspec
@@ -84,6 +85,15 @@ def plan(name: str, ids: Iterable[str]) -> Plan:
         )
         raise DatabaseError(f"{why}.", "Nothing was changed.")
     return Plan(label=LABEL, name=name, actions={KIND: action}, versions=versions)
+
+
+def named(evidence: Mapping[str, Any]) -> tuple[str, float] | None:
+    """Return the session that a finding names as its cause: its id, and when it began."""
+    pid, began = evidence.get("blocker") or evidence.get("pid"), evidence.get("backend_start")
+    if pid is None or began is None:
+        return None
+    started = datetime.fromisoformat(began).timestamp() if isinstance(began, str) else began
+    return f"{LABEL}/{KIND}:{pid}", started
 
 
 def plan_session(name: str, session_id: str, title: str, backend_start: float) -> Plan:

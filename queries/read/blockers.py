@@ -344,6 +344,7 @@ def _mostly(locked: Sequence[Finding], late: Mapping[str, int], server: ServerFi
         if len(some) * 2 < late[label] or not server.working(label, *who):
             continue
         evidence = {"label": label, "n": len(some), "all": late[label], "root": root, "backend_start": backend_start}
+        evidence["blocker"] = first.evidence["blocker"]
         node_id = f"{LABEL}/engine:{label}"
         findings.append(finding_of(spec, node_id, first.since, evidence, affects=first.affects))
     return findings

@@ -78,9 +78,7 @@ async def test_the_chosen_session_is_the_one_that_is_ended(
         page = tui.app.screen
         assert isinstance(page, BlockersScreen)
         await tui.press("E")
-        await tui.wait_for("tab chooses one")
-        await tui.press("escape")
-        await tui.wait_for(lambda: tui.app.screen is page)
+        await tui.wait_for("tab chooses one", lambda: tui.app.screen is page)
         await tui.press("tab")
         chosen = str(page.text_view.chosen)
         await tui.press("tab")
@@ -97,9 +95,7 @@ async def test_the_chosen_session_is_the_one_that_is_ended(
         await tui.wait_for(lambda: page.text_view.links and chosen not in page.text_view.links)
         await tui.press("E")
         await tui.wait_for("Nothing was changed")  # the key does not act on the session that remains
-        await tui.press("escape")
-        await tui.wait_for(lambda: tui.app.screen is page)
-        await tui.press("E")
+        await tui.press("down", "E")
         await tui.wait_for(f"End session: pid {other.get_server_pid()}")
     for holder in holders:
         await holder.close()

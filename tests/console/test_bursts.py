@@ -33,7 +33,6 @@ from console.tui.screens.confirm_scan import ConfirmScanDialog, confirm_scan
 from console.tui.screens.help import HelpScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.screens.prompt import PromptDialog
-from console.tui.screens.refused import RefusedDialog
 from console.tui.screens.result import ResultDialog
 from console.tui.screens.tree import TreeScreen
 from queries.log import audit_log
@@ -159,6 +158,8 @@ class Console:
     async def home(self) -> None:
         """Close everything, undo everything, and go to the page."""
         app, tree, pages = self.app, self.tree, 2 if self.page == "detail" else 1
+        app.keyboard.put(NOTHING)  # text after a refusal is ignored until another key
+        await self.tui.handled()
         mode = "tree" if self.page == "detail" else self.page
         while isinstance(app.screen, ModalScreen):
             if isinstance(app.screen, CommandPalette):
@@ -259,11 +260,11 @@ async def test_text_after_a_key_that_opens_never_runs_as_commands(
                 state = await it.burst(opener, *text.replace("\r", ""))
                 filtering = opener == "/" and page != "detail"
                 assert state == before._replace(filter=text.replace("\r", "") if filtering else ""), (opener, text)
-                assert it.taking
+                assert it.taking or it.app.keyboard.ignoring
                 if isinstance(it.app.screen, ChangeDialog | PromptDialog):
                     assert it.field is not None
                     assert it.field.value == text.replace("\r", "")
-                if "\r" in text and isinstance(it.app.screen, RefusedDialog | ChangeDialog):
+                if "\r" in text and isinstance(it.app.screen, ChangeDialog):
                     state = await it.burst(opener, *("enter" if each == "\r" else each for each in text))
                     assert state == before, (opener, text)
         print(f"{page}: {it.bursts} bursts")
@@ -467,6 +468,6 @@ def test_raw_bursts(eternaltwin_demo: str, tmp_path: Path) -> None:
             "Find in"
         )
         terminal.type("r3").wait_for("no dead letters").type("1").wait_for("all jobs")
-        terminal.type("r3").wait_for("no dead letters").type("Cq prod").wait_for("Not possible").press("enter")
-        terminal.paste("q").press("escape").without("Not possible").wait_for("no dead letters", "● live")
+        terminal.type("r3").wait_for("no dead letters").type("Cq prod").wait_for("C changes a node.").press("enter")
+        terminal.paste("q").wait_for("Find in").press("escape").without("Find in").wait_for("no dead letters", "● live")
         assert terminal.leave("q") == 0

@@ -88,4 +88,4 @@ async def test_a_log_that_cannot_be_read_is_said(
         await tui.wait_for("● live", lambda: tui.app.session.state.findings_loaded)
         await eternaltwin_db.sql("ALTER TABLE unstick.audit_log RENAME TO hidden")
         await tui.press("H")
-        await tui.wait_for("Not possible", "The audit log could not be read.")
+        await tui.wait_for("The audit log could not be read.", lambda: tui.app.screen is tui.app.front)

@@ -14,6 +14,7 @@ import pytest
 
 from console.text.views.news import is_news
 from console.tui.screens import stuck
+from console.tui.screens.blockers import BlockersScreen
 from console.tui.screens.stuck import StuckScreen
 from console.tui.screens.tree import TreeScreen
 from queries.read import incidents
@@ -103,6 +104,36 @@ async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
         await holder.execute("ROLLBACK")
         await tui.wait_for("‼ overdue timer", "W wake", lambda: "row locked" not in tui.text)
     await holder.close()
+
+
+@pytest.mark.parametrize("cause", ["row locked", "table locked"])
+async def test_the_session_that_is_the_cause_is_opened_and_ended_from_its_incident(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cause: str
+) -> None:
+    monkeypatch.setattr(incidents, "OLDER_SECONDS", inf)  # rows can be made older, but no session
+    tasks = await three_overdue(eternaltwin_db)
+    holder = await asyncpg.connect(eternaltwin, server_settings={"application_name": "forgotten psql"})
+    lock = {"row locked": "UPDATE task SET revision = revision WHERE task_id = ANY ($1::uuid[])"}
+    await holder.execute("BEGIN")
+    await holder.execute(lock.get(cause, "LOCK TABLE task"), *([tasks] * (cause in lock)))
+    async with run_tui(eternaltwin, tmp_path, size=(140, 40), start="stuck") as tui:
+        await tui.wait_for(cause, "E end session")
+        await tui.press("x")
+        name = f"pid {holder.get_server_pid()} (forgotten psql"
+        await tui.wait_for(name, "connected since")
+        page = tui.app.screen
+        assert isinstance(page, BlockersScreen)
+        assert page.text_view.chosen == f"server/backend:{holder.get_server_pid()}"
+        await tui.press("escape", "E")
+        await tui.wait_for("End session: ", name)
+        await tui.type("hangs")
+        await tui.press("enter")
+        await tui.dry_run("Will change 1 backend")
+        await tui.press("E")
+        await tui.wait_for("1 changed")
+        await tui.press("enter")
+        await tui.wait_for(lambda: cause not in tui.text, lambda: "end session" not in tui.text)
+    assert holder.is_closed()
 
 
 async def test_a_cause_in_the_server_alone_has_something_to_copy(

@@ -20,7 +20,6 @@ from console.tui.screens.detail import DetailScreen
 from console.tui.screens.edited import WrongTextDialog
 from console.tui.screens.find import FindScreen
 from console.tui.screens.prompt import PromptDialog
-from console.tui.screens.refused import RefusedDialog
 from console.tui.screens.tree import TreeScreen
 from queries.change.plan import Plan, plan_selection
 from queries.records.node import Node
@@ -49,7 +48,6 @@ def found(tui: TuiDriver) -> Node:
 
 SCREENS: dict[str, Callable[[TuiDriver], Screen[Any]]] = {
     "find": lambda tui: FindScreen("abc", "tree"),
-    "refused": lambda tui: RefusedDialog("Not possible", "It does nothing."),
     "change": lambda tui: ChangeDialog(ChangeDialogs(tui.app.session, planned(tui))),
     "prompt": lambda tui: PromptDialog("Find", "What?"),
     "copy": lambda tui: CopyDialog([CopyChoice(title="id", text="1")]),

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from console.tui.screens import base
 from console.tui.widgets.footer import REFUSED
 from tests.command import ROOT
-from tests.console.tui_driver import run_tui
+from tests.console.tui_driver import run_tui, typed
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof
 from tests.queries.test_bad_input import oldest_protocol, serving
@@ -77,6 +78,27 @@ async def test_a_key_that_changes_nothing_here_says_so(
         await tui.wait_for("X does nothing in eternaltwin. ? lists the keys.")
         await tui.press("escape", "slash", "Y")
         await tui.wait_for("filter: Y", lambda: "does nothing" not in tui.text)
+
+
+async def test_a_refusal_is_a_line_that_fades_and_takes_only_text_that_is_typed_on(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await eternaltwin_db.task()
+    async with run_tui(eternaltwin, tmp_path) as tui:
+        await tui.wait_for("SendEmail v1", "● live")
+        await tui.burst("X", *"2q", "enter", *"3")
+        await tui.wait_for("X does nothing in eternaltwin.", lambda: tui.app.current_mode == "tree")
+        assert tui.app.screen is tui.app.front, "it is no dialog"
+        await tui.burst("down", "2")
+        await tui.wait_for("Nothing is stuck", lambda: tui.app.current_mode == "stuck")
+        first, later = typed("Y", "3")
+        later.time = first.time + 2
+        for event in (first, later):
+            tui.app.post_message(event)
+        await tui.wait_for(lambda: tui.app.current_mode == "dead")
+        monkeypatch.setattr(base, "REFUSED_SECONDS", 0.01)
+        await tui.press("escape", "Y")
+        await tui.wait_for(lambda: "does nothing here" not in tui.text)
 
 
 async def test_a_title_keeps_the_number_at_its_end(

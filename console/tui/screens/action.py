@@ -10,6 +10,7 @@ import msgspec
 from console.model.filter import Filter
 from console.model.selection import select
 from console.model.session import Session
+from console.tui import keymap
 from console.tui.screens.base import MainScreen
 from console.tui.screens.change import ChangeDialog, ChangeDialogs
 from console.tui.screens.edited import edited_plan
@@ -57,7 +58,8 @@ async def _perform_on(screen: MainScreen, key: str, targets: Sequence[Node], uns
     if isinstance(plan, Plan):
         await perform(screen, msgspec.structs.replace(plan, unseen=unseen))
     elif of_jobs is None:
-        screen.host.refuse(plan.why, plan.commands)
+        copy = screen.host.keys.shown(keymap.BY_ID["node.copy"])
+        screen.host.refuse(plan.why + f" {copy} copies what to run instead." * bool(plan.commands))
     elif await screen.app.push_screen_wait(OfferDialog(plan.why, of_jobs)):
         await perform(screen, msgspec.structs.replace(of_jobs, unseen=unseen))
 

@@ -39,6 +39,9 @@ if TYPE_CHECKING:
     from console.tui.screens.copy import CopyChoice
 
 
+REFUSED_SECONDS = 12.0  # for which a refusal is shown
+
+
 class MainScreen(ConsoleScreen[None], Screen[None]):
     """Base of a screen.
 
@@ -50,6 +53,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     MainScreen #header { background: $panel; &.-production { color: auto 95%; } }
     MainScreen #engines { height: auto; }
     MainScreen #tabs { background: $surface; }
+    MainScreen #status { height: auto; display: none; }
+    MainScreen.-says #status { display: block; }
     MainScreen #footer { height: auto; max-height: 3; background: $surface; }
     MainScreen.-low #tabs { display: none; }
     """
@@ -136,6 +141,10 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     def subject(self) -> Node | None:
         """Return the node that the footer's actions are about: the first target."""
         return self.cursor()
+
+    def cause_session(self) -> tuple[str, float] | None:
+        """Return the id and the start of the session that is the cause of the row."""
+        return None
 
     def unseen(self) -> int:
         """Return the number of targets that are not in view."""
@@ -307,6 +316,12 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         """Show a message in the status line."""
         if self._ready:
             self._status_bar.show(text, tone)
+            self.set_class(bool(text), "-says")
+
+    def refuse(self, why: str) -> None:
+        """Say why a key does nothing, until something else is said, or for some seconds."""
+        self.say(why, "warn")
+        self.set_timer(REFUSED_SECONDS, lambda: self.say("") if self._status_bar.shows(why, "warn") else None)
 
     def actions(self) -> list[tuple[str, Action]]:
         """Return the actions for the first target, each with its key."""

@@ -28,11 +28,11 @@ class BlockersScreen(TextScreen):
 
     KEYS = keymap.BLOCKERS
 
-    def __init__(self, node: Node | None, mode: str) -> None:
+    def __init__(self, node: Node | None, mode: str, chosen: str | None = None) -> None:
         super().__init__(mode)
         self._node = node
         self._locks: Blockers | None = None
-        self._chosen: str | None = None  # id of a session, which may have ended since
+        self._chosen = chosen  # id of a session, which may have ended since
 
     def label(self) -> str | None:
         return self._node.engine if self._node else None
@@ -54,6 +54,13 @@ class BlockersScreen(TextScreen):
         if self._locks is None:
             return [heading(self._node.id if self._node else "Locks"), BLANK, *reading(width, self.session.error_text)]
         return views.blockers_lines(self._locks, width, self.session.command)
+
+    def show_body(self) -> None:
+        super().show_body()
+        view = self.text_view
+        if view.chosen is None and self._chosen in view.links:  # the cause of the row from which it was opened
+            while view.choose(1) != self._chosen:
+                pass
 
     # keys
 

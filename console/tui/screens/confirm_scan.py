@@ -12,7 +12,7 @@ from textual.widgets import Button
 
 from console.text.views import detail
 from console.tui import keymap
-from console.tui.screens.copy import CopyChoice
+from console.tui.screens.copy import CopyChoice, CopyDialog
 from console.tui.screens.refused import TextDialog
 from queries.records.node import ScanRequired
 
@@ -23,12 +23,11 @@ class ConfirmScanDialog(TextDialog):
     KEYS = keymap.SCAN
 
     def __init__(self, scans: Sequence[ScanRequired]) -> None:
-        copies = [CopyChoice(title="DDL of the index", text=scan.ddl) for scan in scans if scan.ddl]
         super().__init__(
             "This read scans a table",
             lambda width: [line for scan in scans for line in detail.scan_required(scan, width)],
-            copies,
         )
+        self._copies = [CopyChoice(title="DDL of the index", text=scan.ddl) for scan in scans if scan.ddl]
 
     def body(self) -> ComposeResult:
         yield from super().body()
@@ -38,6 +37,10 @@ class ConfirmScanDialog(TextDialog):
 
     def on_mount(self) -> None:
         self.query_one("#leave").focus()
+
+    def action_copy(self) -> None:
+        if self._copies:
+            self.app.push_screen(CopyDialog(self._copies))
 
     @on(Button.Pressed, "#read")
     def _read(self) -> None:

@@ -8,7 +8,7 @@ from textual.app import SuspendNotSupported
 from console import editor
 from console.tui import keymap
 from console.tui.screens.base import MainScreen
-from console.tui.screens.refused import RefusedDialog, TextDialog, reason
+from console.tui.screens.refused import TextDialog, reason
 from queries.change.edit import TextError, checked, planned, shown
 from queries.change.plan import Plan
 from queries.db.errors import NO_CONNECTION, DatabaseError
@@ -42,7 +42,7 @@ async def edited_plan(screen: MainScreen, plan: Plan) -> Plan | None:
                 if not again or not await screen.app.push_screen_wait(WrongTextDialog(plan.title, str(error))):
                     raise
     except (DatabaseError, editor.EditorError) as error:
-        await screen.app.push_screen_wait(RefusedDialog(plan.title, str(error)))
+        screen.host.refuse(f"{plan.title}: {error}")
         return None
 
 

@@ -51,8 +51,10 @@ class ListScreen(MainScreen):
     ListScreen #notice { align: center middle; padding: 1 4; }
     ListScreen #notice TextBar { width: auto; max-width: 100%; height: auto; text-wrap: wrap; }
     ListScreen #preview { height: 4; border-top: solid $line; padding: 0 1; }
+    ListScreen.-says #preview { height: 3; }
     ListScreen.-low #preview { display: none; }
     ListScreen.-tall #preview { height: 9; }
+    ListScreen.-tall.-says #preview { height: 8; }
     ListScreen.-broad #split { layout: horizontal; }
     ListScreen.-broad #split #preview { width: 30%; height: 1fr; border-top: none; border-left: solid $line; }
     """

@@ -1,31 +1,23 @@
-"""Dialogs that say why something is not possible, and what can be done."""
+"""Dialogs that offer another way if something is not possible."""
 
 from __future__ import annotations
-
-from collections.abc import Mapping, Sequence
 
 from textual import events
 from textual.app import ComposeResult
 
 from console.text.spans import Make, Spans
-from console.text.views.lines import BLANK, command_lines, titles, wrapped
-from console.tui import keymap
-from console.tui.screens.copy import CopyChoice, CopyDialog, command_choices
+from console.text.views.lines import titles, wrapped
 from console.tui.screens.dialog import Dialog
 from console.tui.widgets.line_view import LineView
 from queries.change.plan import Plan
 
 
 class TextDialog(Dialog[bool]):
-    """Shows a text, of which parts can be copied.
+    """Shows a text. Returns True if the operator takes its offer."""
 
-    Returns True if the operator takes its offer.
-    """
-
-    def __init__(self, heading: str, lines: Make, copies: Sequence[CopyChoice] = ()) -> None:
+    def __init__(self, heading: str, lines: Make) -> None:
         super().__init__(heading)
         self._lines = lines
-        self._copies = copies
 
     def body(self) -> ComposeResult:
         yield LineView(id="lines")
@@ -33,32 +25,8 @@ class TextDialog(Dialog[bool]):
     def on_mount(self) -> None:
         self.query_one(LineView).put(self._lines)
 
-    def action_copy(self) -> None:
-        if self._copies:
-            self.app.push_screen(CopyDialog(self._copies))
-
     def action_accept(self) -> None:
         self.dismiss(True)
-
-
-class RefusedDialog(TextDialog):
-    """Says why a key does nothing. Only escape closes it; its commands can be copied.
-
-    It takes the keys typed for the dialog that did not open: a reason typed too early ends with enter and must not run
-    commands.
-    """
-
-    KEYS = keymap.COMMANDS
-
-    def __init__(self, heading: str, why: str, commands: Mapping[str, str] | None = None) -> None:
-        below = [BLANK, *command_lines(commands, 0)] if commands else []
-        super().__init__(
-            heading, lambda width: [*reason(why, width), *below], command_choices("command", commands or {})
-        )
-
-    def key_line(self) -> str:
-        keys = f"{self.hints(*self.KEYS)}; " if self._copies else ""
-        return f"{keys}esc closes; other keys do nothing here"
 
 
 class OfferDialog(TextDialog):

@@ -32,10 +32,12 @@ from console.text.views.lines import plain, wrapped
 from console.text.views.news import is_news, is_unchanged, news, unchanged
 from console.tui import keymap
 from console.tui.guide import FIRST
+from console.tui.keymap import Key
 from console.tui.screens.records_screen import RecordsScreen
 from console.tui.views import empty_state
 from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
+from queries.change import signals
 from queries.change.plan import count_nodes
 from queries.db.errors import LOCKED, DatabaseError, attempting
 from queries.read.incidents import by_schemas, ordered
@@ -323,6 +325,24 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
             return super().suggested()
         row = self.row
         return None if row is None or not row.records or row.records[0].explained else action_of(row)
+
+    def cause_session(self) -> tuple[str, float] | None:
+        row = self.row
+        return signals.named(row.records[0].finding.evidence) if row and row.records else None
+
+    def offers(self, key: Key) -> bool:
+        return super().offers(key) and (key.id != "stuck.end" or self.cause_session() is not None)
+
+    def action_end_session(self) -> None:
+        """End the session that is the cause; without one, do what the key does elsewhere."""
+        from console.tui.screens.action import perform, perform_key
+
+        if self.row is None or (session := self.cause_session()) is None:
+            self.host.act(perform_key(self, self.host.keys.names(keymap.BY_ID["stuck.end"])[0]))
+            return
+        evidence = self.row.records[0].finding.evidence
+        title = str(evidence.get("root") or evidence.get("waiter") or evidence.get("holder") or session[0])
+        self.host.act(perform(self, signals.plan_session("end_session", session[0], title, session[1])))
 
     # the lines below
 

@@ -48,6 +48,7 @@ class TreeScreen(ListScreen):
     TreeScreen #preview { display: none; }
     TreeScreen.-tall #preview, TreeScreen.-broad #preview { display: block; }
     TreeScreen.-tall #preview { height: 6; }
+    TreeScreen.-tall.-says #preview { height: 5; }
     TreeScreen.-broad #split #preview { width: 36%; height: 1fr; }
     """
     KEYS = (*keymap.ROWS, *keymap.TREE)

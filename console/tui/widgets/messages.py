@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from textual.content import Content
 
-from console.text import formatting
+from console.text import formatting, spans
+from console.text.views.lines import wrapped
 from queries.text.safe_text import safe_text
 
+STATUS_LINES = 3
 TONES = {"": "$foreground", "good": "$success", "warn": "$warning", "bad": "bold $error", "faint": "$faint"}
 
 
 def status_line(width: int, text: str, tone: str = "") -> Content:
-    """Return one line: the last event, or the reason why a key had no effect.
+    """Return the last event, or the reason why a key had no effect: a line, or a few if it is long.
 
     ``tone`` is one of TONES.
     """
-    line = safe_text(text.replace("\n", " "))
-    return Content.styled(" " + formatting.crop(line, width - 2), TONES[tone])
+    lines = [f" {spans.text(line)}" for line in wrapped(text.replace("\n", " "), width - 2, "", 0)] if text else []
+    head, rest = lines[: STATUS_LINES - 1], lines[STATUS_LINES - 1 :]
+    cut = [formatting.crop("".join(rest), width - 1)] if rest else []
+    return Content.styled("\n".join(head + cut), TONES[tone])
 
 
 def note(_: int, text: str) -> Content:

@@ -43,6 +43,10 @@ class TextBar(Static, Generic[P]):
             self._at_width = lambda width: self._make(width, *args, **kwargs)
             self.renew()
 
+    def shows(self, *args: P.args, **kwargs: P.kwargs) -> bool:
+        """Return True if it shows the content of these arguments."""
+        return self._given == (args, kwargs)
+
     def renew(self) -> None:
         """Make the content again, and show it if it differs."""
         if self.is_attached:  # else it has no width yet, or its screen is being closed
