@@ -235,17 +235,16 @@ def shorten(text: str, cells: int) -> str:
 
 
 def engine_label(label: str, cells: int) -> str:
-    """Shorten an engine's label: its name is cut first, and of its schema the begin.
+    """Return an engine's label in ``cells`` cells.
 
-    Example: ``ob…@tenant_17``. Labels of one engine in many schemas differ at their ends.
+    A schema with the engine's name says nothing. If the label is too long, the name is cut before its schema, because
+    labels of one engine in many schemas differ there: ``ob…@tenant_17``.
     """
     name, at, schema = label.partition("@")
-    if width(label) <= cells or not at:
-        return crop(label, cells)
+    if width(label) <= cells or name == schema or not at:
+        return crop(name if name == schema else label, cells)
     room = cells - width(schema) - 1
-    if room >= 2:
-        return crop(name, room) + at + schema
-    return "…" + schema[-(cells - 1) :]
+    return crop(name, room) + at + schema if room >= 2 else crop(schema, cells)
 
 
 def ending(text: str, cells: int) -> str:

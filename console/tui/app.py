@@ -344,6 +344,15 @@ class UnstickApp(App[None]):
         if isinstance(self.screen, TreeScreen) and place < len(labels):
             self.screen.show_engine(labels[place])
 
+    def action_engines(self) -> None:
+        """Open the list of engines; there, go to the next one."""
+        from console.tui.screens.engines import EnginesScreen
+
+        if isinstance(self.screen, EnginesScreen):
+            self.screen.table.action_move(1)
+        elif self.front is not None:
+            self.push_screen(EnginesScreen(self.front.mode()))
+
     # another database
 
     def switch_context(self, name: str) -> None:

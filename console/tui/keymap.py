@@ -124,13 +124,14 @@ ROWS = (  # bound by the screen of every list
     Key("rows.unfold", "right", "screen.unfold", "unfold", "Show the rows of a group, or the children", 11),
     Key("rows.fold", "left", "screen.fold", "fold", "Hide the rows of the group, or the children"),
     Key("rows.fold_all", "e", "screen.fold_all", "unfold all", "Show what is below all rows, or hide it"),
+    Key("rows.engines", "tab", "app.engines", "engines", "All engines with their numbers and rates", 12),
     Key("rows.back", "escape", "screen.back", "back", "Clear the filter or the marks, or leave the list"),
 )
 
 TREE = (
     Key("tree.live", "l", "screen.live", "live list", "Everything unfinished as one list, most urgent first", 20),
-    Key("tree.engine", "tab", "screen.step_system(1)", "engine", "The next engine", 12),
-    Key("tree.engine_before", "shift+tab", "screen.step_system(-1)", "previous engine", "The previous engine"),
+    Key("tree.engine", "greater_than_sign", "screen.step_system(1)", "next engine", "The next engine"),
+    Key("tree.engine_before", "less_than_sign", "screen.step_system(-1)", "previous engine", "The previous engine"),
     *NODE,
 )
 
@@ -332,6 +333,8 @@ _GLYPHS = {
     "plus": "+",
     "minus": "-",
     "colon": ":",
+    "greater_than_sign": ">",
+    "less_than_sign": "<",
     "escape": "esc",
     "backspace": "⌫",
     "equals_sign": "=",

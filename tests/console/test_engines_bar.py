@@ -27,10 +27,16 @@ async def all_engines(server: PostgresServer) -> AsyncIterator[str]:
     server.drop(dsn)
 
 
-def lines(tui: TuiDriver) -> dict[str, str]:
-    """The header's lines by engine."""
-    found = [line for line in tui.text.splitlines()[1:6] if line[3:].split()]
-    return {line[3:].split()[0]: line for line in found}
+def bar(tui: TuiDriver) -> str:
+    """The line of the engines."""
+    return tui.text.splitlines()[1]
+
+
+async def rows(tui: TuiDriver) -> dict[str, str]:
+    """Open the list of engines; its rows by label."""
+    await tui.press("tab")
+    await tui.wait_for("in/min", *LABELS)
+    return {line[2:].split()[0]: line for line in tui.text.splitlines()[4 : 4 + len(LABELS)]}
 
 
 def counts(line: str) -> list[tuple[str, str]]:
@@ -42,47 +48,51 @@ async def test_an_engine_that_cannot_be_read_keeps_no_other_from_being_read(
     all_engines: str, detected_once: None, tmp_path: Path
 ) -> None:
     connection = await connect(all_engines, "agent_jobs")
-    async with run_tui(all_engines, tmp_path, size=(200, 30)) as tui:  # with room for every number
-        await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)
-        before = lines(tui)
+    async with run_tui(all_engines, tmp_path, size=(200, 30), start="tree") as tui:  # with room for every number
+        await tui.wait_for(lambda: "more" not in bar(tui) and "stuck" in bar(tui) and "counting" not in bar(tui))
+        while " ▸ agent_jobs" not in bar(tui):
+            await tui.press("greater_than_sign")
+        before = counts(bar(tui))
         await connection.execute("ALTER TABLE agent_jobs.jobs RENAME status TO state")
-        await connection.execute("TRUNCATE eternaltwin.job CASCADE")
-        await tui.wait_for(
-            lambda: "empty" in lines(tui)["eternaltwin"],
-            lambda: [label for label, line in lines(tui).items() if "not read" in line] == ["agent_jobs"],
-        )
-        found = lines(tui)
-        assert counts(found["agent_jobs"]) == counts(before["agent_jobs"]) != []
-        assert "+ stuck" in found["agent_jobs"], "how many there are now is not known"
-        await tui.wait_for(lambda: "status does not exist" in tui.text)
+        await tui.wait_for(lambda: "not read" in bar(tui), lambda: "status does not exist" in tui.text)
+        assert counts(bar(tui)) == before != []
+        assert "+ stuck" in bar(tui), "how many there are now is not known"
+        assert [label for label, line in (await rows(tui)).items() if "not read" in line] == ["agent_jobs"]
         await connection.execute("ALTER TABLE agent_jobs.jobs RENAME state TO status")
-        await tui.wait_for(lambda: "not read" not in lines(tui)["agent_jobs"])
+        await tui.wait_for(lambda: "not read" not in tui.text)
     await connection.close()
 
 
-@pytest.mark.parametrize("width", most_in_proof([80, 60, 120]))
-async def test_each_of_five_engines_has_its_line(every_engine: str, tmp_path: Path, width: int) -> None:
-    async with run_tui(every_engine, tmp_path, size=(width, 30)) as tui:
-        await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)
-        found = lines(tui)
-        assert tuple(found) == LABELS
-        assert [label for label, line in found.items() if line.startswith(" ▸ ")] == ["agent_jobs"]
-        for label, line in found.items():
-            assert line.rstrip().endswith(" stuck"), "the end of a line is never squeezed out"
-            assert any(glyph in line for glyph in "○►◷■◆✗?"), label
-        starts = {line.index(label) for label, line in found.items()}
-        assert starts == {3}
-        assert "(mirror)" in found["agent_jobs"]
-        assert len({"ready" in line or "blocked" in line for line in found.values()}) == 1, "all in words, or none"
+@pytest.mark.parametrize("width", most_in_proof([80, 60, 120, 200], 2))
+async def test_the_engine_in_front_has_the_line_and_the_others_their_number_worst_first(
+    every_engine: str, tmp_path: Path, width: int
+) -> None:
+    async with run_tui(every_engine, tmp_path, size=(width, 24)) as tui:
+        await tui.wait_for("live", lambda: "stuck" in bar(tui) and "counting" not in bar(tui) and "│" in bar(tui))
+        own, others = bar(tui).split("│")
+        assert own.startswith(" ▸ ")
+        assert len(counts(own)) > 1
+        assert re.fullmatch(r" (\S+ (\(\S+\) )?\d+\+?( · )?)*(\d (more|others))? *", others), others
+        assert "more" in others or "others" in others or width == 200
+        lines = await rows(tui)
+        assert set(lines) == set(LABELS)
+        worst = [max(tui.app.session.state.findings.severities.get(label, ()), default=0) for label in lines]
+        assert worst == sorted(worst, reverse=True)
+        await tui.press("home", "tab", "enter")  # the second one
+        second = list(lines)[1]
+        await tui.wait_for(f"› {second} › ", lambda: bar(tui).startswith(f" ▸ {second}"))
+        await tui.press("2")
+        await tui.wait_for("incident", lambda: tui.app.front.table.size.height >= 13)
+        assert all(name in tui.text for name in ("1 tree", "2 stuck", "3 dead", "4 audit", "5 changed", "? help"))
 
 
 async def test_one_key_goes_through_the_engines_and_back(every_engine: str, tmp_path: Path) -> None:
     async with run_tui(every_engine, tmp_path, size=(100, 30)) as tui:
-        await tui.wait_for("live", "tab engine")
+        await tui.wait_for("live", "tab engines", " ▸ agent_jobs")
         for label in (*LABELS[1:], LABELS[0]):
-            await tui.press("tab")
-            await tui.wait_for(f"› {label} › all jobs", lambda label=label: lines(tui).get(label, "").startswith(" ▸ "))
-        await tui.press("shift+tab")
+            await tui.press("greater_than_sign")
+            await tui.wait_for(f"› {label} › all jobs", lambda label=label: bar(tui).startswith(f" ▸ {label}"))
+        await tui.press("less_than_sign")
         await tui.wait_for(f"› {LABELS[-1]} › all jobs")
 
 
@@ -90,20 +100,20 @@ async def test_the_cursor_begins_on_the_first_row_and_its_engine_is_the_one_in_f
     every_engine: str, tmp_path: Path
 ) -> None:
     async with run_tui(every_engine, tmp_path, size=(120, 30)) as tui:
-        await tui.wait_for(lambda: tui.text.count(" stuck") >= 5 and "counting" not in tui.text)
+        await tui.wait_for(lambda: "stuck" in bar(tui) and "counting" not in bar(tui))
         await tui.press("3")
         await tui.wait_for("▌ ▾ tasker", lambda: re.search(r"[1-9]\d dead letters in", tui.text))
-        assert lines(tui)["tasker"].startswith(" ▸ ")
+        assert bar(tui).startswith(" ▸ tasker")
         tui.app.session.pause()
         await tui.press("end")
-        await tui.wait_for(lambda: lines(tui)["eternaltwin"].startswith(" ▸ "))  # without a look at the database
+        await tui.wait_for(lambda: bar(tui).startswith(" ▸ eternaltwin"))  # without a look at the database
 
 
 async def test_on_a_low_screen_the_current_one_alone_has_a_line(every_engine: str, tmp_path: Path) -> None:
     async with run_tui(every_engine, tmp_path, size=(48, 10)) as tui:
-        await tui.wait_for("live", " 1/5 agent_jobs")
-        await tui.press("tab", "tab", "tab")
-        text = await tui.wait_for(" 4/5 tasker", "legacy")
+        await tui.wait_for("live", " ▸ agent_jobs")
+        await tui.press(*["greater_than_sign"] * 3)
+        text = await tui.wait_for(" ▸ tasker", "legacy")
         assert "agent_jobs" not in text
 
 
@@ -157,7 +167,7 @@ async def test_work_per_minute_is_shown_if_there_is_room(
         await tui.wait_for(lambda: session.timer.findings > findings + 1)  # the counters that are compared with counts
 
         def rate() -> str:
-            found = re.search(r"in (\S+) out (\S+) /min", lines(tui)["eternaltwin"])
+            found = re.search(r"in (\S+) out (\S+) /min", bar(tui))
             return found[0] if found else ""
 
         deletes = session.engines["eternaltwin"].engine.spec.deletes
@@ -181,13 +191,3 @@ async def test_an_action_refuses_marked_nodes_of_other_engines(all_engines: str,
         await tui.press("i")
         why = "act on one engine at a time"
         await tui.wait_for(lambda: why in tui.app.screen.query_one(LineView).text)
-
-
-async def test_the_bar_takes_a_sixth_of_the_screen(every_engine: str, tmp_path: Path) -> None:
-    async with run_tui(every_engine, tmp_path, size=(80, 30)) as tui:
-        await tui.wait_for("live", " ▸ agent_jobs", "uni2work")
-        await tui.pilot.resize_terminal(80, 20)
-        text = await tui.wait_for(" 1/5 agent_jobs", lambda: "uni2work" not in tui.text)
-        assert "eternaltwin" in text
-        await tui.press("tab", "tab", "tab", "tab")
-        await tui.wait_for(" 5/5 uni2work", lambda: "agent_jobs" not in tui.text)

@@ -202,7 +202,7 @@ async def test_the_console_marks_it_and_names_a_broken_one(homemade: str, home: 
     outside = outside_engines([in_settings(home)])
     async with run_tui(homemade, home, outside=outside, size=(150, 40)) as tui:
         await tui.wait_for("homemade (own)", "1 engine not used")
-        await tui.press("tab")
+        await tui.press("greater_than_sign")
         await tui.wait_for("own engine, not checked: no actions", "report")
         await tui.press("question_mark", "end")
         await tui.wait_for("'ides' is neither a")

@@ -33,7 +33,7 @@ async def test_each_engine_and_kind_is_offered_that_of_the_page_first(every_engi
     async with run_tui(every_engine, tmp_path) as tui:
         await tui.wait_for("● live", lambda: tui.app.front.label())
         while tui.app.front.label() != "uni2work":
-            await tui.press("tab")
+            await tui.press("greater_than_sign")
         await tui.press("colon")
         await tui.type("cancel no-such-kind")
         text = await tui.wait_for("of tasker that match no-such-kind")

@@ -115,9 +115,9 @@ async def test_the_console_goes_on(both: str, tmp_path: Path, file: str, old: st
     outside = engine(tmp_path, file, old, new)
     async with run_tui(both, tmp_path, outside=outside, size=(150, 40)) as tui:
         await tui.wait_for("homemade (own)", "task")
-        await tui.press("tab")
+        await tui.press("greater_than_sign")
         await tui.wait_for("own engine", lambda: tui.app.session.state.counts("eternaltwin"))
-        await tui.press("1", "tab", "2")
+        await tui.press("1", "greater_than_sign", "2")
         await tui.wait_for("incident")
         assert tui.app.fault is None
 

@@ -145,7 +145,7 @@ def trees(camera: Camera) -> None:
             front = camera.front()
             if front.startswith(engine):
                 break
-            camera.go("tab", shows=(" all jobs", partial(camera.is_elsewhere, front)))
+            camera.go(">", shows=(" all jobs", partial(camera.is_elsewhere, front)))
         for row in rows:
             camera.under(row)
             if "▸" in camera.terminal.under:  # it is not unfolded down to a node that needs attention

@@ -44,6 +44,6 @@ def test_the_demo_shows_all_engines(place: Path) -> None:
         left = {*ENGINES, "eternaltwin", "tasker", "estuary", "uni2work", "agent_jobs"}
         for _ in range(2 * len(left)):
             left -= {name for name in left if name in terminal.text}
-            terminal.press("tab").settled()
+            terminal.press(">").settled()
         assert not left
         assert terminal.leave("q") == 0

@@ -11,6 +11,7 @@ from textual.app import ComposeResult
 from textual.events import ScreenResume
 from textual.screen import Screen
 
+from console.model.fields.engine import EngineLine
 from console.model.session import ConnectionState
 from console.model.visited_places import Place
 from console.text import formatting, severity
@@ -21,7 +22,7 @@ from console.tui.help_context import HelpContext
 from console.tui.keymap import Key
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.textual_compat import lay_out, text_of
-from console.tui.widgets.engines_bar import TREND_BARS, EngineLine, EngineLines, engine_lines
+from console.tui.widgets.engines_bar import TREND_BARS, EngineLines, engine_lines
 from console.tui.widgets.footer import Hint, footer_lines
 from console.tui.widgets.header import Header, header_line, is_late, old, unchanged_for
 from console.tui.widgets.messages import status_line
@@ -51,7 +52,6 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     MODE: ClassVar[str] = ""
     DEFAULT_CSS = """
     MainScreen #header { background: $panel; &.-production { color: auto 95%; } }
-    MainScreen #engines { height: auto; }
     MainScreen #tabs { background: $surface; }
     MainScreen #status { height: auto; display: none; }
     MainScreen.-says #status { display: block; }
@@ -249,7 +249,6 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     def on_resize(self) -> None:
         if self._ready:
             self.renew_footer()
-            self._renew_engines()  # they follow the height of the screen
 
     def renew(self) -> None:
         """Repaint the screen."""
@@ -392,11 +391,18 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         return choices(self.session, nodes) if nodes else []
 
     def _renew_engines(self) -> None:
+        label = self.label()
+        front = next((place for place, each in enumerate(self.session.engines) if each == label), -1)
+        self._engines_bar.show(EngineLines(lines=self.engine_lines(), front=front, ascii=self.host.ascii))
+
+    def engine_lines(self) -> tuple[EngineLine, ...]:
+        """Return the numbers of each engine."""
         state = self.session.state
         stale_engines, more, load, findings = state.stale_engines, state.more, state.load, state.findings
-        lines = tuple(
+        return tuple(
             EngineLine(
-                label=_name(label, reader.engine),
+                label=label,
+                name=_name(label, reader.engine),
                 counts=state.counts(label),
                 stuck=findings.severities.get(label, ()) if state.findings_loaded else None,
                 more_stuck=label in more,
@@ -408,10 +414,6 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             )
             for label, reader in self.session.engines.items()
         )
-        label = self.label()
-        front = next((place for place, each in enumerate(self.session.engines) if each == label), -1)
-        rows = self.size.height
-        self._engines_bar.show(EngineLines(lines=lines, front=front, ascii=self.host.ascii, screen_rows=rows))
 
     def _header(self) -> Header:
         session, context = self.session, self.host.context
@@ -468,6 +470,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 def _name(label: str, engine: Engine) -> str:
     """Return a label, with the variant and whether the engine is the operator's own."""
     notes = ", ".join(filter(None, ("own" if engine.origin else "", engine.variant)))
+    name, _, schema = label.partition("@")
+    label = name if name == schema else label
     return f"{label} ({notes})" if notes else label
 
 

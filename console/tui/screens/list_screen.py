@@ -26,6 +26,7 @@ from console.text.spans import Make, Spans, drawn
 from console.text.views.lines import wrapped
 from console.tui import keymap
 from console.tui.help_context import HelpContext
+from console.tui.keymap import Key
 from console.tui.screens.base import MainScreen
 from console.tui.widgets.header import is_late
 from console.tui.widgets.list_table import ListTable
@@ -56,7 +57,7 @@ class ListScreen(MainScreen):
     ListScreen.-tall #preview { height: 9; }
     ListScreen.-tall.-says #preview { height: 8; }
     ListScreen.-broad #split { layout: horizontal; }
-    ListScreen.-broad #split #preview { width: 30%; height: 1fr; border-top: none; border-left: solid $line; }
+    ListScreen.-broad #split #preview { width: 42%; height: 1fr; border-top: none; border-left: solid $line; }
     """
 
     def __init__(self, mode: str = "") -> None:
@@ -92,6 +93,9 @@ class ListScreen(MainScreen):
             self.say("It no longer exists.", "warn")
         else:
             self.host.open_node(node)
+
+    def offers(self, key: Key) -> bool:
+        return super().offers(key) and (key.id != "rows.engines" or len(self.session.engines) > 1)
 
     def open_row(self, row: Any) -> None:
         """Open the record of a row."""

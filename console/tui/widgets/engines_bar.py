@@ -1,223 +1,130 @@
-"""One line per engine: the number of nodes in each phase, and of stuck nodes."""
+"""Line of the engines: the numbers of the one in front, and how many nodes are stuck in the others."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from functools import lru_cache
+from collections.abc import Sequence
 
 from textual.content import Content
 
-from console.model.flow import Rates
+from console.model.fields.engine import ORDER, EngineLine, worst_first
 from console.text import formatting
 from console.text.severity import BANDS, band, sums
-from console.tui.widgets.text_bar import aligned, clickable, fitting, joined, spread, widths
-from queries.records.node import Count, Phase, Precision
+from console.tui.widgets.text_bar import Part, clickable, joined, squeeze
+from queries.records.node import Phase
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
-# Phases in the order in which work passes through them. On a narrow screen, RANK decides which are kept.
-ORDER = (
-    Phase.READY,
-    Phase.RUNNING,
-    Phase.SCHEDULED,
-    Phase.BLOCKED,
-    Phase.HELD,
-    Phase.FAILED,
-    Phase.UNKNOWN,
-    Phase.CANCELLED,
-    Phase.DONE,
-)
 NARROW_CELLS = 80  # cells below which shorter words are used
-WORDS_CELLS = 100  # cells from which each number has its word
+WORDS_CELLS = 100  # cells from which each number has its word, if there is room
 TREND_BARS = 10  # bars of a trend
-WIDE_CELLS = 110  # cells from which the stuck nodes are shown by severity, and more if it fits
-EXTRAS = (("rates", "trend", "oldest"), ("trend", "oldest"), ("trend",), ())  # as many as leave room for all counts
-MAX_LINES = 6
-LINES_KEPT = 64
-ROWS_PER_LINE = 6  # of the screen, for which the bar has one line
-RANK = {phase: rank for rank, phase in enumerate(Phase)}
-
-
-class EngineLine(Record):
-    """Content of one line."""
-
-    label: str
-    counts: tuple[Count, ...] | None  # None: not read yet
-    stuck: tuple[int, ...] | None  # severity of each node with findings; None: not read yet
-    more_stuck: bool = False  # there may be more of them
-    oldest: str = ""  # age of the oldest finding, as it is shown: so that a line differs only if it looks different
-    trend: str = ""  # of the number of stuck nodes
-    rates: Rates | None = None  # work per minute
-    stale: bool = False  # the last refresh did not read everything, so values may be out of date
-    policies: bool = False  # row-level security may hide rows
+ONE_NAMED_CELLS = 72  # cells from which another engine is named before the numbers of the one in front are cut
+RANK = {phase: rank for rank, phase in enumerate(Phase)}  # of which numbers are kept on a narrow screen
 
 
 class EngineLines(Record):
-    """Content of the bar.
-
-    ``front``: the place of the engine in front, -1 without.
-    """
+    """Content of the line. ``front``: the place of the engine in front, -1 without."""
 
     lines: tuple[EngineLine, ...]
     front: int
     ascii: bool
-    screen_rows: int
-
-    def content(self, width: int) -> Content:
-        """Return the lines that fit on the screen."""
-        most = min(max(self.screen_rows // ROWS_PER_LINE, 1), MAX_LINES)
-        number = max(self.front, 0)
-        start = max(number + 1 - most, 0)
-        here = " ▸ "
-        if cut := len(self.lines) > most:
-            here = f" {number + 1}/{len(self.lines)} "
-        room = min(max((formatting.width(line.label) for line in self.lines), default=0), 20)
-        columns = _columns(EngineNumbers(lines=self.lines, ascii=self.ascii), width, len(here) + room + 2)
-        whole = []
-        for place in range(len(self.lines))[start : start + most]:
-            marked = place == self.front or (cut and place == number)
-            head = self._head(place, here if marked else " " * len(here), room)
-            text, end = _ends(self.lines[place], columns)
-            whole.append(clickable(spread([head, text], [end], width), f"app.show_engine({place})"))
-        return joined("\n", whole)
-
-    def _head(self, place: int, mark: str, room: int) -> Content:
-        label = formatting.engine_label(safe_text(self.lines[place].label), room)
-        return Content.assemble(
-            (mark, "bold $primary"),
-            (formatting.fit(label, room), "bold" if place == self.front else "$faint"),
-            "  ",
-        )
-
-
-class Columns(Record):
-    """Columns of the bar, each with its cells."""
-
-    width: int  # of the bar
-    ascii: bool
-    phases: tuple[tuple[Phase, int, int], ...]  # also with the digits of its numbers
-    numbers: tuple[tuple[str, int], ...]
-
-
-class EngineNumbers(Record):
-    """Numbers of the engines, the same for each engine in front."""
-
-    lines: tuple[EngineLine, ...]
-    ascii: bool
-
-    def columns(self, width: int, head: int) -> Columns:
-        """Return the columns of all lines, after the first ``head`` cells."""
-        shown = [count for line in self.lines for count in line.counts or () if _shown(count)]
-        digits: dict[Phase, int] = {}
-        for count in shown:
-            digits[count.phase] = max(digits.get(count.phase, 0), formatting.width(formatting.count(count)))
-        phases = {
-            phase: _count(phase, " " * digits[phase], width >= WORDS_CELLS).cell_length
-            for phase in ORDER
-            if phase in digits
-        }
-        numbers = [_numbers(line, width, self.ascii) for line in self.lines]
-        for extras in EXTRAS if width >= WIDE_CELLS else ((),):
-            columns = widths(numbers, (*extras, *(of.word for of in BANDS), "stuck"))
-            ends = sum(columns.values()) + 2 * max(len(columns) - 1, 0)
-            taken = max((head + len(_warnings(line)) for line in self.lines), default=0)
-            kept = fitting([(RANK[phase], cells) for phase, cells in phases.items()], width - taken - ends - 2)
-            if len(kept) == len(phases):
-                break
-        return Columns(
-            width=width,
-            ascii=self.ascii,
-            phases=tuple((p, cells, digits[p]) for place, (p, cells) in enumerate(phases.items()) if place in kept),
-            numbers=tuple(columns.items()),
-        )
-
-
-@lru_cache(2)
-def _columns(numbers: EngineNumbers, width: int, head: int) -> Columns:
-    """Return the columns.
-
-    They are kept, because each move of the cursor may come to another engine.
-    """
-    return numbers.columns(width, head)
-
-
-@lru_cache(LINES_KEPT)
-def _ends(line: EngineLine, columns: Columns) -> tuple[Content, Content]:
-    """Return the left and right ends of a line.
-
-    They are kept, because half of the lines are as before.
-    """
-    shown = {count.phase: count for count in line.counts or () if _shown(count)}
-    counts = {
-        phase: _count(phase, formatting.count(shown[phase]).rjust(digits), columns.width >= WORDS_CELLS)
-        for phase, _, digits in columns.phases
-        if phase in shown
-    }
-    numbers = aligned(_numbers(line, columns.width, columns.ascii), dict(columns.numbers), right=True)
-    return (
-        _instead(line) or aligned(counts, {phase: cells for phase, cells, _ in columns.phases}),
-        Content.assemble((_warnings(line), "bold $warning"), numbers, " "),
-    )
-
-
-@lru_cache(LINES_KEPT)
-def _numbers(line: EngineLine, width: int, ascii: bool) -> Mapping[str, Content]:
-    """Return the numbers of a line that are not counts, by the names of their columns."""
-    return {name: _extra(name, line) for name in EXTRAS[0]} | _stuck(line, width, ascii)
-
-
-def _extra(name: str, line: EngineLine) -> Content:
-    text = ""
-    if name == "oldest" and line.stuck and line.oldest:
-        text = f"oldest {line.oldest}"
-    elif name == "rates" and line.rates is not None:
-        inflow, outflow = (formatting.rate(number) for number in (line.rates.inflow, line.rates.outflow))
-        text = f"in {inflow} out {outflow} /min"
-    elif name == "trend":
-        text = line.trend
-    return Content.styled(text, "$faint")
-
-
-def _stuck(line: EngineLine, width: int, ascii: bool) -> dict[str, Content]:
-    """Return the number of stuck nodes, and from `WIDE_CELLS` cells also by severity."""
-    if line.stuck is None:
-        return {}
-    if not line.stuck and not line.stale and not line.more_stuck:
-        return {"stuck": Content.styled("nothing stuck" if width >= NARROW_CELLS else "0 stuck", "$faint")}
-    number = f"{len(line.stuck)}{'+' * line.more_stuck} stuck"
-    levels = zip(sums(line.stuck), BANDS, strict=True) if width >= WIDE_CELLS else ()
-    return {of.word: Content.styled(f"{of.plain if ascii else of.sign}{n}", of.ink) for n, of in levels if n} | {
-        "stuck": Content.styled(number, f"bold {band(max(line.stuck, default=0)).ink}")
-    }
-
-
-def _instead(line: EngineLine) -> Content | None:
-    if line.counts is None:
-        return Content.styled("" if line.stale else "counting…", "$faint")
-    if any(map(_shown, line.counts)):
-        return None
-    return Content.styled("none shown" if line.policies else "empty", "$faint")
-
-
-@lru_cache(512)
-def _count(phase: Phase, number: str, words_too: bool) -> Content:
-    ink = f"$phase-{phase}"
-    return Content.assemble(
-        (formatting.GLYPHS[phase], ink),
-        " ",
-        (number, f"bold {ink}"),
-        (f" {phase.value}" if words_too else "", "$faint"),
-    )
-
-
-def _warnings(line: EngineLine) -> str:
-    return "policies  " * line.policies + "not read  " * line.stale
-
-
-def _shown(count: Count) -> bool:
-    return bool(count.n) or count.precision is not Precision.EXACT
 
 
 def engine_lines(width: int, engines: EngineLines) -> Content:
-    """Return the lines of the engines."""
-    return engines.content(width)
+    """Return the line: what there is room for, the engine in front first."""
+    front = engines.lines[engines.front] if engines.front >= 0 else None
+    places = [place for place in range(len(engines.lines)) if place != engines.front]
+    others = [(place, engines.lines[place]) for place in sorted(places, key=lambda n: worst_first(engines.lines[n]))]
+    head = _head(front, engines.ascii) if front else Content(" ")
+    for words, extras, named in _ways(width, len(others)):
+        end = _others(others, named, alone=front is None)
+        counts = _counts(front, words=words)
+        more = [Content.styled(text, "$faint") for text in _extras(front, extras) if text]
+        stuck = [_stuck(front, width, engines.ascii)] if front else []
+        room = width - head.cell_length - sum(each.cell_length + 2 for each in (*stuck, *more, end)) - 1
+        if sum(each.cell_length + 2 for _, each in counts) <= room + 2:
+            break
+    left = Content.assemble(head, squeeze(counts, max(room, 0)))
+    right = joined("  ", [each for each in (*more, *stuck, end) if each.cell_length])
+    gap = width - left.cell_length - right.cell_length - 1
+    if front is None:
+        return Content.assemble(head, right).truncate(width, ellipsis=True)
+    return Content.assemble(
+        left.truncate(max(width - right.cell_length - 2, 12), ellipsis=True), " " * max(gap, 1), right
+    )
+
+
+def _ways(width: int, others: int) -> Sequence[tuple[bool, int, int]]:
+    """Return what may be shown, from most to least: words, number of extras, number of named engines."""
+    words = [True, False] if width >= WORDS_CELLS else [False]
+    least = min(others, 2 if width >= WORDS_CELLS else int(width >= ONE_NAMED_CELLS))
+    return [
+        *((words[0], extras, others) for extras in (3, 2, 1) if width >= WORDS_CELLS),
+        *((word, 0, named) for word in words for named in range(others, least - 1, -1)),
+    ]
+
+
+def _head(line: EngineLine, ascii: bool) -> Content:
+    note = "policies  " * line.policies + "not read  " * line.stale
+    return Content.assemble((" ▸ ", "bold $primary"), (safe_text(line.name), "bold"), "  ", (note, "bold $warning"))
+
+
+def _counts(line: EngineLine | None, *, words: bool) -> list[tuple[int, Content]]:
+    """Return the number of nodes in each phase, with its rank."""
+    if line is None:
+        return []
+    counts = [(phase, line.count(phase)) for phase in ORDER]
+    shown = [(RANK[phase], _count(phase, number, words=words)) for phase, number in counts if number]
+    instead = "" if line.stale else "counting…" if line.counts is None else "none shown" if line.policies else "empty"
+    return shown or [(0, Content.styled(instead, "$faint"))]
+
+
+def _count(phase: Phase, number: str, *, words: bool) -> Content:
+    ink = f"$phase-{phase}"
+    parts: list[Part] = [(formatting.GLYPHS[phase], ink), " ", (number, f"bold {ink}")]
+    return Content.assemble(*parts, (f" {phase.value}" if words else "", "$faint"))
+
+
+def _extras(line: EngineLine | None, number: int) -> list[str]:
+    if line is None:
+        return []
+    rates = line.rates and f"in {formatting.rate(line.rates.inflow)} out {formatting.rate(line.rates.outflow)} /min"
+    oldest = f"oldest {line.oldest}" if line.oldest and line.stuck else ""
+    return [rates or "", line.trend, oldest][3 - number :]
+
+
+def _stuck(line: EngineLine, width: int, ascii: bool) -> Content:
+    """Return the number of stuck nodes, on a wide screen also by severity."""
+    if line.stuck is None:
+        return Content("")
+    if not line.stuck and not line.stale and not line.more_stuck:
+        return Content.styled("nothing stuck" if width >= NARROW_CELLS else "0 stuck", "$faint")
+    levels = zip(sums(line.stuck), BANDS, strict=True) if width >= WORDS_CELLS else ()
+    signs: list[Part] = [(f"{of.plain if ascii else of.sign}{n}  ", of.ink) for n, of in levels if n]
+    return Content.assemble(*signs, (f"{line.number} stuck", f"bold {band(line.severity).ink}"))
+
+
+def _others(others: Sequence[tuple[int, EngineLine]], named: int, *, alone: bool) -> Content:
+    """Return the other engines, each with its number of stuck nodes: ``tasker 47 · oban 26 · 9 more``."""
+    parts = [
+        clickable(
+            Content.assemble(
+                (f"{safe_text(line.name)} ", "$faint"),
+                (
+                    "…" if line.stuck is None else line.number,
+                    f"bold {band(line.severity).ink}" if line.stuck else "$faint",
+                ),
+            ),
+            f"app.show_engine({place})",
+        )
+        for place, line in others[:named]
+    ]
+    if rest := len(others) - named:
+        parts.append(
+            clickable(
+                Content.styled(f"{rest} {'more' if named else 'other' if rest == 1 else 'others'}", "$faint"),
+                "app.engines",
+            )
+        )
+    return (
+        Content.assemble(("" if alone or not parts else "│ ", "$faint"), joined(" · ", parts)) if parts else Content("")
+    )

@@ -9,7 +9,7 @@ from textual.content import Content
 from console.tui.widgets.text_bar import clickable, spread
 from queries.text.safe_text import safe_text
 
-NARROW_CELLS = 64  # cells below which only the chosen tab is shown
+NOTE_CELLS = 8  # of a note that is worth its room
 
 
 def tabs_line(
@@ -23,23 +23,32 @@ def tabs_line(
     """Return tabs on the left, then breadcrumbs, and a note on the right.
 
     Tabs look like ``tree  stuck 7  audit log  help``. ``modes`` are their keys and names, ``badges`` are numbers shown
-    after the names.
+    after the names. A tab without room for its name is its key.
     """
-    listed = [(key, name) for key, name in modes if width >= NARROW_CELLS or name == chosen]
-    tabs = Content.assemble(" ", *(_tab(key, name, name == chosen, badges.get(name, "")) for key, name in listed))
+    whole, short = (
+        Content.assemble(
+            " ",
+            *(
+                _tab(key, name, name if named or name == chosen else "", name == chosen, badges.get(name, ""))
+                for key, name in modes
+            ),
+        )
+        for named in (True, False)
+    )
+    tabs = whole if whole.cell_length <= width else short
     path = [part for crumb in crumbs for part in ((" › ", "$faint"), (safe_text(crumb), ""))]
     place = Content.assemble(tabs, *path)
     room = width - tabs.cell_length - 2  # the names of the tabs are never cut
-    right = Content.styled(safe_text(note), "$faint")
-    right = right.truncate(max(room, 0), ellipsis=True) if right.cell_length > room else right
+    right = Content.styled(safe_text(note) if room >= NOTE_CELLS else "", "$faint")
+    right = right.truncate(room, ellipsis=True) if right.cell_length > room else right
     return spread([place], [right, " "], width)
 
 
-def _tab(key: str, name: str, chosen: bool, badge: str) -> Content:
+def _tab(key: str, name: str, label: str, chosen: bool, badge: str) -> Content:
     tab = Content.assemble(
         (f" {key} ", "$faint"),
-        (name, "bold underline $primary" if chosen else "$faint"),
-        (f" {badge}" if badge else "", "bold"),
-        " ",
+        (label, "bold underline $primary" if chosen else "$faint"),
+        (f" {badge}" if badge and label else "", "bold"),
+        " " * bool(label),
     )
     return clickable(tab, f"app.show_mode('{name}')")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Concatenate, Generic, ParamSpec, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Concatenate, Generic, ParamSpec
 
 from textual import events
 from textual.content import Content
@@ -13,7 +13,6 @@ from textual.widgets import Static
 ACTION = "bar_action"  # not Textual's "@click", which underlines
 
 P = ParamSpec("P")
-T = TypeVar("T")
 
 EMPTY = Content("")
 Part = str | Content | tuple[str, str]
@@ -116,22 +115,3 @@ def fitting(sizes: Sequence[tuple[int, int]], width: int, gap: int = 2) -> list[
             kept.add(index)
             used += needed
     return sorted(kept)
-
-
-def widths(lines: Sequence[Mapping[T, Content]], names: Iterable[T]) -> dict[T, int]:
-    """Return the cells of each named column that is not empty in all lines."""
-    widest = {name: max((line[name].cell_length for line in lines if name in line), default=0) for name in names}
-    return {name: cells for name, cells in widest.items() if cells}
-
-
-def aligned(line: Mapping[T, Content], columns: Mapping[T, int], *, right: bool = False) -> Content:
-    """Return the parts of a line in columns of given widths.
-
-    ``right``: the parts are at the right ends of the columns.
-    """
-    parts: list[Part] = []
-    for name, cells in columns.items():
-        part = line.get(name, EMPTY)
-        space = " " * (cells - part.cell_length)
-        parts += ["  " * bool(parts), *((space, part) if right else (part, space))]
-    return Content.assemble(*parts)

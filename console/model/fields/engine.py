@@ -1,0 +1,155 @@
+"""Fields of an engine: its numbers, and how fast work passes through it. UI-free."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from console.model.fields.field import Context, Field, Form, RecordType
+from console.model.flow import Rates
+from console.text import formatting
+from console.text.severity import BANDS, band, sums
+from console.text.spans import Spans
+from queries.records.node import Count, Phase, Precision
+from queries.records.record import Record
+
+# Phases in the order in which work passes through them.
+ORDER = (
+    Phase.READY,
+    Phase.RUNNING,
+    Phase.SCHEDULED,
+    Phase.BLOCKED,
+    Phase.HELD,
+    Phase.FAILED,
+    Phase.UNKNOWN,
+    Phase.CANCELLED,
+    Phase.DONE,
+)
+NEEDS = {Phase.FAILED: 0, Phase.RUNNING: 72, Phase.READY: 90}  # cells of the narrowest list that has their columns
+
+
+class EngineLine(Record):
+    """Numbers of an engine, as they are shown: so that two differ only if they look different."""
+
+    label: str
+    name: str  # the label as it is shown, with the variant
+    counts: tuple[Count, ...] | None = None  # None: not read yet
+    stuck: tuple[int, ...] | None = None  # severity of each node with findings; None: not read yet
+    more_stuck: bool = False  # there may be more of them
+    oldest: str = ""  # age of the oldest finding
+    trend: str = ""  # of the number of stuck nodes
+    rates: Rates | None = None  # work per minute
+    stale: bool = False  # the last refresh did not read everything, so values may be out of date
+    policies: bool = False  # row-level security may hide rows
+
+    @property
+    def severity(self) -> int:
+        """Severity of its worst node; 0 without one."""
+        return max(self.stuck or (), default=0)
+
+    @property
+    def number(self) -> str:
+        """Number of stuck nodes: ``47+``."""
+        return "?" if self.stuck is None else f"{len(self.stuck)}{'+' * (self.more_stuck or self.stale)}"
+
+    def count(self, phase: Phase) -> str:
+        """Return the number of nodes in a phase, or "" for none."""
+        shown = next((each for each in self.counts or () if each.phase is phase), None)
+        return formatting.count(shown) if shown and (shown.n or shown.precision is not Precision.EXACT) else ""
+
+
+def worst_first(line: EngineLine) -> tuple[int, int, str]:
+    """Return what engines are sorted by: the worst severity, then the number of stuck nodes."""
+    return -line.severity, -len(line.stuck or ()), line.label
+
+
+def _stuck(line: EngineLine, context: Context) -> Spans:
+    return [(line.number, f"bold {band(line.severity).ink}" if line.stuck else "$faint")]
+
+
+def _levels(line: EngineLine, context: Context) -> Spans:
+    levels = zip(sums(line.stuck or ()), BANDS, strict=True)
+    return [(f"{of.plain if context.ascii else of.sign}{n} ", of.ink) for n, of in levels if n]
+
+
+def _rate(name: str) -> Any:
+    def spans(line: EngineLine, context: Context) -> Spans:
+        return [("–" if line.rates is None else formatting.rate(getattr(line.rates, name)), "")]
+
+    return spans
+
+
+def _note(line: EngineLine, context: Context) -> Spans:
+    notes = ["counting…"] * (line.counts is None) + ["not read"] * line.stale + ["policies"] * line.policies
+    return [(", ".join(notes), "bold $warning")]
+
+
+def _count(phase: Phase) -> Field[EngineLine]:
+    return Field(
+        phase.value,
+        lambda line, _: line.count(phase),
+        about=f"nodes that are {phase.value}",
+        title=phase.value,
+        width=9,
+        align="right",
+        needs=NEEDS.get(phase, 150),
+        spans=lambda line, _: [(line.count(phase), f"$phase-{phase}")],
+        order=lambda line, _: -next((each.n or 0 for each in line.counts or () if each.phase is phase), 0),
+    )
+
+
+FIELDS: Final[tuple[Field[EngineLine], ...]] = (
+    Field(
+        "engine",
+        "label",
+        Form.BEGINNING,
+        "its label",
+        searched=True,
+        title="engine",
+        width=24,
+        spans=lambda line, _: [(line.name, "bold")],
+    ),
+    Field(
+        "stuck",
+        lambda line, _: len(line.stuck or ()),
+        Form.NUMBER,
+        "nodes with a finding",
+        title="stuck",
+        width=7,
+        align="right",
+        spans=_stuck,
+        order=lambda line, _: worst_first(line),
+    ),
+    Field(
+        "severity",
+        "severity",
+        Form.NUMBER,
+        "stuck nodes by severity",
+        title="by severity",
+        width=14,
+        needs=100,
+        spans=_levels,
+    ),
+    Field("oldest", "oldest", about="age of the oldest finding", title="oldest", width=7, align="right", needs=72),
+    Field(
+        "in",
+        lambda line, _: line.rates and line.rates.inflow,
+        about="new work per minute",
+        title="in/min",
+        width=7,
+        align="right",
+        spans=_rate("inflow"),
+    ),
+    Field(
+        "out",
+        lambda line, _: line.rates and line.rates.outflow,
+        about="finished work per minute",
+        title="out/min",
+        width=7,
+        align="right",
+        spans=_rate("outflow"),
+    ),
+    *map(_count, ORDER[:7]),
+    Field("trend", "trend", about="course of the number of stuck nodes", title="trend", width=30, needs=150),
+    Field("note", lambda line, _: "", about="what could not be read", title="note", width=10, needs=60, spans=_note),
+)
+ENGINES: Final = RecordType[EngineLine]("engine", lambda line: line.label, FIELDS)
