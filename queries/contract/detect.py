@@ -192,7 +192,7 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
     recognised = [s.spec.recognise for s in engines]
     names = {n for s in engines for n in _relations(s)}
     names |= {name.rpartition(".")[2] for s in engines for name in sequences(s)}
-    names |= {n for s in engines for d in s.spec.declines for n in (*d.relations, *d.columns)}
+    names |= {n for s in engines for lookalike in s.spec.declines.values() for n in lookalike}
     types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.partition("(")[0] for f in r.functions))}
     args = {"like": roles.like(engines)}
     return [
@@ -428,16 +428,12 @@ def _why_not(engine: Engine, schema: str, relations: Mapping[str, Relation], par
     The reason is "" if the schema is unrelated.
     """
     recognise = engine.spec.recognise
-    for decline in engine.spec.declines:
-        if decline.relations and all(name in relations for name in decline.relations):
-            return decline.why
+    for why, names in engine.spec.declines.items():
+        if relations.keys() >= set(names):
+            return why
     missing = [n for n in recognise.relations if n not in relations and n not in recognise.optional]
     if missing and not _resembles(recognise, relations):
         return ""
-    for decline in engine.spec.declines:
-        for name, columns in decline.columns.items():
-            if name in relations and any(c in relations[name].columns for c in columns):
-                return decline.why
     if missing:
         present = ", ".join(n for n in recognise.relations if n in relations)
         return f"it has {present}, but no {' and no '.join(missing)}"

@@ -97,14 +97,14 @@ def in_schema(engine: Engine, schema: str) -> Engine:
     if "\\" in schema:
         literal = " E" + literal.replace("\\", "\\\\")  # correct for both values of standard_conforming_strings
 
-    closed = {need for need, spec in engine.spec.needs.items() if spec.closed}
+    calling = {need for need, spec in engine.spec.needs.items() if spec.functions and engine.spec.unqualified}
 
     def bind(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return tuple(
             msgspec.structs.replace(
                 s,
                 text=s.text.replace(':"schema"', name).replace(":'schema'", literal),
-                schema=schema if s.needs & closed else "",
+                schema=schema if s.needs & calling else "",
             )
             for s in statements
         )

@@ -56,14 +56,6 @@ Varies = dict[Varying, tuple[str, ...]]
 ColumnOfRow = Annotated[str, _matching(r"(t\.\w+(::\w+)?)?", "a column of a row t, such as t.kind")]
 
 
-class Decline(Record, forbid_unknown_fields=True):
-    """Lookalike that is not the engine."""
-
-    why: str  # the reason shown
-    relations: tuple[str, ...] = ()  # it has all of these
-    columns: dict[str, tuple[str, ...]] = {}  # or one of these, by relation
-
-
 class Recognise(Record, forbid_unknown_fields=True):
     """Structure that identifies the engine in a schema. A name alone never does."""
 
@@ -95,7 +87,6 @@ class Need(Record, forbid_unknown_fields=True, rename=_follow("full")):
     full: bool = True  # an index of all rows meets the need
     whole: bool = True  # a table that is small enough for a full scan meets the need
     column: str = ""  # of ``table``: its existence meets the need
-    closed: bool = False  # ``functions`` use unqualified names: the schema is on the search_path during the call
 
 
 class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="name")):
@@ -594,7 +585,7 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
     changed: str = ""  # a sentence: which changes have a recorded time in this engine, and which do not
     routine: tuple[str, ...] = ()  # parts of ``changed.sql`` that say only that work goes on: shown on request
-    declines: tuple[Decline, ...] = ()  # lookalikes
+    declines: dict[str, tuple[str, ...]] = {}  # the reason shown -> relations that only a lookalike has, all of them
     type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
     unqualified: bool = False  # its functions and triggers need its schema on the search_path
     needs: dict[str, Need] = {}  # conditions for cheap statements, by name

@@ -113,7 +113,7 @@ LOOKALIKES = [
     ("eternaltwin", "ALTER TABLE task RENAME revision TO step_count", "task.revision is missing"),
     ("eternaltwin", "ALTER TYPE task_status RENAME VALUE 'Blocked' TO 'Waiting'", "Complete, Available, Waiting, not"),
     ("eternaltwin", "ALTER TYPE job_tick ADD ATTRIBUTE run int", "composite type job_tick has time, salt, run, not"),
-    ("eternaltwin", "ALTER TABLE task ADD parent_task_id uuid", "parent_task_id and status_message on task"),
+    ("eternaltwin", "ALTER TABLE task ADD parent_task_id uuid", "task has a column parent_task_id, which this"),
     ("eternaltwin", "CREATE TABLE etwin_jobs (a int); CREATE TABLE etwin_tasks (a int)", "the 2021 prototype"),
     ("eternaltwin", TO_VIEW, "task is a view"),
     ("eternaltwin", f"ALTER TABLE task DROP state; {TO_VIEW}", "task is a view"),
