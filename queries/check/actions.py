@@ -363,11 +363,11 @@ class ActionCheck:
                 used = f"{node.attempts} of {node.max_attempts}"
                 self.notes.fault(at, f"{action.name}: a node runs again with {used} attempts: no worker may take it")
             for column in self._unchanged(action, rows, node):
-                self.notes.fault(at, f"{action.name}: it leaves the error in {column}, which overwrites lists")
+                self.notes.fault(at, f"{action.name}: it leaves the error in {column}, which it sets")
 
     @staticmethod
     def _unchanged(action: Action, rows: Iterable[RowChange], node: Node) -> Iterable[str]:
-        """Return the listed columns that still hold the error of a node."""
+        """Return the columns that the action sets and that still hold the error of a node."""
         for row in rows:
             if row.id == node.id and node.error and row.before and row.after:
                 names = (name for name, value in row.after.items() if value == row.before.get(name) == node.error)

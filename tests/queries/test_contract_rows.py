@@ -180,7 +180,7 @@ def test_a_predicate_without_schemas() -> None:
 async def test_a_sequence_is_a_privilege(both: str, server: PostgresServer, tmp_path: Path) -> None:
     server.sql("CREATE SEQUENCE log_id; CREATE TABLE log (id int, note text)", both)
     folder = copied(tmp_path / "engines")
-    change(folder, "engine.toml", '["UPDATE work_items"]', '["UPDATE work_items", "USAGE log_id"]')
+    change(folder, "engine.toml", 'dead = "', 'effects."UPDATE work_items" = ["USAGE log_id"]\ndead = "')
     outside = outside_engines([tmp_path / "engines"], {"homemade"})
     workspace = await opened(both, tmp_path, outside=outside)
     reader = workspace.engines["homemade"]
