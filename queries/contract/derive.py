@@ -11,9 +11,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from queries.contract.folder import TOML, Folder
+from queries.contract.folder import TOML, Folder, kind_of_file
 from queries.contract.id_forms import KEY_TYPES, KeyType
-from queries.contract.kinds import kind_of_file
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED
 from queries.contract.rows import COMPARED, NodeRow, columns

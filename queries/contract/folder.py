@@ -8,9 +8,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from hashlib import sha256
 from pathlib import Path
+
+import msgspec
 
 from queries.contract.engine import BrokenEngineError
 from queries.files.state_file import open_file, open_private
@@ -98,6 +100,27 @@ def key_of(file: str) -> str:
     """
     subfolder, slash, name = file.rpartition("/")
     return subfolder + slash + re.split(r"[.@]", name, maxsplit=1)[0]
+
+
+def kind_of_file(file: str, kinds: Collection[str]) -> str:
+    """Return the KIND of a file such as ``nodes.KIND.sql``, or ""."""
+    name, _, rest = file.partition(".")
+    variant = re.split("[.@]", rest)[0]
+    return variant if name in ("nodes", "children", "claim", "next", "funnel", "flow") and variant in kinds else ""
+
+
+def with_kinds(file: str, statement: Statement, kinds: Collection[str]) -> Statement:
+    """Return the statement with the kinds that it is about, if its header names none.
+
+    A file may be named after a kind. A finding or a sample is about the kinds whose ids it makes.
+    """
+    if statement.kinds:
+        return statement
+    if file.startswith(("findings/", "samples/")):
+        about = [kind for kind in kinds if f"'{kind}:" in statement.text]
+    else:
+        about = kind_of_file(file, kinds).split()
+    return msgspec.structs.replace(statement, kinds=tuple(about))
 
 
 SCHEMA, FIXTURE = "schema.sql", "fixture.sql"

@@ -13,17 +13,16 @@ from queries.contract.derive import derived
 from queries.contract.document import in_full
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.facts import own_objects
-from queries.contract.folder import CATALOG, TOML, TRY, Folder, ParsedFiles, key_of, read
-from queries.contract.indexes import completed
-from queries.contract.kinds import recorded, with_kinds
-from queries.contract.needs import derived_needs, with_needs
+from queries.contract.folder import CATALOG, TOML, TRY, Folder, ParsedFiles, key_of, read, with_kinds
+from queries.contract.needs import completed, derived_needs, with_needs
 from queries.contract.rules import SHARED, file_faults, setting_faults
-from queries.contract.spec import Action, EngineSpec, Need
+from queries.contract.spec import RECORDED, Action, EngineSpec, Kind, Need
 from queries.contract.sql_names import names_in_sql
 from queries.files.statement import EngineFileError, SqlText, Statement, parse_sections, parse_statement
 from queries.files.toml_file import TomlError, TomlFile
 from queries.records.fault import Fault
 from queries.text import duration
+from queries.text.psql_text import sql_words
 
 
 def load(path: Path) -> Engine:
@@ -120,10 +119,17 @@ def _with_statements(spec: EngineSpec, needs: Mapping[str, Need], files: ParsedF
     used.update(*(action.needs for action in actions))
     return msgspec.structs.replace(
         spec,
-        kinds=tuple(recorded(kind, nodes) for kind in spec.kinds),
+        kinds=tuple(_recorded(kind, nodes) for kind in spec.kinds),
         needs={**spec.needs, **{name: need for name, need in needs.items() if name in used}},
         actions=actions,
     )
+
+
+def _recorded(kind: Kind, statements: Iterable[Statement]) -> Kind:
+    """Return the kind. Columns that no statement of its nodes has are not recorded."""
+    words = {word for each in statements if each.is_for(kind.name) for word in sql_words(each.text)}
+    missing = tuple(column for column in RECORDED if words and column not in words)
+    return msgspec.structs.replace(kind, not_recorded=tuple(dict.fromkeys((*kind.not_recorded, *missing))))
 
 
 def _parsed_files(folder: Folder, more: Mapping[str, SqlText], spec: EngineSpec, faults: list[Fault]) -> ParsedFiles:

@@ -12,8 +12,7 @@ from collections.abc import Collection, Iterable, Iterator
 from queries.contract.derive import keys_in_sql
 from queries.contract.folder import TRY, Folder, ParsedFiles, key_of
 from queries.contract.id_forms import KEY_TYPES
-from queries.contract.indexes import index_of
-from queries.contract.needs import derived_needs
+from queries.contract.needs import derived_needs, index_of
 from queries.contract.rows import SHAPES, NodeRow
 from queries.contract.rows import columns as columns_of_rows
 from queries.contract.spec import GONE, GROUP, Action, EngineSpec, FindingSpec, Kind

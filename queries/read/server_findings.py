@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 
 from queries.contract.detect import Declined, DetectedEngine
-from queries.contract.indexes import index_of
+from queries.contract.needs import index_of
 from queries.contract.server_spec import LABEL, server_spec, server_statement
 from queries.contract.spec import Worker
 from queries.db.connecting import APPLICATION

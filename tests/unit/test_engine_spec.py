@@ -10,8 +10,7 @@ import pytest
 from queries.contract import detect, loader
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine, with_settings
-from queries.contract.folder import is_script, schema_scripts
-from queries.contract.kinds import with_kinds
+from queries.contract.folder import is_script, schema_scripts, with_kinds
 from queries.contract.needs import with_needs
 from queries.contract.rules import SHARED
 from queries.contract.spec import Need
