@@ -1,8 +1,20 @@
--- Retry all failed steps of a task with new attempts, and move the task so that the engine finds it. A single remaining
--- failed step would keep the task blocked.
+-- Retry a failed step, or all failed steps of a task, with new attempts, and move the task so that the engine finds it. A single
+-- remaining failed step would keep the task blocked.
 
 -- :refused
 -- There is no copy of a step while the tables have the engine's unique rule on task and name.
+WITH \ir ../parts/asked_steps.sql
+SELECT a.id, r.why FROM asked_steps a, LATERAL (SELECT coalesce(a.why,
+  CASE WHEN a.to_state <> 'error' AND NOT (a.to_state IN ('pending', 'waiting_for_retry') AND a.attempts > 0 AND (a.attempts >= coalesce(a.max_attempts, 3) OR NOT a.retryable) IS TRUE)
+       THEN 'it is ' || a.to_state || ', not in error'
+       ELSE 'the step ' || (
+         SELECT min(o.workflow_step_uuid::text) FROM :"schema".workflow_steps o
+           JOIN :"schema".workflow_step_transitions z ON z.workflow_step_uuid = o.workflow_step_uuid AND z.most_recent
+          WHERE (o.task_uuid, o.named_step_uuid) = (a.task_uuid, a.named_step_uuid) AND o.workflow_step_uuid <> a.workflow_step_uuid
+            AND z.to_state IN ('complete', 'resolved_manually')) || ' is a copy of it and is done: a retry would repeat what that has done' END) AS why) r
+ WHERE r.why IS NOT NULL
+
+-- :refused
 WITH \ir ../parts/asked_tasks.sql
 SELECT a.id, r.why FROM asked_tasks a, LATERAL (SELECT coalesce(a.why,
   CASE WHEN NOT EXISTS (
