@@ -63,7 +63,7 @@ def _named(written: Any, form: Callable[[Any], Any] = _unchanged) -> Any:
 def _each(entry: Any) -> Iterator[Any]:
     """Yield an entry, or those of its ``each`` with the settings around them.
 
-    ``needs``, and what a finding explains, are added to those around it.
+    ``needs``, the evidence, and what a finding explains, are added to those around it.
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("each"), dict):
         yield entry
@@ -71,7 +71,7 @@ def _each(entry: Any) -> Iterator[Any]:
     around = {name: value for name, value in entry.items() if name != "each"}
     for own in _named(entry["each"]):
         yield (
-            {**around, **own, **_added(own, around, "explains", "privileges", "needs")}
+            {**around, **own, **_added(own, around, "explains", "privileges", "needs", "evidence")}
             if isinstance(own, dict)
             else own
         )

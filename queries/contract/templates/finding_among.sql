@@ -4,7 +4,7 @@ WITH RECURSIVE
 -- :part
 (SELECT t.id,
         :since AS since,
-        jsonb_build_object(:evidence) AS evidence,
+        jsonb_strip_nulls(jsonb_build_object(:evidence)) AS evidence,
         :suggest AS suggest,
         (:grade)::int8 AS severity
    FROM nodes AS t

@@ -49,7 +49,7 @@ waiting AS MATERIALIZED (
 \ir ended_tasks.sql
 , nodes AS (
   SELECT 'step:' || s.from_step_uuid AS id, min(s.created_at) AS at, left(string_agg(n.name, ', ' ORDER BY s.to_step_uuid), 200) AS children,
-         count(*) AS waiting, min(s.task_uuid::text) AS task
+         count(*) AS waiting, min(s.task_uuid::text) AS task_uuid
     FROM waiting s
     JOIN :"schema".named_steps n ON n.named_step_uuid = s.named_step_uuid
    WHERE s.created_at IS NOT NULL AND s.task_uuid IS NOT NULL AND s.task_uuid NOT IN (SELECT t.task_uuid FROM ended_tasks t)
