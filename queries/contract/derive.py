@@ -391,7 +391,8 @@ class _Writer:
     def _finding_among(self, finding: FindingSpec) -> None:
         """Derive a finding whose rows a part selects."""
         at: Setting = ("findings", finding.code)
-        file = f"parts/{finding.among}.sql"
+        among = finding.among if "\n" in finding.among else f"\\ir parts/{finding.among}.sql"
+        part = re.sub(r"(?m)^(,) (?=\\ir )", r"\1\n", among.strip()).split("\n")
         since = _in_line(finding.since)
         newest = since and finding.newest_first and f"{since} DESC NULLS LAST"
         order = _in_line(finding.order) or newest or since
@@ -399,7 +400,7 @@ class _Writer:
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
             "header": [],
-            "part": [f"\\ir {file}", *_compared(finding)],
+            "part": [*part, *_compared(finding)],
             "since": f"extract(epoch FROM {since})::float8" if since else "NULL::float8",
             "evidence": evidence,
             "suggest": _in_line(finding.suggest),
@@ -407,7 +408,8 @@ class _Writer:
             "where": _in_line(finding.where),
             "order": ", ".join(filter(None, (order, "t.id"))),
         }
-        text = self.folder.sql(file).text if file in self.folder.files else ""
+        files = (line.removeprefix("\\ir ") for line in part)
+        text = "\n".join((among, *(self.folder.sql(file).text for file in files if file in self.folder.files)))
         ends = [name for name in ("more", "unread", "unjudged") if re.search(rf"^{name} AS", text, re.MULTILINE)]
         self._add(f"findings/{finding.code}.sql", at, [filled(name, values) for name in ("finding_among", *ends)])
 

@@ -205,7 +205,7 @@ class FindingSpec(
     where: str = "true"  # SQL, with thresholds as ``:name``
     since: str = ""  # since when: SQL, or a column without ``among``
     evidence: dict[str, str] = {}  # SQL by field; without ``among``, ``age`` is the time since ``since``
-    among: str = ""  # ``parts/<name>.sql``, in whose rows it is found
+    among: str = ""  # ``parts/<name>.sql``, in whose rows it is found, or its text in several lines
     order: str = ""  # SQL; default: ``since``
     suggest: str = "true"  # SQL: whether the action is suggested
     grade: str = ""  # SQL, with ``among``: the severity of each row instead of ``severity``

@@ -292,6 +292,17 @@ async def one_long_job_of_a_living_instance(scene: Scene) -> None:
     await scene.start()
 
 
+@control("uni2work")
+async def jobs_of_minutes(scene: Scene) -> None:
+    """The instance took its newest job 40 seconds ago; others have waited for 6 minutes."""
+    await scene.sql("DELETE FROM queued_job")
+    await scene.sql("UPDATE cron_last_exec SET time = time - interval '1 hour'")
+    slow = UUID("10000000-0000-4000-8000-000000000001")
+    for n in range(18):
+        taken = {"held_by": slow, "held": 40 + 20 * n} if n < 4 else {}
+        await scene.rows.job({"job": "synchronise-ldap", "n": n}, age=380 - n, **taken)
+
+
 @control("tasker")
 async def retries_with_backoff(scene: Scene) -> None:
     """A gateway failed a few times; the steps wait for their next attempt."""

@@ -68,6 +68,17 @@ async def orchestrators_killed(scene: Scene) -> None:
     await scene.rows.write(scene.admin)
 
 
+@drill(NAME, "orchestrators_behind", most=1)
+async def slow_orchestrator(scene: Scene) -> None:
+    """It needs half a minute for each result."""
+    for n in range(10):
+        made = scene.rows.task("refund", ago=400, steps={"check_return": handed_in(360.0 - n)})
+        scene.rows.message(made, "check_return", age=360.0 - n, queue=RESULTS)
+    for n in range(3):
+        scene.rows.task("refund", state="evaluating_results", ago=30.0 + 20 * n)
+    await scene.rows.write(scene.admin)
+
+
 @drill(NAME, "orphaned_claim", actions=("release",), most=1)
 async def worker_killed_by_the_kernel(scene: Scene) -> None:
     """A worker that ran out of memory holds six claims; other workers go on."""

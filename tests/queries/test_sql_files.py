@@ -37,14 +37,19 @@ AMONG = [
     for path in ROOT.glob("engines/*/engine.toml")
     for name in re.findall(r'(?m)^among = "(\w+)"', path.read_text("utf-8"))
 ]
+IN_TOML = [  # those that the text of a finding includes
+    path.parent / name
+    for path in ROOT.glob("engines/*/engine.toml")
+    for name in re.findall(r"\\ir (parts/\w+\.sql)$", path.read_text("utf-8"), re.MULTILINE)
+]
 OF_CLAIMS = [
     path.parent / "parts" / f"{name}.sql"
     for path in ROOT.glob("engines/*/engine.toml")
     for names in re.findall(r"(?m)^parts = \[(.*)\]", path.read_text("utf-8"))
     for name in re.findall(r"\w+", names)
 ]
-USES = Counter([*(part for parts in INCLUDED.values() for part in parts), *AMONG, *OF_CLAIMS])
-SEVERAL = {*AMONG} - {part for parts in INCLUDED.values() for part in parts}
+USES = Counter([*(part for parts in INCLUDED.values() for part in parts), *AMONG, *IN_TOML, *OF_CLAIMS])
+SEVERAL = {*AMONG} - {*IN_TOML, *(part for parts in INCLUDED.values() for part in parts)}
 NO_CODE = re.compile(r"--.*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$)(?s:.*?)\1")
 NAMED = re.compile(r"\b(\w+)(?: ?\([^()]*\))? AS (?:NOT )?(?:MATERIALIZED )?\(")
 

@@ -468,6 +468,32 @@ def test_a_finding_may_be_declared_among_the_rows_of_a_part(folder: Path) -> Non
         load(folder)
 
 
+def test_a_finding_may_have_the_text_of_its_part_and_share_evidence(folder: Path) -> None:
+    (folder / "parts").mkdir()
+    (folder / "parts" / "running.sql").write_text(PART)
+    toml = (folder / TOML).read_text()
+    shared = """[findings.long]
+among = '''
+-- Indexes: made up.
+\\ir parts/running.sql
+, few AS (SELECT id FROM nodes LIMIT 4)'''
+evidence.worker = "taken_by"
+[findings.long.each.taken_too_long]
+where"""
+    (folder / TOML).write_text(
+        toml.replace('[findings.taken_too_long]\nfrom = ["doing"]\nwhere', shared.replace("\\\\", "\\"))
+    )
+    change(folder, TOML, 'evidence = { worker = "taken_by" }', 'evidence = { age = "taken_at" }')
+    (statement,) = load(folder).statements["findings/taken_too_long"]
+    assert "jsonb_strip_nulls(jsonb_build_object('worker', taken_by, 'age', taken_at)) AS evidence" in statement.text
+    assert statement.text.endswith("FROM more WHERE $1::text[] IS NULL AND more")
+    assert locate(statement, statement.text.index("LIMIT 3"), "").file.endswith("parts/running.sql")
+    assert locate(statement, statement.text.index("LIMIT 4"), "").file.endswith(TOML)
+    (folder / "parts" / "running.sql").unlink()
+    with pytest.raises(BrokenEngineError, match=r"names the file parts/running\.sql, which is missing"):
+        load(folder)
+
+
 def test_a_stored_text_is_a_detail_section(folder: Path) -> None:
     change(folder, TOML, 'parent = "parent_id"\n', 'parent = "parent_id"\npayloads.last_error = "error"\n')
     (statement,) = load(folder).statements["detail/last_error"]
