@@ -294,7 +294,7 @@ async def one_long_job_of_a_living_instance(scene: Scene) -> None:
 
 @control("uni2work")
 async def jobs_of_minutes(scene: Scene) -> None:
-    """The instance took its newest job 40 seconds ago; others have waited for 6 minutes."""
+    """The newest job was taken 40 seconds ago; others have waited for 6 minutes."""
     await scene.sql("DELETE FROM queued_job")
     await scene.sql("UPDATE cron_last_exec SET time = time - interval '1 hour'")
     slow = UUID("10000000-0000-4000-8000-000000000001")
