@@ -327,7 +327,8 @@ def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> i
 
 @_command()
 @_engine
-@_limit("Maximum number of dead letters per engine.", 500)
+@_limit("Maximum number of dead letters per engine. [default: 500; with --summary, 10000]")
+@click.option("--summary", is_flag=True, help="Only how often each error occurs, the most frequent first.")
 @_allow_scan
 def dead() -> None:
     """List dead letters, failed work that awaits a decision, by error and state."""
@@ -360,7 +361,8 @@ def metrics() -> None:
 def watch() -> None:
     """Report new incidents until Ctrl-C, at each --interval.
 
-    A COMMAND that fails runs again, at most three times for an incident.
+    The COMMAND of --on-new runs once a minute for each finding: the keys of further new incidents are in "others". A
+    COMMAND that fails runs again, at most three times for an incident.
     """
 
 

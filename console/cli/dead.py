@@ -6,6 +6,8 @@ import math
 from collections.abc import Iterator
 from itertools import islice
 
+import msgspec
+
 from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
@@ -20,10 +22,12 @@ from console.text.spans import Spans
 from queries.db.errors import attempted
 from queries.read import dead_letters
 from queries.read.reader import Reader
-from queries.records.dead_letter import DeadLetterReport, Group
+from queries.records.dead_letter import DeadLetterReport, ErrorSummary, Group
 from queries.records.record import Record
 
 COLUMNS = tuple(NAMED[name] for name in ("id", "status", "since"))
+DEAD_LETTERS_LISTED = 500  # for each engine
+DEAD_LETTERS_COUNTED = 10_000  # likewise, where none is listed
 INDENT = (" " * 7, "")  # of dead letters below their group
 
 
@@ -33,13 +37,19 @@ class DeadLettersByEngine(Record):
     dead: tuple[DeadLetterReport, ...]
 
 
-async def dead(target: Target, *, engine: str | None, limit: int, allow_scan: bool) -> int:
-    """List dead letters by engine, worst and newest first. Return the exit code."""
+async def dead(target: Target, *, engine: str | None, limit: int | None, allow_scan: bool, summary: bool) -> int:
+    """List dead letters by engine, worst and newest first. Return the exit code.
+
+    ``summary``: only the number of each error, the most frequent first.
+    """
+    most = limit or (DEAD_LETTERS_COUNTED if summary else DEAD_LETTERS_LISTED)
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
-        reports = await workspace.database.together(*(read(reader, limit, allow_scan=allow_scan) for reader in readers))
+        reports = await workspace.database.together(*(read(reader, most, allow_scan=allow_scan) for reader in readers))
         lines = access_warnings(workspace, readers)
         declined = declined_engines(workspace, engine).items()
+    if summary:
+        reports = [_summarized(report) for report in reports]
     parts = [*reports, *(DeadLetterReport(engine=name, meaning="", unreadable=why) for name, why in declined)]
     lines += [f"{part.engine}: {part.unreadable}" for part in parts if part.unreadable]
     say(*lines)
@@ -70,13 +80,26 @@ async def read(reader: Reader, limit: int, *, allow_scan: bool = False) -> DeadL
     )
 
 
+def _summarized(report: DeadLetterReport) -> DeadLetterReport:
+    errors = dead_letters.summarized(report.dead_letters, capped=report.capped)
+    return msgspec.structs.replace(report, dead_letters=(), groups=(), errors=errors)
+
+
 def _text(part: DeadLetterReport, ascii: bool) -> Iterator[str | Spans]:
     yield [(part.engine, "bold $primary"), (f"  {part.meaning}", "$faint")]
     if part.scan_required is not None:
         yield f"  Not read: {part.scan_required.note}. {scan_offer(part.scan_required, '--allow-scan')}"
-    elif not part.unreadable and not part.dead_letters and not part.scope:
+    elif not (part.unreadable or part.dead_letters or part.errors or part.scope):
         yield "  No dead letters."
     at = part.at or 0.0
+    for each in part.errors:
+        causes = ", ".join(f"{cause} {n}" for cause, n in each.causes.items())
+        yield [
+            (f"{number(each):>7}  ", "bold"),
+            (f"{each.error}", "bold"),
+            (f"  {causes}" if causes else "", ""),
+            (_span(each, at), "$faint"),
+        ]
     rest = iter(part.dead_letters)
     items = [
         GroupedDeadLetter(dead_letter=each, group=group) for group in part.groups for each in islice(rest, group.n)
@@ -97,7 +120,7 @@ def _text(part: DeadLetterReport, ascii: bool) -> Iterator[str | Spans]:
         yield "  There are more: --limit shows more."
 
 
-def _span(group: Group, at: float) -> str:
+def _span(group: Group | ErrorSummary, at: float) -> str:
     if group.first is None or group.last is None:
         return ""
     first, last = _ago(at - group.first), _ago(at - group.last)

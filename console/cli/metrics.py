@@ -19,7 +19,6 @@ from queries.records.record import Record
 from queries.records.snapshot import Part
 
 COUNTED_NODES = 2000  # nodes that are counted for each finding
-DEAD_LETTERS_COUNTED = 10_000  # for each engine
 
 
 class Metric(Record):
@@ -109,7 +108,7 @@ class Metrics:
 
     async def add_dead(self, reader: Reader) -> None:
         """Add the dead letters of an engine."""
-        report = await dead.read(reader, DEAD_LETTERS_COUNTED)
+        report = await dead.read(reader, dead.DEAD_LETTERS_COUNTED)
         if report.unreadable:
             self.failed([f"{reader.label}: {report.unreadable}"])
         unknown = bool(report.unreadable) or report.scan_required is not None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import os
 import shlex
 import shutil
 import signal
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 import click
@@ -22,7 +23,7 @@ from console.cli.suggested import incident_lines
 from console.cli.target import opened, select_readers
 from console.target import Target
 from console.text.formatting import behind
-from console.text.spans import Make
+from console.text.spans import Make, Spans
 from queries.read.findings import FINDING_NODES
 from queries.records.finding import HIDDEN_ROWS, Incident
 from queries.records.record import Record
@@ -30,6 +31,7 @@ from queries.records.record import Record
 HOOK_TRIES = 3  # of the command for one incident
 HOOK_SECONDS = 60.0  # seconds until a command is ended
 HOOKS_AT_ONCE = 8  # commands that run at the same time
+HOOK_PAUSE_SECONDS = 60.0  # between two runs of the command for new incidents of one finding
 NEW_AFTER_SECONDS = 300.0  # seconds without an incident after which it has ended
 
 
@@ -42,6 +44,7 @@ class NewIncident(Record):
     port: int | None
     context: str
     incident: Incident
+    others: tuple[str, ...] = ()  # keys of new incidents with the same finding, for which no other command runs
 
 
 class EarlierIncidents:
@@ -49,6 +52,7 @@ class EarlierIncidents:
 
     def __init__(self) -> None:
         self._last: dict[str, tuple[float, Incident]] = {}
+        self._reported: dict[str, float] = {}  # when one was added, by finding
 
     def fresh(self, incidents: Sequence[Incident], at: float) -> list[Incident]:
         """Return the incidents that are new, and those whose command failed before."""
@@ -62,9 +66,23 @@ class EarlierIncidents:
             del self._last[incident.key]
         return over
 
-    def add(self, incident: Incident, at: float) -> None:
-        """Note an incident that is reported."""
-        self._last[incident.key] = at, incident
+    def add(self, at: float, *incidents: Incident) -> None:
+        """Note incidents that are reported."""
+        self._last |= {each.key: (at, each) for each in incidents}
+        self._reported |= {_finding(each): at for each in incidents}
+
+    def by_finding(self, fresh: Iterable[Incident], at: float, *, together: bool) -> list[list[Incident]]:
+        """Return new incidents by finding, without findings that were reported lately.
+
+        Not ``together``: each alone.
+        """
+        if not together:
+            return [[each] for each in fresh]
+        alike: dict[str, list[Incident]] = {}
+        for incident in fresh:
+            if at - self._reported.get(_finding(incident), -math.inf) >= HOOK_PAUSE_SECONDS:
+                alike.setdefault(_finding(incident), []).append(incident)
+        return list(alike.values())
 
 
 class Hooks:
@@ -74,23 +92,23 @@ class Hooks:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._tries: Counter[str] = Counter()
 
-    def start(self, command: Sequence[str], news: NewIncident, done: Callable[[bool], None]) -> None:
-        """Run a command, unless one runs for this incident.
+    def start(self, key: str, command: Sequence[str], news: NewIncident, done: Callable[[bool], None]) -> None:
+        """Run a command, unless one runs for this key: that of an incident or finding.
 
-        ``done`` gets True if it succeeded. A command that failed is not done: the caller starts it again. After
-        HOOK_TRIES it is done, without success.
+        ``done`` gets True if it succeeded, or if there is no command. A command that failed is not done: the caller
+        starts it again. After HOOK_TRIES it is done, without success.
         """
-        key = news.incident.key
-        if key not in self._running and len(self._running) < HOOKS_AT_ONCE:
-            self._running[key] = asyncio.create_task(self._run(command, news, done))
+        if not command:
+            done(True)
+        elif key not in self._running and len(self._running) < HOOKS_AT_ONCE:
+            self._running[key] = asyncio.create_task(self._run(key, command, news, done))
 
-    async def _run(self, command: Sequence[str], news: NewIncident, done: Callable[[bool], None]) -> None:
-        key = news.incident.key
+    async def _run(self, key: str, command: Sequence[str], news: NewIncident, done: Callable[[bool], None]) -> None:
         try:
             if why := await run(command, answered(news)):
                 self._tries[key] += 1
                 again = self._tries[key] < HOOK_TRIES
-                say(f"{key}: {why}. " + ("It runs again." if again else "It does not run again."))
+                say(f"{news.incident.key}: {why}. " + ("It runs again." if again else "It does not run again."))
                 if again:
                     return
             del self._tries[key]
@@ -117,7 +135,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
     first = not existing
     async with opened(target) as workspace:
 
-        def news(incident: Incident, at: float) -> NewIncident:
+        def news(incident: Incident, at: float, others: Iterable[Incident] = ()) -> NewIncident:
             server = workspace.server
             return NewIncident(
                 at=at,
@@ -126,10 +144,11 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
                 port=server.port,
                 context=target.name,
                 incident=incident,
+                others=tuple(each.key for each in others),
             )
 
-        def report(new: NewIncident, succeeded: bool = True) -> None:
-            earlier.add(new.incident, new.at)
+        def report(new: NewIncident, others: Iterable[Incident] = (), succeeded: bool = True) -> None:
+            earlier.add(new.at, new.incident, *others)
             if succeeded:
                 output.text(new, _lines(target, new))
 
@@ -143,23 +162,21 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
             say(*notes)
             if first:
                 first = False
-                for incident in now.incidents:
-                    earlier.add(incident, now.at)
+                earlier.add(now.at, *now.incidents)
                 say(*filter(None, [behind(workspace.server)]))
                 say(f"Watching. Incidents that exist already: {len(now.incidents)}; --existing reports these too.")
-            for incident in earlier.fresh(now.incidents, now.at):
-                ended.pop(incident.key, None)
-                new = news(incident, now.at)
-                if new_command:
-                    hooks.start(new_command, new, partial(report, new))
-                else:
-                    report(new)
+            fresh = earlier.fresh(now.incidents, now.at)
+            for incident, *others in earlier.by_finding(fresh, now.at, together=bool(new_command)):
+                new = news(incident, now.at, others)
+                hooks.start(f"new {_finding(incident)}", new_command, new, partial(report, new, others))
             # Otherwise an incident may not have been read, or policies may hide it.
             if not any(each.failed or each.code == HIDDEN_ROWS for each in now.skipped_findings):
                 over = earlier.over(now.at)
                 ended.update((each.key, each) for each in over if end_command)
+            for incident in fresh:
+                ended.pop(incident.key, None)
             for key, incident in ended.items():
-                hooks.start(end_command, news(incident, now.at), partial(forget, key))
+                hooks.start(key, end_command, news(incident, now.at), partial(forget, key))
             return int(bool(notes))
 
         try:
@@ -169,7 +186,15 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
 
 
 def _lines(target: Target, new: NewIncident) -> Make:
-    return lambda cells: incident_lines(target, [new.incident], cells, new.at)
+    def make(cells: int) -> list[Spans]:
+        more = [[(f"  {len(new.others)} more of this finding: see stuck.", "$faint")]] if new.others else []
+        return [*incident_lines(target, [new.incident], cells, new.at), *more]
+
+    return make
+
+
+def _finding(incident: Incident) -> str:
+    return f"{incident.engine}/{incident.code}"
 
 
 def _command(option: str, text: str | None) -> list[str]:

@@ -61,6 +61,22 @@ class Group(Record):
     fates: tuple[Fate, ...] = ()  # the most frequent first
 
 
+class ErrorSummary(Record):
+    """Number of an engine's dead letters that have one error, whatever their kind.
+
+    ``capped``: as in a `Group`, with ``first`` and ``last``.
+    """
+
+    error: str  # without ids and numbers
+    exception: str  # the class that it names; "" if none
+    n: int
+    capped: bool = False
+    causes: dict[str, int] = {}  # numbers by what failed, such as the class of the job; the most frequent first
+    groups: tuple[str, ...] = ()  # keys of the groups
+    first: float | None = None
+    last: float | None = None
+
+
 class DeadLetterReport(Record):
     """Dead letters of one engine and their groups, worst first.
 
@@ -72,6 +88,7 @@ class DeadLetterReport(Record):
     at: float | None = None
     dead_letters: tuple[DeadLetter, ...] = ()
     groups: tuple[Group, ...] = ()
+    errors: tuple[ErrorSummary, ...] = ()  # of a summary, which has no dead letters and no groups
     capped: bool = False  # there may be more
     scope: str = ""  # as in a `Page`
     scan_required: ScanRequired | None = None

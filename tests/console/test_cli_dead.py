@@ -10,8 +10,10 @@ from urllib.parse import urlsplit
 
 import msgspec
 import pytest
+from jsonschema import Draft202012Validator
 
 from console.cli import output
+from console.cli.schema import schema
 from queries.records.dead_letter import DeadLetterReport
 from tests.command import fetch, unstick
 from tests.servers import PostgresServer
@@ -58,7 +60,7 @@ def test_text_shows_groups_dead_letters_and_their_current_state(tasker: str) -> 
     assert answer.out.startswith("tasker  ")
     assert re.search(r"waiting_for_dependencies → complete", answer.out)
     assert re.search(r"\n {7}id +current state +since\n", answer.out), "one heading, above the groups"
-    assert "<n> from http://<n>.<n>.<n>.<n>:<n>" in answer.out
+    assert "<n> from <address>" in answer.out
     assert "blocked_by_failures" in answer.out
     assert "␛[<n>mred" in answer.out, "the demo's hostile error cannot steer a terminal"
 
@@ -72,6 +74,22 @@ def test_a_limit_marks_the_group_as_capped(tasker: str) -> None:
     assert part["capped"]
     assert len(part["dead_letters"]) == 2
     assert all(group["capped"] for group in part["groups"])
+
+
+def test_a_summary_counts_each_error_once(tasker: str) -> None:
+    (part,) = unstick("dead", "--json", dsn=tasker).json["dead"]
+    (short,) = (answer := unstick("dead", "--summary", "--json", dsn=tasker)).json["dead"]
+    assert list(Draft202012Validator(schema(["dead"])).iter_errors(answer.json)) == []
+    numbers = [error["n"] for error in short["errors"]]
+    assert sum(numbers) == len(part["dead_letters"]) > len(numbers)
+    assert numbers == sorted(numbers, reverse=True)
+    assert (short["dead_letters"], short["groups"]) == ([], [])
+    assert {key for error in short["errors"] for key in error["groups"]} == {group["key"] for group in part["groups"]}
+    text = unstick("dead", "--summary", dsn=tasker).out.splitlines()
+    assert len(text) == 1 + len(numbers)
+    assert any(line.lstrip().startswith(f"{numbers[0]}  {short['errors'][0]['error']}") for line in text)
+    (first, *_) = unstick("dead", "--summary", "--limit", "2", "--json", dsn=tasker).json["dead"][0]["errors"]
+    assert first["capped"], "at least"
 
 
 def test_an_engine_that_keeps_none_says_so(eternaltwin: str) -> None:

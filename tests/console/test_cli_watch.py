@@ -18,7 +18,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from console.cli.schema import schema
-from console.cli.watch import HOOK_TRIES, NEW_AFTER_SECONDS, EarlierIncidents
+from console.cli.watch import HOOK_PAUSE_SECONDS, HOOK_TRIES, NEW_AFTER_SECONDS, EarlierIncidents
 from queries.records.action import Proof
 from queries.records.finding import Incident
 from tests.command import ROOT, environment, unstick
@@ -194,6 +194,39 @@ def test_a_command_that_is_none() -> None:
         assert "--on-new" in answer.err
 
 
+FAILED = """
+INSERT INTO solid_queue_jobs (queue_name, class_name, arguments, active_job_id, created_at, updated_at)
+SELECT 'q', 'Job' || n, '{}', gen_random_uuid(), now(), now() FROM generate_series(1, 3) n;
+INSERT INTO solid_queue_failed_executions (job_id, error, created_at)
+SELECT id, '{"exception_class":"IOError","message":"' || translate(class_name, '123', 'abc') || '"}', now()
+  FROM solid_queue_jobs WHERE class_name LIKE 'Job_'
+"""
+
+
+def test_a_command_runs_once_for_a_finding_and_a_minute(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = server.fresh("solid_queue")
+    words = ["watch", "--json", "--interval", "200ms", "-d", dsn, "--on-new", script(tmp_path, NOTE)]
+    with running(tmp_path, *words) as process:
+        assert "already: 0;" in line(process.stderr)
+        server.sql(FAILED, dsn)
+        (text,) = until(tmp_path / "seen", 1)
+        line(process.stdout)
+        server.sql(FAILED.replace("Job", "Mail"), dsn)
+        time.sleep(1)
+    new, _ = json.loads(text)
+    assert len(new["others"]) == 2
+    assert len(until(tmp_path / "seen", 1)) == 1
+    server.drop(dsn)
+
+
+def test_incidents_of_a_finding_wait_for_the_next_minute() -> None:
+    earlier, one, two = EarlierIncidents(), incident("a/b:1"), incident("a/b:2")
+    assert earlier.by_finding([one, two], 0, together=True) == [[one, two]]
+    earlier.add(0, one)
+    assert earlier.by_finding([two], HOOK_PAUSE_SECONDS - 1, together=True) == []
+    assert earlier.by_finding([two], HOOK_PAUSE_SECONDS, together=True) == [[two]]
+
+
 def incident(key: str) -> Incident:
     return Incident(
         key=key, engine="a", code="b", title="", sentence="", severity=1, proof=Proof.VERIFIED, n=1, findings=()
@@ -203,7 +236,7 @@ def incident(key: str) -> Incident:
 def test_an_incident_that_comes_back_is_new_after_five_minutes() -> None:
     seen, one = EarlierIncidents(), incident("a/b")
     assert seen.fresh([one], 0) == [one]
-    seen.add(one, 0)
+    seen.add(0, one)
     assert seen.fresh([one], 10) == []
     assert seen.over(10 + NEW_AFTER_SECONDS) == []
     assert seen.fresh([one], 10 + NEW_AFTER_SECONDS) == [], "it flaps"

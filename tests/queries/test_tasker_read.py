@@ -546,12 +546,8 @@ async def test_dead_letters_are_ordered_by_severity_and_age_with_folded_errors(t
         ("waiting_for_dependencies", "waiting_for_dependencies")
     ] + [("waiting_for_dependencies", "error")] * 3
     prints = [x.fingerprint for x in dead.dead_letters]
-    assert (
-        prints[1]
-        == prints[2]
-        == "staleness_timeout - shop/refund - refund_card: <n> from http://<n>.<n>.<n>.<n>:<n> after <n> ms"
-    )
-    assert prints[3].endswith("request <hex> reset")
+    assert prints[1] == prints[2] == "staleness_timeout - shop/refund - refund_card: <n> from <address> after <n> ms"
+    assert prints[3].endswith("request <n> reset")
     assert prints[0] == "dependency_cycle_detected - shop/refund - was waiting_for_dependencies"
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import cast
 
 import pytest
 
 from console.model.dead_letter_board import DEAD_LETTERS_AT_ONCE, DEAD_LETTERS_READ, EngineDeadLetters
-from queries.read.dead_letters import digest, fold, grouped
+from queries.read.dead_letters import digest, exception, fold, grouped
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter, DeadLetters, Fate
 from queries.records.node import Node, Phase
@@ -16,19 +17,21 @@ from queries.records.node import Node, Phase
 @pytest.mark.parametrize(
     ("error", "folded"),
     [
-        ("503 from http://10.0.0.7:8080 after 512 ms", "<n> from http://<n>.<n>.<n>.<n>:<n> after <n> ms"),
+        ("503 from http://10.0.0.7:8080 after 512 ms", "<n> from <address> after <n> ms"),
         ("job 1f0e2d3c-4b5a-4697-8879-0a1b2c3d4e5f is gone", "job <id> is gone"),
         ("job 1F0E2D3C-4B5A-4697-8879-0A1B2C3D4E5F is gone", "job <id> is gone"),
         ("task 14:0a:cf:37:8f:62:38:01 lapsed at 14:03:12", "task <id> lapsed at <n>:<n>:<n>"),
-        ("request 00c0ffee00c0ffee reset", "request <hex> reset"),
-        ("at 0xDEAD", "at <hex>"),
-        ("request req_1eef0001x99f of pod web-7f9c4d8b5-x2x", "request <token> of pod web-<hex>-x<n>x"),
+        ("request 00c0ffee00c0ffee reset", "request <n> reset"),
+        ("at 0xDEAD", "at <n>"),
+        ("request req_1eef0001x99f of pod web-7f9c4d8b5-x2x", "request <n> of pod web-<n>-x<n>x"),
         ("a facade is dead beef", "a facade is dead beef"),
         ("deadbeef", "deadbeef"),
         ("12345678901", "<n>"),
         ("v2 of b64", "v<n> of b<n>"),
         ("two\n\t lines", "two lines"),
-        ("x" * 500, "x" * 300),
+        ("x" * 500, "x" * 200),
+        ('"a text 7"', "a text <n>"),
+        ("dead::beef utf8 sha256", "dead::beef utf<n> sha<n>"),
         ("\x1b[31m", "\x1b[<n>m"),
         ("", ""),
     ],
@@ -36,6 +39,39 @@ from queries.records.node import Node, Phase
 def test_what_varies_is_folded(error: str, folded: str) -> None:
     assert fold(error) == folded
     assert fold(folded) == folded
+
+
+def texts(name: str) -> list[str]:
+    return Path(__file__).with_name(name).read_text("utf-8").strip().split("\n\n")
+
+
+def test_real_errors_are_one_group_each() -> None:
+    alike = [{fold(error) for error in block.splitlines()} for block in texts("errors_alike.txt")]
+    assert [len(folded) for folded in alike] == [1] * 40
+    assert len(set.union(*alike)) == 40
+    (unlike,) = texts("errors_unlike.txt")
+    assert len({fold(error) for error in unlike.splitlines()}) == len(unlike.splitlines()) == 40
+
+
+def test_where_an_error_is_cut_does_not_matter() -> None:
+    long = "insert into events (id, body) values (%s, 'x') failed on shard %s: " + "the server closed the link " * 12
+    assert len({fold((long % (key, shard))[:300]) for key, shard in [(1, 2), (10**18, 10**9)]}) == 1
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        ("Errno::ENOENT: No such file", "Errno::ENOENT"),
+        ("** (DBConnection.ConnectionError) gone", "DBConnection.ConnectionError"),
+        ("psycopg.errors.UniqueViolation: x", "psycopg.errors.UniqueViolation"),
+        ("KeyError", "KeyError"),
+        ("ERROR: x", ""),
+        ("deadlock detected", ""),
+        ("Could not connect: x", ""),
+    ],
+)
+def test_the_class_of_an_exception(error: str, name: str) -> None:
+    assert exception(error) == name
 
 
 def dead_letter(key: str, cause: str, since: float | None, severity: int = 5, engine: str = "one") -> DeadLetter:

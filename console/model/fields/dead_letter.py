@@ -11,7 +11,8 @@ from console.model.fields.field import Bundle, Context, Field, Form, Grouping, R
 from console.text import formatting
 from console.text.severity import band, sign
 from console.text.spans import Spans
-from queries.records.dead_letter import DeadLetter, Group
+from queries.read.dead_letters import exception, fold
+from queries.records.dead_letter import DeadLetter, ErrorSummary, Group
 from queries.records.node import split_id
 from queries.records.record import Record
 
@@ -46,7 +47,7 @@ def error_of(row: Bundle[GroupedDeadLetter]) -> str:
     return str(row.group) if row.group is not None else row.records[0].group.fingerprint
 
 
-def number(group: Group) -> str:
+def number(group: Group | ErrorSummary) -> str:
     """Return the number of dead letters of a group.
 
     For example ``12+`` if not all were read.
@@ -70,7 +71,7 @@ def _count(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
         return []
     if isinstance(row.group, Group) and len(row.records) >= row.group.n:
         return [(number(row.group), "bold")]
-    return [(str(len(row.records)), "bold")]
+    return [(f"{len(row.records)}{_bound(row, '+')}", "bold")]
 
 
 def _times(row: Bundle[GroupedDeadLetter]) -> list[float]:
@@ -113,6 +114,11 @@ def _transition(was: str | None, is_now: str | None) -> Spans:
     return [(was, "$faint"), (" → ", ""), (is_now or "", "bold")]
 
 
+def _exception(item: GroupedDeadLetter) -> str:
+    error = item.dead_letter.error or ""
+    return exception(error) or fold(error) or item.group.fingerprint
+
+
 def _of_node(name: str) -> Field[GroupedDeadLetter]:
     return within(node.NAMED[name], "dead_letter.node", title="")
 
@@ -132,6 +138,13 @@ FIELDS: Final[tuple[Field[GroupedDeadLetter], ...]] = (
         title="error",
         row=_error,
         row_order=lambda row, _: error_of(row),
+    ),
+    Field(
+        "exception",
+        lambda item, _: exception(item.dead_letter.error or ""),
+        Form.BEGINNING,
+        "class of the exception that its error names",
+        group=by("exception", _exception),
     ),
     Field(
         "count",
