@@ -17,6 +17,7 @@ from queries.db.dsn import ConnectionTarget
 from queries.db.redaction import redact
 from queries.db.servers import KnownServer, Rules
 from queries.records.record import Record
+from queries.records.where import Where
 from queries.text import shell
 from queries.workspace import Workspace
 
@@ -44,16 +45,19 @@ class Target(Record):
         """Name of the context, "" for a connection string."""
         return self.context.name
 
-    @property
-    def where(self) -> str:
-        """The database as the operator named it, without passwords."""
+    def where(self, server: Server | None) -> Where:
+        """Return the database as the operator named it, and what its server says. No passwords."""
+        database, role = (server.database, server.role) if server else ("", "")
         try:
             typed = dsn.parse(self.context.dsn)
         except ValueError:  # a file of libpq has changed since the database was opened
-            return f"@{self.name}" if self.name else redact(self.context.dsn)
-        hosts = ((host.name, f":{host.port}" * (host.port != dsn.DEFAULT_PORT)) for host in typed.hosts)
-        names = [f"@{self.name}"] * bool(self.name) + [f"service {typed.service}"] * bool(typed.service)
-        return "  ".join([*names, f"{typed.database} on {', '.join(map(''.join, hosts))} as {typed.user}"])
+            words = f"@{self.name}" if self.name else redact(self.context.dsn)
+        else:
+            hosts = (f"{host.name}{f':{host.port}' * (host.port != dsn.DEFAULT_PORT)}" for host in typed.hosts)
+            names = [f"@{self.name}"] * bool(self.name) + [f"service {typed.service}"] * bool(typed.service)
+            words = "  ".join([*names, ", ".join(hosts)])
+            database, role = database or typed.database, role or typed.user
+        return Where(typed=words, cluster_name=server.cluster_name if server else "", database=database, role=role)
 
     @property
     def engines(self) -> tuple[Engine, ...]:

@@ -205,7 +205,15 @@ def dry_run_text(
     """Return the summary of a dry run and its rest. ``rows``: with all of them."""
     reader, production = workspace.engines.get(plan.label), target.production(workspace)
     spec = reader.engine.spec if reader else None
-    first = summary(dry_run, plan, spec, cells, where=target.where, production=production, skipped=plan.skipped)
+    first = summary(
+        dry_run,
+        plan,
+        spec,
+        cells,
+        where=target.where(workspace.server).text,
+        production=production,
+        skipped=plan.skipped,
+    )
     most, actions = UNLIMITED if rows else 0, list(plan.actions.values())
     rest = dry_run_lines(dry_run, actions, plan.skipped, cells, limit=most, skipped_limit=most, rows_key="--rows")
     return stacked(first, rest)
@@ -230,7 +238,7 @@ def _confirmed(target: Target, workspace: Workspace, course: Course, consent: Co
     if not target.json and course.preview is not None:
         output_for(target).show(course.preview.lines)
     say(*filter(None, [workspace.other_hosts.warning]))
-    place = target.where
+    place = target.where(workspace.server).text
     if (production := target.production(workspace)) not in ("", target.name):
         place += f", which is the production server of the context {production}"
     later = len(dry_run.versions.keys() - {result.id for result in dry_run.results})  # not in the dry run

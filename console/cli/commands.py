@@ -675,6 +675,16 @@ def audit(
 
 
 @_command()
+@click.option("--since", metavar="TIME", default="8h", show_default=True, help="The last 8h, 12h, 1d ...")
+@click.option("--markdown", is_flag=True, help="Print Markdown, for a ticket.")
+def shift() -> None:
+    """Print a hand-over: what is open, what was done by purpose, what is stuck again.
+
+    Has at most 40 lines. What was undone is told as undone. --json has everything.
+    """
+
+
+@_command()
 @click.option("--since", metavar="TIME", default="10m", show_default=True, help="Changes of the last 10m, 2h, 1d ...")
 @_filters("Only changes that match, such as change:poll or !phase:done, of those that are read.")
 @_limit("Maximum number of changes.", 200)

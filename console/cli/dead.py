@@ -11,7 +11,7 @@ import msgspec
 from console.cli import tables
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
-from console.model.dead_letter_board import EngineDeadLetters
+from console.model.dead_letter_board import DEAD_LETTERS_COUNTED, read_dead_letters
 from console.model.fields.dead_letter import NAMED, GroupedDeadLetter, number
 from console.model.fields.field import Context
 from console.target import Target
@@ -19,15 +19,12 @@ from console.text import formatting
 from console.text.formatting import scan_offer
 from console.text.severity import band, named
 from console.text.spans import Spans
-from queries.db.errors import attempted
 from queries.read import dead_letters
-from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetterReport, ErrorSummary, Group
 from queries.records.record import Record
 
 COLUMNS = tuple(NAMED[name] for name in ("id", "status", "since"))
 DEAD_LETTERS_LISTED = 500  # for each engine
-DEAD_LETTERS_COUNTED = 10_000  # likewise, where none is listed
 INDENT = (" " * 7, "")  # of dead letters below their group
 
 
@@ -45,7 +42,9 @@ async def dead(target: Target, *, engine: str | None, limit: int | None, allow_s
     most = limit or (DEAD_LETTERS_COUNTED if summary else DEAD_LETTERS_LISTED)
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
-        reports = await workspace.database.together(*(read(reader, most, allow_scan=allow_scan) for reader in readers))
+        reports = await workspace.database.together(
+            *(read_dead_letters(reader, most, allow_scan=allow_scan) for reader in readers)
+        )
         lines = access_warnings(workspace, readers)
         declined = declined_engines(workspace, engine).items()
     if summary:
@@ -57,27 +56,6 @@ async def dead(target: Target, *, engine: str | None, limit: int | None, allow_s
     answer = DeadLettersByEngine(dead=tuple(parts))
     output.answer(answer, lambda: (line for part in parts for line in _text(part, output.ascii)))
     return int(bool(lines))
-
-
-async def read(reader: Reader, limit: int, *, allow_scan: bool = False) -> DeadLetterReport:
-    """Read at most ``limit`` dead letters of an engine, grouped."""
-    meaning = reader.engine.spec.dead
-    part = EngineDeadLetters(limit + 1)  # one more says that there are more
-    while part.due:
-        if (error := await attempted(part.step(reader, allow_scan=allow_scan))) is not None:
-            return DeadLetterReport(engine=reader.label, meaning=meaning, unreadable=error.line)
-    capped = len(part.dead_letters) > limit or bool(part.scope)
-    groups = dead_letters.grouped(islice(part.dead_letters.values(), limit), capped=capped)
-    return DeadLetterReport(
-        engine=reader.label,
-        meaning=meaning,
-        at=part.at,
-        dead_letters=tuple(dead_letter for dead_letters_of in groups.values() for dead_letter in dead_letters_of),
-        groups=tuple(groups),
-        capped=capped,
-        scope=part.scope,
-        scan_required=part.scan_required,
-    )
 
 
 def _summarized(report: DeadLetterReport) -> DeadLetterReport:
@@ -96,7 +74,7 @@ def _text(part: DeadLetterReport, ascii: bool) -> Iterator[str | Spans]:
         causes = ", ".join(f"{cause} {n}" for cause, n in each.causes.items())
         yield [
             (f"{number(each):>7}  ", "bold"),
-            (f"{each.error}", "bold"),
+            (each.text, "bold"),
             (f"  {causes}" if causes else "", ""),
             (_span(each, at), "$faint"),
         ]

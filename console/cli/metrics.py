@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import click
 
-from console.cli import dead, stuck
+from console.cli import stuck
 from console.cli.output import output_for, say
 from console.cli.target import opened, select_readers
+from console.model.dead_letter_board import DEAD_LETTERS_COUNTED, read_dead_letters
 from console.target import Target
 from queries.contract.server_spec import server_spec
 from queries.contract.spec import FindingSpec
@@ -34,13 +35,15 @@ async def metrics(target: Target, *, engine: str | None, sample: float | None) -
     """Print the metrics. Return the exit code: 1 if something could not be read."""
     if target.json:
         raise click.UsageError("metrics prints the OpenMetrics text format and has no --json.")
-    readings = Metrics()
     async with opened(target) as workspace:
+        where = target.where(workspace.server)
+        typed = where.typed.removeprefix(f"@{target.name}").strip()
+        readings = Metrics({"context": target.name, "server": typed, "database": where.database})
         readers = list(select_readers(workspace, engine))
         now, notes = await stuck.read(workspace, readers, COUNTED_NODES, sample, whole=engine is None, counts=True)
         readings.failed(notes)
         if (server := workspace.server).may_lag:
-            readings.standby.samples.append(({}, math.nan if server.lag is None else server.lag))
+            readings.standby.samples.append((readings.where, math.nan if server.lag is None else server.lag))
         await workspace.database.together(*map(readings.add_dead, readers))
         specs = {reader.label: reader.engine.spec.findings for reader in readers}
         for part in now.parts:
@@ -52,7 +55,9 @@ async def metrics(target: Target, *, engine: str | None, sample: float | None) -
 class Metrics:
     """The metrics of all engines that were read so far."""
 
-    def __init__(self) -> None:
+    def __init__(self, where: Mapping[str, str]) -> None:
+        """``where``: labels of each number, which name the database."""
+        self.where = dict(where)
         self.nodes = Metric(name="unstick_nodes", about="Nodes of an engine by phase.")
         self.stuck = Metric(name="unstick_stuck_nodes", about="Nodes that have a finding.")
         self.oldest = Metric(
@@ -88,7 +93,7 @@ class Metrics:
         label, findings = part.label, part.findings
         for count in part.counts or ():
             is_known = count.n is not None and count.precision is not Precision.UNKNOWN
-            labels = {"engine": label, "phase": count.phase.value, "precision": count.precision.value}
+            labels = self.where | {"engine": label, "phase": count.phase.value, "precision": count.precision.value}
             self.nodes.samples.append((labels, float(count.n or 0) if is_known else math.nan))
         ages: dict[str, dict[str, float | None]] = {}
         for finding in findings.findings:
@@ -100,7 +105,7 @@ class Metrics:
             unknown = bool(part.error) or (spec.code in skipped and not nodes)
             capped = spec.code in findings.capped or spec.code in skipped
             precision = Precision.UNKNOWN if unknown else Precision.CAPPED if capped else Precision.EXACT
-            labels = {"engine": label, "finding": spec.code, "precision": precision.value}
+            labels = self.where | {"engine": label, "finding": spec.code, "precision": precision.value}
             self.stuck.samples.append((labels, math.nan if unknown else float(len(nodes))))
             known_ages = [age for age in nodes.values() if age is not None]
             if known_ages:
@@ -108,12 +113,12 @@ class Metrics:
 
     async def add_dead(self, reader: Reader) -> None:
         """Add the dead letters of an engine."""
-        report = await dead.read(reader, dead.DEAD_LETTERS_COUNTED)
+        report = await read_dead_letters(reader, DEAD_LETTERS_COUNTED)
         if report.unreadable:
             self.failed([f"{reader.label}: {report.unreadable}"])
         unknown = bool(report.unreadable) or report.scan_required is not None
         precision = Precision.UNKNOWN if unknown else Precision.CAPPED if report.capped else Precision.EXACT
-        labels = {"engine": reader.label, "precision": precision.value}
+        labels = self.where | {"engine": reader.label, "precision": precision.value}
         self.dead.samples.append((labels, math.nan if unknown else float(len(report.dead_letters))))
         since = [each.since for each in report.dead_letters if each.since is not None]
         if since and report.at is not None:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 FORMAT = 1  # of JSON answers; raised when a field is removed or has another meaning
 ANSWERING: ContextVar[Database | None] = ContextVar("answering", default=None)  # the database that was opened
+PLACE: ContextVar[str] = ContextVar("place", default="")  # the database, as it was named
 _INFINITE = {math.inf: "infinity", -math.inf: "-infinity"}
 
 

@@ -6,6 +6,7 @@ import sys
 
 import click
 
+from console.cli.output import PLACE
 from console.interrupts import ctrl_c_raises
 from queries.text.safe_text import safe_text
 
@@ -28,6 +29,8 @@ def typed(question: str, word: str, option: str) -> bool:
 def _answer(question: str, option: str) -> str:
     if not possible():
         raise click.UsageError(f"No terminal to confirm at. Nothing was changed. {option} runs without asking.")
+    place = PLACE.get()
+    question = question if place in question else f"{place}: {question}"
     with ctrl_c_raises():  # before the question, which Ctrl-C may answer at once
         sys.stderr.write(safe_text(question))
         sys.stderr.flush()

@@ -9,6 +9,7 @@ import msgspec
 
 from console.cli import audit, dead, engine_new, engine_show, engines, grants, info, sql, tree, watch, why
 from console.cli.output import FORMAT
+from console.model.hand_over import Shift
 from queries.check.report import Report
 from queries.evidence.attempt import Attempt
 from queries.log.chain import Verification
@@ -36,6 +37,7 @@ ANSWERS: dict[str, tuple[type, ...]] = {
     "redrive": (RedriveReport, RedrivePreview, Runs, Change),
     "runs": (Runs, RunDetail, RedriveReport),
     "audit": (audit.Entries, Verification),
+    "shift": (Shift,),
     "changed": (Changes,),
     "grants": (grants.Grants,),
     "sql": (sql.Statements,),

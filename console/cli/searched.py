@@ -6,13 +6,14 @@ from collections.abc import Sequence
 
 import click
 
-from console.cli import dead, stuck
+from console.cli import stuck
 from console.cli.arguments import unknown_action
 from console.cli.carry_out import EmptyError
 from console.cli.output import say
 from console.cli.selected import Selected
 from console.cli.target import select_readers
 from console.model import incident_nodes
+from console.model.dead_letter_board import read_dead_letters
 from console.model.filter import Filter
 from console.model.selection import SELECTED_FINDING_NODES, may_match, select
 from console.text import formatting
@@ -81,7 +82,7 @@ async def members_of(workspace: Workspace, key: str, limit: int | None) -> tuple
 
     Raises EmptyError; DatabaseError if some may be missing and ``limit`` is more than were read.
     """
-    report = await dead.read(workspace.named(key.partition("/")[0]), GROUP_DEAD_LETTERS)
+    report = await read_dead_letters(workspace.named(key.partition("/")[0]), GROUP_DEAD_LETTERS)
     group = next((group for group in report.groups if group.key == key), None)
     if report.unreadable:
         raise DatabaseError(f"The dead letters cannot be read: {report.unreadable}", "Nothing was changed.")

@@ -6,6 +6,8 @@ import asyncio
 import time
 from collections.abc import Iterator, Sequence
 
+import msgspec
+
 from console.cli.exit_codes import STUCK
 from console.cli.output import output_for, say
 from console.cli.repeat import repeat
@@ -41,7 +43,11 @@ async def stuck(
             seconds = 0.0 if watch and sample is None else sample
             now, notes = await read(workspace, readers, limit, seconds, whole=engine is None)
             say(*notes)
-            output.text(now.answer, lambda cells: _lines(target, now, labels, cells))
+            where = target.where(workspace.server)
+            answer = msgspec.structs.replace(now.answer, where=where)
+            output.text(
+                answer, lambda cells: [crop([(where.text, "bold")], cells), *_lines(target, now, labels, cells)]
+            )
             unread = exit_code and workspace.broken
             return STUCK if exit_code and now.incidents else int(bool(notes or unread))
 

@@ -13,7 +13,7 @@ from click import UsageError
 
 from console import garbage
 from console.cli.options import CliOptions, option_value
-from console.cli.output import ANSWERING, say
+from console.cli.output import ANSWERING, PLACE, say
 from console.config import UNNAMED, interval, load, outside
 from console.interrupts import ended_by_ctrl_c
 from console.target import Target, engine_words
@@ -111,6 +111,7 @@ async def opened(target: Target, *, empty: bool = False, later: bool = False) ->
         if not (workspace.engines or empty):
             raise NoEngineError(*no_engine_lines(workspace))
         ANSWERING.set(workspace.database)
+        PLACE.set(target.where(workspace.server).text)
         yield workspace
     finally:
         await workspace.close()

@@ -7,17 +7,19 @@ pass is removed. The dead letters on the screen are also read by their ids at ea
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from itertools import islice
 
 from console.model.fields.dead_letter import GroupedDeadLetter
 from queries.db.errors import attempted
 from queries.read import dead_letters
 from queries.read.reader import Reader
-from queries.records.dead_letter import DeadLetter, Group
+from queries.records.dead_letter import DeadLetter, DeadLetterReport, Group
 from queries.records.node import ScanRequired
 from queries.text.instant import newest_first
 
 DEAD_LETTERS_AT_ONCE = 200  # dead letters per statement
 DEAD_LETTERS_READ = 2000  # dead letters of an engine that are read automatically, and then at once
+DEAD_LETTERS_COUNTED = 10_000  # of an engine, where none is listed
 FIRST_PAGES = 15  # statements per poll until all engines were read once
 
 
@@ -98,6 +100,27 @@ class EngineDeadLetters:
         """
         self._cap = max(self._cap, len(self.dead_letters)) + DEAD_LETTERS_READ
         self._met, self._next, self.due = set(self.dead_letters), self.after, True
+
+
+async def read_dead_letters(reader: Reader, limit: int, *, allow_scan: bool = False) -> DeadLetterReport:
+    """Read at most ``limit`` dead letters of an engine, grouped."""
+    meaning = reader.engine.spec.dead
+    part = EngineDeadLetters(limit + 1)  # one more says that there are more
+    while part.due:
+        if (error := await attempted(part.step(reader, allow_scan=allow_scan))) is not None:
+            return DeadLetterReport(engine=reader.label, meaning=meaning, unreadable=error.line)
+    capped = len(part.dead_letters) > limit or bool(part.scope)
+    groups = dead_letters.grouped(islice(part.dead_letters.values(), limit), capped=capped)
+    return DeadLetterReport(
+        engine=reader.label,
+        meaning=meaning,
+        at=part.at,
+        dead_letters=tuple(dead_letter for dead_letters_of in groups.values() for dead_letter in dead_letters_of),
+        groups=tuple(groups),
+        capped=capped,
+        scope=part.scope,
+        scan_required=part.scan_required,
+    )
 
 
 class DeadLetterBoard:

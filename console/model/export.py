@@ -23,7 +23,7 @@ MARKDOWN: Final = [audit_entry.NAMED[name] for name in ("age", "who", "role", "a
 """Columns of entries in Markdown."""
 
 _FORMULA = tuple("=+-@|%＝＋－＠\t\r")
-_MARKS = re.compile(r"([\\`*_\[\]<>|~&#!])")
+MARKS = re.compile(r"([\\`*_\[\]<>|~&#!])")
 
 
 def csv(cells: Iterable[str]) -> str:
@@ -33,7 +33,7 @@ def csv(cells: Iterable[str]) -> str:
 
 def markdown(cells: Iterable[str]) -> str:
     """Return a row of a Markdown table. Text in cells has no markup."""
-    return "| " + " | ".join(_MARKS.sub(r"\\\1", safe_text(cell.strip())) for cell in cells) + " |"
+    return "| " + " | ".join(MARKS.sub(r"\\\1", safe_text(cell.strip())) for cell in cells) + " |"
 
 
 def csv_head() -> str:

@@ -40,9 +40,11 @@ from console.tui.screens.base import MainScreen
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.widgets.ascii import AsciiFilter
 from console.tui.widgets.few_colors import filter_for
+from queries.db.database import Server
 from queries.db.errors import DatabaseError
 from queries.records.node import Node
 from queries.records.snapshot import Snapshot
+from queries.records.where import Where
 from queries.text.safe_text import safe_text
 
 START_SECONDS = 20.0  # after which the start is no longer most of the load
@@ -116,6 +118,7 @@ class UnstickApp(App[None]):
         """
         config = target.config
         self._target = target
+        self._where: tuple[Target, Server | None, Where] | None = None  # of a target and a server
         self._now = now
         _check(target)
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
@@ -159,9 +162,12 @@ class UnstickApp(App[None]):
         return self._target.production(self.session.workspace)
 
     @property
-    def where(self) -> str:
-        """The database as the operator named it."""
-        return self._target.where
+    def where(self) -> Where:
+        """The database as the operator named it, and as its server names itself."""
+        server = self.session.workspace.server if self.session.workspace else None
+        if self._where is None or self._where[0] is not self._target or self._where[1] is not server:
+            self._where = self._target, server, self._target.where(server)
+        return self._where[2]
 
     @property
     def saved_filters(self) -> Mapping[str, str]:
@@ -290,6 +296,7 @@ class UnstickApp(App[None]):
 
     def _announce(self) -> None:
         """Report once that the connection was lost or restored, or that a read failed."""
+        textual_compat.put_title(self, safe_text(f"unstick {self.where.text}"))
         text, tone = self.session.message(noticed=self.front is not None and not self.starting)
         if text:
             self.say(text, tone)
@@ -522,12 +529,12 @@ class UnstickApp(App[None]):
         from console.tui.screens.copy import CopyDialog, shift_choices
 
         try:
-            choices = await shift_choices(self.session)
+            choices = await shift_choices(self.session, self.where)
         except DatabaseError as error:
             self.session.failed(error)
             self.refuse(f"The audit log could not be read. {error}")
             return
-        if screen is self.front:
+        if screen is self.front and choices:
             self.push_screen(CopyDialog(choices))
 
     def action_command_palette(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -24,12 +25,12 @@ def supported(text: str, environment: Mapping[str, str] = os.environ) -> bool:
     return len(text.encode()) * 4 // 3 <= MAX_BYTES
 
 
-def save(text: str) -> Path:
-    """Write the text to a file that only the operator can read.
+def save(text: str, place: str) -> Path:
+    """Write the text to a new file that only the operator can read.
 
-    Return its path. Raises OSError.
+    ``place`` is in its name. Return its path. Raises OSError.
     """
-    path = user_dirs.folder("state") / "copied.txt"
+    path = user_dirs.folder("state") / f"copied-{place}-{time.strftime('%Y%m%d-%H%M%S')}.txt"
     with open(path, "wb", opener=open_private) as file:
         file.write(text.encode("utf-8", "surrogatepass"))
     return path

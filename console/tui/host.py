@@ -14,6 +14,7 @@ from console.tui.guide import Guide
 from console.tui.help_context import HelpContext
 from console.tui.keymap import Keys
 from queries.records.node import Node
+from queries.records.where import Where
 
 
 class Host(Protocol):
@@ -36,7 +37,7 @@ class Host(Protocol):
         """The context of the settings that names the database, if one does."""
 
     @property
-    def where(self) -> str:
+    def where(self) -> Where:
         """The database as the operator named it."""
 
     @property

@@ -14,7 +14,7 @@ from queries.change.run import Beginning, Run, RunPlan, part_of
 from queries.change.state import UNITS, Do, Pace, RedriveSettings, State, Step, sizes
 from queries.contract.spec import KEYS, Action
 from queries.db.errors import DatabaseError
-from queries.read.dead_letters import digest, fold
+from queries.read.dead_letters import digest, fold, summarized
 from queries.read.nodes import NODES_AT_ONCE
 from queries.read.reader import Reader
 from queries.records.action import Answer, least_certain
@@ -106,12 +106,14 @@ async def plan_redrive(
                 marks=tuple(marks),
             )
         )
+    most, *rest = summarized(dead)
+    others = len(rest)
     beginning = Beginning(
         kind=REDRIVE,
         action=action.name,
         nodes=len(members),
         arguments=dict(arguments),
-        selection=selection,
+        selection=f"{selection}: {most.text}" + (f" and {others} other errors" if others else ""),
         groups=tuple(sorted({digest(each.fingerprint) for each in dead})),
         settings=settings,
     )

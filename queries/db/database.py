@@ -103,6 +103,7 @@ class Server(Record):
     system_identifier: str
     timeline: int | None
     balanced: bool = False
+    cluster_name: str = ""
 
     @property
     def may_lag(self) -> bool:

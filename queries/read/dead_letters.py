@@ -126,7 +126,9 @@ def _summary(error: str, of_error: list[DeadLetter], capped: bool) -> ErrorSumma
     return ErrorSummary(
         error=error,
         exception=exception(of_error[0].error or ""),
+        severity=max(each.severity for each in of_error),
         n=len(of_error),
+        example=of_error[0].error or "",
         capped=capped,
         causes=dict(causes.most_common()),
         groups=tuple({f"{each.node.engine}/dead:{digest(each.fingerprint)}": None for each in of_error}),

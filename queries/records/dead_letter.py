@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from queries.records.node import Node, ScanRequired
 from queries.records.record import Record
 
@@ -69,12 +71,19 @@ class ErrorSummary(Record):
 
     error: str  # without ids and numbers
     exception: str  # the class that it names; "" if none
+    severity: int  # the worst
     n: int
+    example: str = ""  # one as the engine recorded it
     capped: bool = False
     causes: dict[str, int] = {}  # numbers by what failed, such as the class of the job; the most frequent first
     groups: tuple[str, ...] = ()  # keys of the groups
     first: float | None = None
     last: float | None = None
+
+    @property
+    def text(self) -> str:
+        """The error, or the example if it consists of ids, numbers and the like."""
+        return self.error if re.search(r"\w", re.sub(r"<\w+>", "", self.error)) else self.example
 
 
 class DeadLetterReport(Record):

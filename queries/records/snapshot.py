@@ -9,6 +9,7 @@ import msgspec
 from queries.records.finding import HIDDEN_ROWS, Finding, Findings, Incident, SkippedFinding
 from queries.records.node import Count
 from queries.records.record import Record
+from queries.records.where import Where
 
 NEEDS_SAMPLES = "needs several samples: stuck --sample SECONDS"
 
@@ -47,6 +48,7 @@ class Stuck(Record):
     at: float
     skipped_findings: tuple[SkippedFinding, ...] = ()
     capped: tuple[tuple[str, str], ...] = ()
+    where: Where | None = None
 
 
 class Snapshot(Record):

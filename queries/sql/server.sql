@@ -13,7 +13,7 @@ WITH
 \ir parts/server_standbys.sql
 SELECT pg_backend_pid() AS pid, EXISTS (SELECT FROM pg_prepared_statements WHERE name = :id) AS named, current_setting('server_version_num')::int / 10000 AS version,
        current_setting('server_version') AS version_text,
-       current_database() AS database, session_user::text AS role,
+       current_database() AS database, session_user::text AS role, current_setting('cluster_name') AS cluster_name,
        (SELECT rolsuper FROM pg_roles WHERE rolname = current_user) AS superuser,
        coalesce(host(inet_server_addr()), 'local socket') AS host, inet_server_port() AS port,
        pg_is_in_recovery() AS standby,

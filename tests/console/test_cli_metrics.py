@@ -17,6 +17,7 @@ from console.cli.metrics import Metric, exposition
 from tests.command import unstick
 from tests.servers import PostgresServer, Servers
 
+WHERE = {"context", "server", "database"}
 Samples = dict[tuple[str, ...], float]
 
 
@@ -34,7 +35,11 @@ def read(text: str) -> dict[str, Samples]:
     assert text.endswith("# EOF\n")
     families = list(parse(text))
     assert all(family.documentation and family.type == "gauge" for family in families)
-    return {f.name: {tuple(s.labels.values()): float(s.value) for s in f.samples} for f in families}
+    assert all(sample.labels.keys() > WHERE for family in families for sample in family.samples)
+    return {
+        f.name: {tuple(v for k, v in s.labels.items() if k not in WHERE): float(s.value) for s in f.samples}
+        for f in families
+    }
 
 
 def counted(dsn: str) -> set[tuple[str, str, str, int]]:
@@ -61,6 +66,15 @@ def test_the_numbers_are_those_of_the_other_commands(demo: str) -> None:
     assert found["unstick_dead_letters"] == {("tasker", "exact"): len(dead["dead_letters"])}
     oldest = dead["at"] - min(each["since"] for each in dead["dead_letters"])
     assert found["unstick_dead_letters_oldest_age_seconds"]["tasker", "exact"] == pytest.approx(oldest, abs=60)
+
+
+def test_two_databases_share_no_series(server: PostgresServer, eternaltwin: str) -> None:
+    other = server.fresh("eternaltwin")
+    families = [list(parse(unstick("metrics", dsn=dsn).out)) for dsn in (eternaltwin, other)]
+    series = [{(s.name, *s.labels.items()) for f in each for s in f.samples} for each in families]
+    assert len(series[0]) == len(series[1]) > 0
+    assert not series[0] & series[1]
+    server.drop(other)
 
 
 def test_what_was_not_checked_is_not_zero(eternaltwin: str) -> None:

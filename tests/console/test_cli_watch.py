@@ -100,7 +100,9 @@ def test_watch_streams_a_line_for_each_answer(eternaltwin: str, late: Late, tmp_
 
 def test_watch_as_text(eternaltwin: str, tmp_path: Path) -> None:
     with running(tmp_path, "stuck", "-w", "--interval", "200ms", "-d", eternaltwin) as process:
-        assert [line(process.stdout).strip() for _ in range(4)] == ["Nothing is stuck in eternaltwin.", ""] * 2
+        place, nothing, between, *again = [line(process.stdout).strip() for _ in range(6)]
+    assert place.endswith(f"{eternaltwin.rpartition('/')[2]} as postgres")
+    assert (nothing, between, again) == ("Nothing is stuck in eternaltwin.", "", [place, nothing, between])
 
 
 def test_watch_samples(eternaltwin: str, tmp_path: Path) -> None:

@@ -178,7 +178,7 @@ def test_odd_files_of_the_state_end_no_command(
     answers("do", "wake", node, "-r", "x", "-y")
     folder = tmp_path / "state" / "unstick"
     far = re.sub(rb'"at":[^,}]+', b'"at":1e300', (folder / "commits.jsonl").read_bytes())
-    for name in ("servers.jsonl", "commits.jsonl", "checked_engines", "audit_log.jsonl", "runs", "copied.txt"):
+    for name in ("servers.jsonl", "commits.jsonl", "checked_engines", "audit_log.jsonl", "runs"):
         (folder / name).unlink(missing_ok=True)
         if kind == "folder":
             (folder / name).mkdir()

@@ -237,8 +237,9 @@ async def test_copying(
         await tui.press("y")
         await tui.wait_for("row as JSON")
         await tui.press("enter")
-        await tui.wait_for("Written to", "copied.txt")
-    path = tmp_path / "unstick" / "copied.txt"
+        await tui.wait_for("Written to", "copied-")
+    (path,) = (tmp_path / "unstick").glob("copied-*.txt")
+    assert eternaltwin.rpartition("/")[2] in path.name
     assert path.read_text() == eternaltwin_db.id(job, "job")
     assert path.stat().st_mode & 0o777 == 0o600
 

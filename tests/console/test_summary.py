@@ -100,7 +100,7 @@ def test_the_server_is_named_as_it_was_typed(eternaltwin_demo: str, tmp_path: Pa
     )
     settings.write_text('[contexts.prod]\ndsn = "service=shop"\nproduction = true\n')
     more = {"PGSERVICEFILE": str(services)}
-    place = f"{at.path[1:]} on localhost:{at.port} as postgres"
+    place = f"localhost:{at.port}  {at.path[1:]} as postgres"
     timed = ("wake", "--filter", "finding:overdue_timer")
     assert lines(dry_run("service=shop", *timed, **more))[0] == f"service shop  {place}"
     prod = lines(dry_run(None, *timed, "@prod", "--config", str(settings), **more))

@@ -30,7 +30,6 @@ from console.tui.widgets.tabs import tabs_line
 from console.tui.widgets.text_bar import TextBar
 from queries.contract.engine import Engine
 from queries.contract.spec import Action
-from queries.db.database import Server
 from queries.db.errors import DatabaseError
 from queries.records.finding import Finding
 from queries.records.node import Node
@@ -429,7 +428,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             if context or production
             else "",
             production=production,
-            server=_address(server) if server else "",
+            server=self.host.where.text.removeprefix(f"@{context.name}  " if context else "") if server else "",
             behind=formatting.behind(server, short=True) if server else "",
             superuser=bool(production and server and server.superuser),
             unencrypted=bool(production and server and not server.encrypted and not server.local),
@@ -499,8 +498,3 @@ def _read_only(workspace: Workspace) -> str:
         return f"read-only ({workspace.rules.read_only})" if workspace.rules.read_only else "read-only"
     server, database = workspace.server, workspace.database
     return "read-only: server default" if server.read_only and not database.override_read_only else ""
-
-
-def _address(server: Server) -> str:
-    port = f":{server.port}" if server.port else ""
-    return f"{server.role}@{server.host}{port}/{server.database}"

@@ -101,6 +101,7 @@ class ChangeDialog(Dialog[Confirmed]):
     """Returns what to commit; None if the operator cancels."""
 
     KEYS = keymap.CONFIRM
+    NAMES_DATABASE = True
 
     def __init__(self, change: ChangeDialogs, before: ActionInput | None = None, wrong: str = "") -> None:
         """``before``: the input to begin with. ``wrong``: why it was not committed."""
@@ -198,7 +199,7 @@ class ChangeDialog(Dialog[Confirmed]):
             return
         self._dry_run = dry_run
         for title in self.query("#title").results(TextBar):
-            title.show(self._plan.title, self.host.context, self.host.production)
+            title.show(self._plan.title, self.host.context, self.host.production, None)
         await self._ask_for_removed(dry_run)
         self._renew_lines()
         await self.wait_for_refresh()
@@ -286,7 +287,7 @@ class ChangeDialog(Dialog[Confirmed]):
             plan,
             reader.engine.spec if reader else None,
             width,
-            where=self.host.where,
+            where=self.host.where.text,
             production=self.host.production,
             skipped=plan.skipped,
         )

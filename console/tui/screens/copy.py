@@ -17,14 +17,11 @@ from console.tui.screens.dialog import Dialog
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
 from queries.change.plan import statements
-from queries.log import audit_log
 from queries.records.audit import AuditLogEntry
 from queries.records.node import Node
 from queries.records.record import Record
+from queries.records.where import Where
 from queries.text.safe_text import safe_json, safe_text
-
-SHIFT_SECONDS = 8 * 3600.0
-SHIFT_ENTRIES = 1000  # of the audit log, at most, in the text about a shift
 
 
 class CopyChoice(Record):
@@ -65,17 +62,18 @@ def entry_choices(entries: Sequence[AuditLogEntry]) -> list[CopyChoice]:
     ]
 
 
-async def shift_choices(session: Session) -> list[CopyChoice]:
-    """Return the text about the shift. Raises DatabaseError."""
-    since = session.state.at - SHIFT_SECONDS
-    entries: Sequence[AuditLogEntry] = ()
-    cursor: str | None = None
-    if session.workspace is not None:
-        conditions = audit_log.Criteria(since=since, changes=False)
-        entries, cursor = await session.workspace.audit_log.page(limit=SHIFT_ENTRIES, conditions=conditions)
-    newest = f", the newest {SHIFT_ENTRIES} entries" if cursor is not None else ""
-    text = hand_over.shift(session.state.shown, entries, since)
-    return [CopyChoice(title=f"shift as Markdown{newest}", text=text)]
+async def shift_choices(session: Session, where: Where) -> list[CopyChoice]:
+    """Return the texts about the shift. Raises DatabaseError."""
+    if session.workspace is None:
+        return []
+    now, readers = session.state.shown, session.engines.values()
+    since = session.state.at - hand_over.SHIFT_SECONDS
+    shift = await hand_over.read_shift(session.workspace, where, now, readers, since)
+    texts = (("Markdown", True), ("text", False))
+    return [
+        CopyChoice(title=f"shift as {name}", text="\n".join(hand_over.shift_lines(shift, marked=marked)))
+        for name, marked in texts
+    ]
 
 
 def _of_node(session: Session, node: Node) -> list[CopyChoice]:
@@ -142,7 +140,7 @@ class CopyDialog(Dialog[None]):
         if choice is None:
             return
         try:
-            path = clipboard.save(choice.text)
+            path = clipboard.save(choice.text, self.host.where.file_name)
         except OSError as error:
             self._done(f"Cannot write the file: {error.strerror}.")
         else:

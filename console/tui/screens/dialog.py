@@ -23,6 +23,7 @@ from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.header import production_word
 from console.tui.widgets.line_view import LineView
 from console.tui.widgets.text_bar import TextBar
+from queries.records.where import Where
 from queries.text.safe_text import safe_text
 
 SCROLL = {keymap.split(key.keys)[0]: key.handler for key in keymap.TEXT}  # by the first key of each
@@ -42,6 +43,7 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
     CSS_PATH = "../styles/dialogs.tcss"
     BINDINGS = bindings(keymap.DIALOG)
     SIZE: ClassVar[str] = "fitting"
+    NAMES_DATABASE: ClassVar[bool] = False  # the body does, so that the title does not
 
     def __init__(self, heading: str) -> None:
         super().__init__()
@@ -62,7 +64,8 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
     def compose(self) -> ComposeResult:
         with Vertical(id="box", classes=self.SIZE):
             title = TextBar(title_line, id="title")
-            title.show(self.heading, self.host.context, self.host.production)
+            where = None if self.NAMES_DATABASE else self.host.where
+            title.show(self.heading, self.host.context, self.host.production, where)
             yield title
             yield from self.body()
             if line := self.key_line():
@@ -126,8 +129,8 @@ def _rows(widget: Widget) -> int:
     return widget.outer_size.height + widget.styles.margin.height
 
 
-def title_line(width: int, text: str, context: Context | None, production: str) -> Content:
-    """Return the first line of a dialog: its subject and the contexts."""
+def title_line(width: int, text: str, context: Context | None, production: str, where: Where | None) -> Content:
+    """Return the first line of a dialog: its subject, the database and the contexts."""
     name = Content("")
     if context is not None or production:
         color = theme.context_color(context.color if context else "", production=bool(production))
@@ -137,7 +140,10 @@ def title_line(width: int, text: str, context: Context | None, production: str) 
         name = Content.styled(word, f"bold auto on {color}")
     room = width - name.cell_length - 1
     subject = Content.styled(formatting.crop(safe_text(text), room), "bold")
-    return Content.assemble(subject, " " * (room - subject.cell_length + 1), name)
+    room -= subject.cell_length
+    server = where.text.removeprefix(f"@{context.name}  " if context else "") if where else ""
+    shown = Content.styled(formatting.crop(safe_text(server), max(room - 2, 0)), "$faint")
+    return Content.assemble(subject, " " * (room - shown.cell_length), shown, " ", name)
 
 
 def text(content: Content | str, id: str | None = None, classes: str | None = None) -> Static:
