@@ -12,7 +12,7 @@ from typing import Any
 
 import msgspec
 
-from queries.change import blast_radius, signals
+from queries.change import blast_radius, colleagues, signals
 from queries.change import plan as plans
 from queries.change.admit import POLICY
 from queries.change.gate import UnshownError
@@ -69,9 +69,10 @@ async def dry_run(
     for request in _requests(workspace, plan, first, reason, arguments, operator, measured=measured):
         await _attempt(workspace, request, done)
     refused = Change(results=tuple(plan.refused[i] for i in first if i in plan.refused))
-    every = merged([*done, refused])
+    every = merged(await colleagues.with_entries(workspace, [*done, refused]))
     return msgspec.structs.replace(
         every,
+        in_runs=await colleagues.runs_with(workspace, every),
         engine=plan.label,
         action=plan.name,
         reason=reason,
@@ -116,7 +117,7 @@ async def commit_part(
     except OvertakenError:
         if len(done) == 1:
             raise
-    return done
+    return [done[0], *await colleagues.with_entries(workspace, done[1:])]  # the first was named by the dry run
 
 
 def _requests(

@@ -383,6 +383,7 @@ class Change(Record):
     edit: Edit | None = None  # of an action with an edited text
     undoes: str = ""  # of an undo: the action that it undoes and the roles that did it
     others: tuple[OtherRows, ...] = ()
+    in_runs: tuple[str, ...] = ()  # of a dry run: sentences about open runs that have its nodes
     uncounted: bool = False  # the server does not count rows, so there may be others
     held: float = 0.0  # seconds that the longest transaction held row locks, without measuring the blast radius
     xid: str | None = None

@@ -11,6 +11,7 @@ from console.model.fields.field import Bundle, Context, Field, Form, RecordType,
 from console.text import formatting, spans
 from console.text.spans import Spans
 from console.text.views.audit_entry import given, outcome, target
+from console.text.views.audit_entry import who as entry_who
 from queries.records.action import Result
 from queries.records.audit import AuditLogEntry
 
@@ -97,9 +98,9 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         group=by("who", who),
         title="who",
         printed="who",
-        width=18,
+        width=30,
         needs=116,
-        spans=lambda entry, _: [(who(entry), "")],
+        spans=lambda entry, _: [(entry_who(entry) if entry.os_user else entry.role, "")],
         order=lambda entry, _: who(entry),
     ),
     Field("role", "role", Form.BEGINNING, "role of the database", printed="role"),

@@ -54,6 +54,7 @@ def summary(
     lines += wrapped(f"Undoes: {dry_run.undoes}", cells, "bold", 0) if dry_run.undoes else []
     lines += wrapped(_how_many(dry_run, plan), cells, "bold", 0)
     lines += [line for text in _again(steps, dry_run, plan) for line in wrapped(text, cells, "bold $error", 0)]
+    lines += [line for text in dry_run.in_runs for line in wrapped(text, cells, "bold $error", 0)]
     lines += wrapped("; ".join(filter(None, facts)), cells, "", 0) if any(facts) else []
     if out := [*(result for result in dry_run.results if result.outcome is not Outcome.CHANGED), *skipped]:
         groups = outcomes(out, cells, limit=IDS_SHOWN)

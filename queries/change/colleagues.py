@@ -1,0 +1,84 @@
+"""What others did to the nodes of a change, and the runs that have them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from queries.db.errors import DatabaseError, attempted
+from queries.log import run_log
+from queries.log.audit_log import Criteria
+from queries.records.action import Change, Outcome
+from queries.records.audit import AuditLogEntry
+from queries.records.run import Member
+from queries.text import duration
+from queries.workspace import Workspace
+
+ENTRIES_READ = 50  # newest entries of the audit log
+LATELY_SECONDS = 3600.0  # in which an entry may be why a node is stale or gone
+RUNS_READ = 5  # newest open runs
+
+
+class Members(msgspec.Struct):
+    """The list of nodes of a run, as far as it is read here."""
+
+    members: tuple[Member, ...]
+
+
+async def with_entries(workspace: Workspace, changes: Sequence[Change]) -> list[Change]:
+    """Return changes whose stale and gone nodes name the entry that changed them last.
+
+    Without one, or if the audit log cannot be read, a change is as it was.
+    """
+    lacking = {r.id for each in changes for r in each.results if r.outcome in (Outcome.STALE, Outcome.GONE)}
+    now = max((each.at for each in changes if each.at is not None), default=None)
+    if not lacking or now is None:
+        return list(changes)
+    conditions = Criteria(since=now - LATELY_SECONDS, changes=False)
+    read = await attempted(workspace.audit_log.page(limit=ENTRIES_READ, conditions=conditions))
+    if isinstance(read, DatabaseError):
+        return list(changes)
+    own = {entry for each in changes for entry in each.entries}
+    by_node: dict[str, AuditLogEntry] = {}
+    for entry in read[0]:  # newest first
+        if entry.id not in own:
+            for result in entry.results:
+                if result.outcome is Outcome.CHANGED and result.id in lacking:
+                    by_node.setdefault(result.id, entry)
+    return [
+        msgspec.structs.replace(
+            each,
+            results=tuple(
+                msgspec.structs.replace(r, why=f"{r.why}; {_told(by_node[r.id], now)}") if r.id in by_node else r
+                for r in each.results
+            ),
+        )
+        for each in changes
+    ]
+
+
+def _told(entry: AuditLogEntry, now: float) -> str:
+    ago = duration.spelled(max(now - entry.at, 0.0), 1)
+    return f"changed last by {entry.who} {ago} ago: {entry.action}, entry {entry.id}, {entry.reason!r}"
+
+
+async def runs_with(workspace: Workspace, change: Change) -> tuple[str, ...]:
+    """Return for each open run how many nodes of a dry run it has.
+
+    Returns nothing if the runs cannot be read.
+    """
+    table, nodes = workspace.audit_log.run_table, change.nodes
+    if table is None or not nodes:
+        return ()
+    told = []
+    runs = await attempted(run_log.newest(workspace.database, RUNS_READ, open_only=True))
+    for begun, *_ in () if isinstance(runs, DatabaseError) else runs:
+        loaded = await attempted(run_log.load(table, begun.id))
+        if loaded is None or isinstance(loaded, DatabaseError):
+            continue
+        members = msgspec.json.decode(loaded.members, type=Members).members
+        if number := len(nodes.intersection(member.id for member in members)):
+            kind = begun.event.get("kind")
+            told.append(f"{number:,} of them are in the open {kind} run {begun.id} of {begun.who}: {begun.reason}")
+    return tuple(told)

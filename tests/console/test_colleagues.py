@@ -1,0 +1,77 @@
+"""What a colleague did, or is doing, to the nodes of a change is said with the name."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queries.log import audit_log
+from queries.records.action import Outcome
+from tests.command import unstick
+from tests.console.tui_driver import run_tui
+from tests.queries.builders import do, dry_run_of, opened, outcomes_of, why
+from tests.servers import PostgresServer
+
+FAILED = """
+INSERT INTO solid_queue_jobs (queue_name, class_name, arguments, active_job_id, created_at, updated_at)
+SELECT 'q', 'SyncJob', json_build_object('arguments', json_build_array(json_build_object('tenant',
+         CASE WHEN n <= 9 THEN 'acme' ELSE 'globex' END))), gen_random_uuid(), now(), now()
+  FROM generate_series(1, 12) n;
+INSERT INTO solid_queue_failed_executions (job_id, error, created_at)
+SELECT id, '{"exception_class":"IOError","message":"boom"}', now() FROM solid_queue_jobs
+"""
+
+
+@pytest.fixture
+def night(server: PostgresServer) -> Iterator[tuple[str, str]]:
+    """DSNs of a database with failed jobs: as this role, and as a colleague's."""
+    dsn, role = server.fresh("solid_queue"), server.unique("ops")
+    server.sql(f"CREATE ROLE {role} LOGIN SUPERUSER PASSWORD 'x'")
+    server.sql(FAILED, dsn)
+    server.sql(audit_log.ddl(), dsn)
+    yield dsn, server.dsn(dsn.rpartition("/")[2], user=role, password="x")
+    server.drop(dsn)
+    server.sql(f"DROP ROLE {role}")
+
+
+def role_of(dsn: str) -> str:
+    return dsn.partition("//")[2].partition(":")[0]
+
+
+async def test_gone_and_stale_name_the_entry(night: tuple[str, str], tmp_path: Path) -> None:
+    dsn, colleague = night
+    workspace, other = [await opened(each, tmp_path) for each in (dsn, colleague)]
+    page = await workspace.engines["solid_queue"].pages.dead()
+    versions = {each.node.id: each.node.version for each in page.dead_letters[:2]}
+    gone, stale = versions
+    await do(other, "cancel", [gone], label="solid_queue")
+    await do(other, "retry", [stale], label="solid_queue")
+    dry_run = await dry_run_of(workspace, "retry", versions, label="solid_queue")
+    assert outcomes_of(dry_run) == {gone: Outcome.GONE, stale: Outcome.STALE}
+    for node_id, action in ((gone, "cancel"), (stale, "retry")):
+        assert re.search(rf"\(role {role_of(colleague)}\) \d+s ago: {action}, entry \d", why(dry_run, node_id))
+    await workspace.close()
+    await other.close()
+
+
+def test_a_dry_run_says_which_nodes_are_in_a_run(night: tuple[str, str]) -> None:
+    dsn, colleague = night
+    group = unstick("dead", "--json", dsn=dsn).json["dead"][0]["groups"][0]["key"]
+    unstick("redrive", "--group", group, "--wait", "0s", "-r", "disk is back", "-y", dsn=colleague)
+    answer = unstick("do", "cancel", "--group", group, "-r", "x", "--dry-run", dsn=dsn)
+    assert "11 of them are in the open redrive run " in answer.out, answer.out + answer.err
+    assert f"(role {role_of(colleague)}): disk is back" in answer.out
+
+
+async def test_the_audit_page_names_role_and_user(night: tuple[str, str], tmp_path: Path) -> None:
+    dsn, colleague = night
+    job = (await asyncio.to_thread(unstick, "dead", "--json", dsn=dsn)).json["dead"][0]["dead_letters"][0]["node"]["id"]
+    done = await asyncio.to_thread(unstick, "do", "cancel", job, "-r", "tenant left", "-y", dsn=colleague)
+    assert done.code == 0
+    async with run_tui(dsn, tmp_path, size=(160, 30)) as tui:
+        await tui.press("4")
+        await tui.wait_for("tenant left", f"{role_of(colleague)} ({audit_log.operator().os_user}@")
