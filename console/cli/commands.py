@@ -207,6 +207,9 @@ def _words(name: str, *offered: str, **settings: Any) -> Callable[[Any], Any]:
 
 
 _engine = click.option("--engine", help="Only this engine.", shell_complete=_completing("engines"))
+_group_by = click.option(
+    "--group-by", metavar="FIELD", help="Only count: nodes by value of a field of filters, such as payload.tenant."
+)
 _allow_scan = click.option("--allow-scan", is_flag=True, help="Run reads that scan a large table.")
 _arguments = click.option("--arg", "arguments", multiple=True, metavar="NAME=VALUE", help="An argument of the action.")
 _sampling = functools.partial(click.option, "--sample", type=click.FloatRange(0), metavar="SECONDS")
@@ -297,6 +300,7 @@ def engines() -> None:
 @click.option("--depth", type=click.IntRange(1), help="Number of levels. [default: 2; with a filter, all]")
 @_limit("Maximum number of nodes at the top, and below each node. With a filter: of nodes that match.", 100)
 @click.option("--live", is_flag=True, help="List everything unfinished instead, most urgent first.")
+@_group_by
 @_allow_scan
 @_watch
 def tree() -> None:
@@ -328,6 +332,8 @@ def stuck(options: CliOptions, /, target: tuple[str, ...], **settings: Any) -> i
 @_command()
 @_engine
 @_limit("Maximum number of dead letters per engine. [default: 500; with --summary, 10000]")
+@click.option("--group", metavar="KEY", help="Only the dead letters of this group.")
+@_group_by
 @click.option("--summary", is_flag=True, help="Only how often each error occurs, the most frequent first.")
 @_allow_scan
 def dead() -> None:
@@ -366,7 +372,7 @@ def watch() -> None:
     """
 
 
-@_command("id", take=functools.partial(CliOptions.one, name="ID"), required=True, type=node_id)
+@_command("id", take=CliOptions.without_target, required=True, type=node_id)
 @click.option(
     "--size",
     type=click.IntRange(0),
@@ -375,9 +381,9 @@ def watch() -> None:
     help="Maximum size of a stored value. [default: 64 kB]",
 )
 def show() -> None:
-    """Show one node: findings, columns, timers, stored values and available actions.
+    """Show nodes: findings, columns, timers, stored values and available actions.
 
-    ID: a full id, or a bare id that only one node has.
+    ID: a full id, or a bare id that only one node has. With --json, several nodes are a list.
     """
 
 

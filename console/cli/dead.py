@@ -9,6 +9,7 @@ from itertools import islice
 import msgspec
 
 from console.cli import tables
+from console.cli.grouped import field_named, print_counts
 from console.cli.output import output_for, say
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
 from console.model.dead_letter_board import DEAD_LETTERS_COUNTED, read_dead_letters
@@ -21,6 +22,7 @@ from console.text.severity import band, named
 from console.text.spans import Spans
 from queries.read import dead_letters
 from queries.records.dead_letter import DeadLetterReport, ErrorSummary, Group
+from queries.records.node import Node
 from queries.records.record import Record
 
 COLUMNS = tuple(NAMED[name] for name in ("id", "status", "since"))
@@ -34,18 +36,34 @@ class DeadLettersByEngine(Record):
     dead: tuple[DeadLetterReport, ...]
 
 
-async def dead(target: Target, *, engine: str | None, limit: int | None, allow_scan: bool, summary: bool) -> int:
+async def dead(
+    target: Target,
+    *,
+    engine: str | None,
+    limit: int | None,
+    allow_scan: bool,
+    summary: bool,
+    group: str | None,
+    group_by: str | None,
+) -> int:
     """List dead letters by engine, worst and newest first. Return the exit code.
 
-    ``summary``: only the number of each error, the most frequent first.
+    ``summary``: only the number of each error, the most frequent first. ``group``: only those of this group.
+    ``group_by``: only the number of each value of this field.
     """
-    most = limit or (DEAD_LETTERS_COUNTED if summary else DEAD_LETTERS_LISTED)
+    most = limit or (DEAD_LETTERS_COUNTED if summary or group or group_by else DEAD_LETTERS_LISTED)
+    field = None if group_by is None else field_named(group_by)
+    engine = group.partition("/")[0] if group else engine
     async with opened(target) as workspace:
         readers = list(select_readers(workspace, engine))
         reports = await workspace.database.together(
             *(read_dead_letters(reader, most, allow_scan=allow_scan) for reader in readers)
         )
+        if group is not None:
+            reports = [_of_group(report, group) for report in reports]
         lines = access_warnings(workspace, readers)
+        if field is not None:
+            return await print_counts(target, field, zip(readers, map(_nodes, reports), strict=True), lines)
         declined = declined_engines(workspace, engine).items()
     if summary:
         reports = [_summarized(report) for report in reports]
@@ -56,6 +74,17 @@ async def dead(target: Target, *, engine: str | None, limit: int | None, allow_s
     answer = DeadLettersByEngine(dead=tuple(parts))
     output.answer(answer, lambda: (line for part in parts for line in _text(part, output.ascii)))
     return int(bool(lines))
+
+
+def _of_group(report: DeadLetterReport, key: str) -> DeadLetterReport:
+    groups = [each for each in report.groups if each.key == key]
+    prints = {each.fingerprint for each in groups}
+    letters = tuple(each for each in report.dead_letters if each.fingerprint in prints)
+    return msgspec.structs.replace(report, groups=tuple(groups), dead_letters=letters)
+
+
+def _nodes(report: DeadLetterReport) -> tuple[float, list[Node]]:
+    return report.at or 0.0, [each.node for each in report.dead_letters]
 
 
 def _summarized(report: DeadLetterReport) -> DeadLetterReport:

@@ -7,7 +7,21 @@ from typing import Any
 
 import msgspec
 
-from console.cli import audit, dead, engine_new, engine_show, engines, grants, info, sql, tree, watch, why
+from console.cli import (
+    audit,
+    dead,
+    engine_new,
+    engine_show,
+    engines,
+    grants,
+    grouped,
+    info,
+    show,
+    sql,
+    tree,
+    watch,
+    why,
+)
 from console.cli.output import FORMAT
 from console.model.hand_over import Shift
 from queries.check.report import Report
@@ -23,11 +37,11 @@ from queries.records.snapshot import Stuck
 
 ANSWERS: dict[str, tuple[type, ...]] = {
     "engines": (engines.Engines,),
-    "tree": (tree.Tree,),
+    "tree": (tree.Tree, grouped.Counts),
     "stuck": (Stuck,),
     "watch": (watch.NewIncident,),
-    "dead": (dead.DeadLettersByEngine,),
-    "show": (Detail,),
+    "dead": (dead.DeadLettersByEngine, grouped.Counts),
+    "show": (Detail, show.Details),
     "find": (Search,),
     "why": (why.Whys,),
     "try": (Attempt,),

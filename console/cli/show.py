@@ -1,12 +1,13 @@
-"""``show``: one node in full."""
+"""``show``: nodes in full."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
+from click import UsageError
 from msgspec import structs
 
 from console.cli import find, suggested
@@ -17,32 +18,56 @@ from console.model.fields.node import facts
 from console.model.fields.payload import is_whole
 from console.target import Target
 from console.text.arguments import arguments
+from console.text.spans import Make, Spans
 from console.text.views import detail as views
+from console.text.views.lines import stacked
 from queries.read import details
 from queries.read.reader import Reader
-from queries.records.detail import Section
+from queries.records.detail import Detail, Section
 from queries.records.node import Node
+from queries.records.record import Record
 from queries.text.json_text import decoded
+from queries.workspace import Workspace
 
 
-async def show(target: Target, text: str, size: int) -> int:
-    """Show the node that ``text`` names. Return the exit code: 3 if there is none."""
+class Details(Record):
+    """Several nodes."""
+
+    nodes: tuple[Detail, ...]
+
+
+async def show(target: Target, texts: Sequence[str], size: int) -> int:
+    """Show the nodes that the texts name. Return the exit code: 3 if one is missing."""
+    shown: list[tuple[Detail, Make]] = []
+    if not texts:
+        raise UsageError("At least one ID is required.")
     async with opened(target) as workspace:
-        node_id = await find.node_id(workspace, text)
-        if not node_id:
-            return SKIPPED
-        reader = workspace.reader(node_id)
-        detail = await details.read(reader, node_id, size)
-        if detail is None:
-            say(missing(reader, node_id))
-            return SKIPPED
-        entries, unreadable = await workspace.audit_log.newest(detail.node.id, 5)
+        for text in texts:
+            if node_id := await find.node_id(workspace, text):
+                shown += await _read(target, workspace, node_id, size)
+    output = output_for(target)
+    if target.json:
+        details_ = tuple(structs.replace(each, sections=tuple(map(_with_json, each.sections))) for each, _ in shown)
+        if details_:
+            output.answer(details_[0] if len(texts) == 1 else Details(nodes=details_), lambda: ())
+    elif shown:
+        output.text(None, lambda cells: stacked(*(make(cells) for _, make in shown)))
+    return 0 if len(shown) == len(texts) else SKIPPED
+
+
+async def _read(target: Target, workspace: Workspace, node_id: str, size: int) -> list[tuple[Detail, Make]]:
+    """Return a node and its lines; [] if there is none."""
+    reader = workspace.reader(node_id)
+    detail = await details.read(reader, node_id, size)
+    if detail is None:
+        say(missing(reader, node_id))
+        return []
+    entries, unreadable = await workspace.audit_log.newest(detail.node.id, 5)
     say(*filter(None, [unreadable if target.json else ""]))
     actions = list(_actions(reader, detail.node))
-    output = output_for(target)
-    output.text(
-        structs.replace(detail, sections=tuple(map(_with_json, detail.sections))) if target.json else detail,
-        lambda cells: views.detail(
+
+    def lines(cells: int) -> list[Spans]:
+        return views.detail(
             detail,
             cells,
             now=detail.at,
@@ -52,9 +77,9 @@ async def show(target: Target, text: str, size: int) -> int:
             entries=entries,
             why_unread=unreadable,
             actions=actions,
-        ),
-    )
-    return 0
+        )
+
+    return [(detail, lines)]
 
 
 def _with_json(section: Section) -> Section:

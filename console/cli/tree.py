@@ -9,10 +9,11 @@ from typing import Any
 import click
 
 from console.cli import tables
+from console.cli.grouped import field_named, print_counts
 from console.cli.output import output_for, say
 from console.cli.repeat import repeat
 from console.cli.target import access_warnings, declined_engines, opened, select_readers
-from console.model.fields.field import Context
+from console.model.fields.field import Context, Field
 from console.model.fields.node import FIELDS
 from console.model.filter import NODES, Fields, Filter, FilterError, parse
 from console.model.selection import (
@@ -103,9 +104,12 @@ async def tree(
     live: bool,
     allow_scan: bool,
     watch: bool,
+    group_by: str | None,
 ) -> int:
     """Show nodes. Return the exit code."""
     narrowed = parsed(" ".join((*words, *filters)), target)
+    if group_by is not None:
+        return await _counted(target, narrowed, engine, field_named(group_by))
     levels = depth or (COMPARED_NODES if narrowed.terms else LEVELS_SHOWN)
     output = output_for(target)
     async with opened(target) as workspace:
@@ -151,6 +155,16 @@ async def tree(
             return int(bool(failed))
 
         return await repeat(workspace, output, target.interval, once) if watch else await once()
+
+
+async def _counted(target: Target, narrowed: Filter, engine: str | None, field: Field[Node]) -> int:
+    """Print how many of the nodes that match have each value of a field."""
+    async with opened(target) as workspace:
+        readers = [each for each in select_readers(workspace, engine) if may_match(narrowed, each.label)]
+        chosen = [await select(reader, narrowed) for reader in readers]
+        notes = access_warnings(workspace, readers) + [why for each in chosen for why in each.missing]
+        nodes = [(reader, (each.at, each.nodes)) for reader, each in zip(readers, chosen, strict=True)]
+        return await print_counts(target, field, nodes, notes)
 
 
 def parsed(text: str, target: Target, fields: Fields[Any] = NODES) -> Filter:

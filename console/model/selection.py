@@ -145,8 +145,18 @@ async def stored_documents(
 
     None are read if the filter does not compare them.
     """
+    return await _documents(reader, list(nodes)) if uses_payloads(filter) else ({}, "", ())
+
+
+async def read_documents(reader: Reader, nodes: Sequence[Node]) -> tuple[dict[str, Sequence[Any]], str]:
+    """Return stored JSON texts by node id, and why some are unknown."""
+    documents, why, _ = await _documents(reader, nodes)
+    return documents, why
+
+
+async def _documents(reader: Reader, unread: Sequence[Node]) -> tuple[dict[str, Sequence[Any]], str, Sequence[Node]]:
     documents: dict[str, Sequence[Any]] = {}
-    cut, why, unread = 0, "", list(nodes) if uses_payloads(filter) else []
+    cut, why = 0, ""
     for start in range(0, len(unread), TEXTS_AT_ONCE):
         read = await attempted(details.payloads(reader, unread[start : start + TEXTS_AT_ONCE], TEXT_BYTES))
         if isinstance(read, DatabaseError):

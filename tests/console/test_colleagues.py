@@ -1,4 +1,4 @@
-"""What a colleague did, or is doing, to the nodes of a change is said with the name."""
+"""Whom it concerns: the colleague who changed a node, and the customers of a group."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from jsonschema import Draft202012Validator
 
+from console.cli.schema import schema
 from queries.log import audit_log
 from queries.records.action import Outcome
 from tests.command import unstick
@@ -75,3 +77,39 @@ async def test_the_audit_page_names_role_and_user(night: tuple[str, str], tmp_pa
     async with run_tui(dsn, tmp_path, size=(160, 30)) as tui:
         await tui.press("4")
         await tui.wait_for("tenant left", f"{role_of(colleague)} ({audit_log.operator().os_user}@")
+
+
+# which customer
+
+
+def test_nodes_are_counted_by_a_field_of_the_payload(night: tuple[str, str]) -> None:
+    dsn, _ = night
+    (report,) = unstick("dead", "--json", dsn=dsn).json["dead"]
+    words = ("dead", "--group", report["groups"][0]["key"], "--group-by", "payload.arguments.tenant")
+    answer = unstick(*words, "--json", dsn=dsn)
+    assert list(Draft202012Validator(schema(["dead"])).iter_errors(answer.json)) == []
+    assert [each["values"] for each in answer.json["counts"]] == [{"acme": 9, "globex": 3}]
+    assert re.findall(r"(?m)^ +(\d+)  (\w+)$", unstick(*words, dsn=dsn).out) == [("9", "acme"), ("3", "globex")]
+    (kinds,) = unstick("tree", "SyncJob", "--group-by", "kind", "--json", dsn=dsn).json["counts"]
+    assert kinds["values"] == {"job": 12}
+    assert unstick("dead", "--group-by", "nosuch", dsn=dsn).code == 2
+
+
+def test_many_nodes_are_shown(night: tuple[str, str]) -> None:
+    dsn, _ = night
+    one, two = [each["node"]["id"] for each in unstick("dead", "--json", dsn=dsn).json["dead"][0]["dead_letters"][:2]]
+    answer = unstick("show", one, two, "--json", dsn=dsn)
+    assert [each["node"]["id"] for each in answer.json["nodes"]] == [one, two]
+    assert list(Draft202012Validator(schema(["show"])).iter_errors(answer.json)) == []
+    text = unstick("show", one, two, "solid_queue/job:999", dsn=dsn)
+    assert text.code == 3, "one is missing"
+    assert one in text.out
+    assert two in text.out
+
+
+async def test_the_preview_of_a_group_has_its_customers(night: tuple[str, str], tmp_path: Path) -> None:
+    async with run_tui(night[0], tmp_path, size=(150, 40)) as tui:
+        await tui.press("3")
+        await tui.wait_for("IOError: boom")
+        await tui.press("down")
+        await tui.wait_for("arguments.tenant: acme 9, globex 3")

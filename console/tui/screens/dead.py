@@ -11,6 +11,8 @@ from console.model.fields.dead_letter import DEAD_LETTERS, EngineSection, Groupe
 from console.model.fields.field import Bundle, Field
 from console.model.flat_list import MAX_ROWS, ON_ENTER, WITH_FILTER
 from console.model.record_list import Ends
+from console.model.selection import read_documents
+from console.model.value_counts import small_fields
 from console.text import formatting
 from console.text.severity import marked
 from console.text.spans import Spans, wrap
@@ -23,6 +25,7 @@ from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
+NODES_COMPARED = 200  # newest of a group, whose stored texts are compared for the preview
 FATES_SHOWN = 3  # current states of a group shown in the preview
 
 
@@ -39,6 +42,7 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
     def __init__(self) -> None:
         super().__init__()
         self._board = DeadLetterBoard()
+        self._values: dict[str, list[str]] = {}  # of the small fields of stored texts, by key of a group
 
     # description of the screen
 
@@ -87,6 +91,11 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
         at = await self._board.look(self.session.engines, near, self._came)
         if at is not None:
             self.session.state.read(at)
+        if self.row and isinstance(group := self.row.group, Group) and group.key not in self._values:
+            nodes = [each.dead_letter.node for each in self.row.records[:NODES_COMPARED]]
+            documents, _ = await read_documents(self.session.engines[group.engine], nodes)
+            self._values[group.key] = small_fields(documents)
+            self._came()
 
     def _came(self) -> None:
         if self.alive:
@@ -156,7 +165,8 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
         if row.record is not None:
             return self._of_dead_letter(row.record.dead_letter, width)
         if isinstance(row.group, Group):
-            return _of_group(row.group, severity_of(row), width)
+            values = "; ".join(self._values.get(row.group.key, ()))
+            return _of_group(row.group, severity_of(row), width) + (wrapped(values, width, "", 0) if values else [])
         return wrapped(error_of(row), width, "", 0)
 
     def _of_engine(self, label: str, width: int) -> list[Spans]:
