@@ -46,7 +46,10 @@ class Target(Record):
         return self.context.name
 
     def where(self, server: Server | None) -> Where:
-        """Return the database as the operator named it, and what its server says. No passwords."""
+        """Return the database as it was typed, and what its server says.
+
+        Without passwords.
+        """
         database, role = (server.database, server.role) if server else ("", "")
         try:
             typed = dsn.parse(self.context.dsn)

@@ -686,7 +686,7 @@ def audit(
 def shift() -> None:
     """Print a hand-over: what is open, what was done by purpose, what is stuck again.
 
-    Has at most 40 lines. What was undone is told as undone. --json has everything.
+    Has at most 40 lines. It names what was undone as undone. --json has everything.
     """
 
 

@@ -79,8 +79,8 @@ async def dead(
 def _of_group(report: DeadLetterReport, key: str) -> DeadLetterReport:
     groups = [each for each in report.groups if each.key == key]
     prints = {each.fingerprint for each in groups}
-    letters = tuple(each for each in report.dead_letters if each.fingerprint in prints)
-    return msgspec.structs.replace(report, groups=tuple(groups), dead_letters=letters)
+    members = tuple(each for each in report.dead_letters if each.fingerprint in prints)
+    return msgspec.structs.replace(report, groups=tuple(groups), dead_letters=members)
 
 
 def _nodes(report: DeadLetterReport) -> tuple[float, list[Node]]:

@@ -25,7 +25,7 @@ class Counts(Record):
 
 
 def field_named(name: str) -> Field[Node]:
-    """Return a field of the filter language, such as ``payload.tenant``. Raises UsageError."""
+    """Return a field of filters, such as ``payload.tenant``. Raises UsageError."""
     field = NODES.named(name)
     if field is None:
         raise click.UsageError(f"--group-by: {unknown('field', name, (*NODES.names, 'payload.KEY'))}")

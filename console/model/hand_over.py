@@ -58,7 +58,10 @@ def _unread(of: Finding) -> str:
 
 
 class OpenWork(Record):
-    """What is open: an incident, or the dead letters of one error. ``n``: number of nodes."""
+    """An open incident, or the dead letters of one error.
+
+    ``n``: number of nodes.
+    """
 
     engine: str
     what: str
@@ -70,7 +73,7 @@ class OpenWork(Record):
 
 
 class Done(Record):
-    """What one action with one purpose, or one run, has changed.
+    """Changes of one action with one purpose, or of one run.
 
     ``undone``: number of its changes that were undone later. ``answers``: of the nodes that a redrive has revived.
     """
@@ -102,7 +105,7 @@ class StuckAgain(Record):
 
 
 class Shift(Record):
-    """What is open, what was done, and what is stuck again, in a time.
+    """Hand-over of a time: what is open, done, and stuck again.
 
     ``unread``: what could not be read. ``capped``: there are earlier entries of the audit log that were not read.
     """
@@ -121,7 +124,7 @@ class Shift(Record):
 async def read_shift(
     workspace: Workspace, where: Where, now: Snapshot, readers: Iterable[Reader], since: float
 ) -> Shift:
-    """Read what a shift needs besides the snapshot.
+    """Read a shift, with a snapshot.
 
     Raises DatabaseError if the audit log cannot be read.
     """
@@ -149,7 +152,7 @@ async def read_shift(
 def opened(now: Snapshot, reports: Iterable[DeadLetterReport]) -> tuple[OpenWork, ...]:
     """Return what is open: critical incidents first, then the biggest.
 
-    An incident about dead letters only is told by their errors, whose numbers are better.
+    An incident about dead letters only is omitted: the numbers of their errors are better.
     """
     dead = {each.node.id for report in reports for each in report.dead_letters}
     rows = [
@@ -183,7 +186,10 @@ def opened(now: Snapshot, reports: Iterable[DeadLetterReport]) -> tuple[OpenWork
 
 
 def done(entries: Sequence[AuditLogEntry], runs: Mapping[str, RunSummary]) -> tuple[Done, ...]:
-    """Return what was done by purpose, the newest first. An undo is told with what it undid."""
+    """Return the work by purpose, the newest first.
+
+    An undo counts for the work that it undoes.
+    """
     by_id = {entry.id: entry for entry in entries}
     works: dict[tuple[str, ...], Done] = {}
     for entry in sorted(entries, key=lambda entry: entry.at):
@@ -220,7 +226,7 @@ def _begun(entry: AuditLogEntry, run: RunSummary | None) -> Done:
 
 
 def stuck_again(now: Snapshot, entries: Sequence[AuditLogEntry]) -> tuple[StuckAgain, ...]:
-    """Return the nodes in incidents whose last change stands: an undone one is none."""
+    """Return the nodes in incidents whose last change was not undone."""
     stuck = {node_id: incident for incident in now.incidents for node_id in incident.node_ids}
     last = {
         result.id: (entry, result)

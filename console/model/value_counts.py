@@ -1,4 +1,4 @@
-"""How often nodes have each value of a field, also of a stored text. UI-free."""
+"""Numbers of nodes by value of a field, also of a stored text. UI-free."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ VALUE_CELLS = 40  # of such a value
 
 
 class ValueCounts(Record):
-    """Number of nodes of an engine with each value of a field, the most frequent first.
+    """Numbers of an engine's nodes by value of a field, the most frequent first.
 
     ``absent``: nodes without the field. ``unread``: why some are not counted, or "".
     """

@@ -1,4 +1,4 @@
-"""What others did to the nodes of a change, and the runs that have them."""
+"""Changes of others to the nodes of a change, and the runs that have them."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ async def with_entries(workspace: Workspace, changes: Sequence[Change]) -> list[
         msgspec.structs.replace(
             each,
             results=tuple(
-                msgspec.structs.replace(r, why=f"{r.why}; {_told(by_node[r.id], now)}") if r.id in by_node else r
+                msgspec.structs.replace(r, why=f"{r.why}; {_named(by_node[r.id], now)}") if r.id in by_node else r
                 for r in each.results
             ),
         )
@@ -58,7 +58,7 @@ async def with_entries(workspace: Workspace, changes: Sequence[Change]) -> list[
     ]
 
 
-def _told(entry: AuditLogEntry, now: float) -> str:
+def _named(entry: AuditLogEntry, now: float) -> str:
     ago = duration.spelled(max(now - entry.at, 0.0), 1)
     return f"changed last by {entry.who} {ago} ago: {entry.action}, entry {entry.id}, {entry.reason!r}"
 
@@ -71,7 +71,7 @@ async def runs_with(workspace: Workspace, change: Change) -> tuple[str, ...]:
     table, nodes = workspace.audit_log.run_table, change.nodes
     if table is None or not nodes:
         return ()
-    told = []
+    sentences = []
     runs = await attempted(run_log.newest(workspace.database, RUNS_READ, open_only=True))
     for begun, *_ in () if isinstance(runs, DatabaseError) else runs:
         loaded = await attempted(run_log.load(table, begun.id))
@@ -80,5 +80,5 @@ async def runs_with(workspace: Workspace, change: Change) -> tuple[str, ...]:
         members = msgspec.json.decode(loaded.members, type=Members).members
         if number := len(nodes.intersection(member.id for member in members)):
             kind = begun.event.get("kind")
-            told.append(f"{number:,} of them are in the open {kind} run {begun.id} of {begun.who}: {begun.reason}")
-    return tuple(told)
+            sentences.append(f"{number:,} of them are in the open {kind} run {begun.id} of {begun.who}: {begun.reason}")
+    return tuple(sentences)

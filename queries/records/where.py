@@ -8,7 +8,10 @@ from queries.records.record import Record
 
 
 class Where(Record):
-    """A database: what was typed first, since the server's own address may be a tunnel's."""
+    """A database, and how it was typed.
+
+    The server's own address may be that of a tunnel.
+    """
 
     typed: str  # context, service and hosts
     cluster_name: str  # the setting of the server; "" if it has none

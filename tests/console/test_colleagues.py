@@ -1,4 +1,4 @@
-"""Whom it concerns: the colleague who changed a node, and the customers of a group."""
+"""Colleagues who changed a node or have it in a run, and customers of a group."""
 
 from __future__ import annotations
 

@@ -115,7 +115,7 @@ SELECT id, format('{"exception_class":"%s","message":"%s"}', (ARRAY['IOError', '
 
 
 def test_a_night_is_a_text_for_a_ticket(server: PostgresServer, tmp_path: Path) -> None:
-    """Two errors in three classes are two lines with exact numbers; a redrive and an undone cancel are one each."""
+    """Each error is one line with its exact number, and so is each work."""
     dsn = server.fresh("solid_queue")
     server.sql(NIGHT, dsn)
     server.sql(audit_log.ddl(), dsn)

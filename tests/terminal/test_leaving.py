@@ -55,6 +55,8 @@ def test_the_demo_leaves_nothing(way: Callable[[Terminal], object], place: Path)
     assert code == 0
     assert terminal.modes == set()
     assert "Traceback" not in terminal.text
+    kept, titled, back = (terminal.raw.find(each) for each in (b"\x1b[22;2t", b"\x1b]2;unstick @demo ", b"\x1b[23;2t"))
+    assert 0 <= kept < titled < back
 
 
 @pytest.mark.parametrize("ignored", [(), (signal.SIGINT,)], ids=["", "as a script's background job"])
