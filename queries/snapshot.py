@@ -10,7 +10,7 @@ import msgspec
 from queries.contract.server_spec import LABEL, server_spec
 from queries.db.errors import DatabaseError, attempted
 from queries.evidence import throughput
-from queries.evidence.differs import with_differences
+from queries.evidence.differs import Differences, differences
 from queries.evidence.stage import weighed
 from queries.read import incidents as grouping
 from queries.read.blockers import row_locked
@@ -49,7 +49,7 @@ async def snapshot(
     kept = kept or {}
     standstill = server_spec().groups["standstill"]
     for last in (False, True):
-        ((parts, server, compared),) = await workspace.database.together(
+        ((parts, server, differ),) = await workspace.database.together(
             _parts_and_server(workspace, readers, limit=limit, sampled=sampled, counts=counts, kept=kept, take=take)
         )
         standing = {part.label for part in parts for finding in part.findings.findings if finding.code in standstill}
@@ -61,7 +61,7 @@ async def snapshot(
         await asyncio.sleep(COUNTED_SECONDS)  # no look follows a second read
         again = attempted(workspace.server_findings.findings())
         await workspace.database.together(again, *map(throughput.look, readers))
-    parts, server = await weighed(workspace, parts, server, compared)
+    parts, server = await weighed(workspace, parts, server, differ)
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
         server = msgspec.structs.replace(server, findings=about)
@@ -78,10 +78,10 @@ async def _parts_and_server(
     counts: bool,
     kept: Mapping[str, Part],
     take: TakePart | None,
-) -> tuple[list[Part], Part, list[Part]]:
+) -> tuple[list[Part], Part, list[Differences]]:
     """Read the part of each engine, and the one of the server, in one transaction.
 
-    The last are those of the engines with what differs.
+    The last is what differs in those of the engines.
     """
     together, outside = workspace.database.together, attempted(workspace.server_findings.findings())
     reads = (_of_engine(reader, limit, sampled, counts, kept) for reader in readers)
@@ -101,12 +101,12 @@ async def _parts_and_server(
             take(part)
         return part
 
-    *parts, server, compared = await together(
+    *parts, server, differ = await together(
         *map(offered, readers, first_parts),
         _of_server(workspace, first_parts, kept, causes),
-        with_differences(workspace, first_parts),
+        differences(workspace, first_parts),
     )
-    return parts, server, compared
+    return parts, server, differ
 
 
 def grouped(workspace: Workspace, parts: Iterable[Part], at: float) -> Snapshot:

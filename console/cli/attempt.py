@@ -9,7 +9,8 @@ from console.cli.target import missing, opened
 from console.target import Target
 from console.text.views import attempt as views
 from queries.change.trial import attempt as tried
-from queries.evidence.attempt import Attempt, prepare
+from queries.evidence.attempt import prepare
+from queries.records.attempt import Attempt
 
 
 async def attempt(target: Target, text: str, *, role: str | None, yes: bool) -> int:

@@ -25,9 +25,9 @@ from console.cli import (
 from console.cli.output import FORMAT
 from console.model.hand_over import Shift
 from queries.check.report import Report
-from queries.evidence.attempt import Attempt
 from queries.log.chain import Verification
 from queries.records.action import Change
+from queries.records.attempt import Attempt
 from queries.records.change import Changes
 from queries.records.detail import Detail
 from queries.records.lock import Blockers

@@ -16,10 +16,11 @@ from queries.db.errors import NO_CONNECTION, DatabaseError, LockedError, SlowErr
 from queries.db.query import Query, RowsOrError
 from queries.db.reads import NOW
 from queries.db.transaction import Transaction
-from queries.evidence.attempt import Attempt, Step, Trial, noted, parts_of, refused
+from queries.evidence.attempt import noted, parts_of, refused
 from queries.files.statement import Statement
 from queries.log.settle import FIRED
 from queries.read.reader import Reader
+from queries.records.attempt import Attempt, Step, Trial
 from queries.text.counted import counted
 from queries.text.psql_text import quoted_name
 from queries.workspace import Workspace

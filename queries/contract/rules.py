@@ -19,7 +19,7 @@ from queries.contract.spec import GONE, GROUP, Action, EngineSpec, FindingSpec, 
 from queries.contract.sql_names import OF_KIND, keys_of
 from queries.files.statement import PARAMETERS, Statement, locate
 from queries.files.toml_file import Path, TomlFile
-from queries.records.action import Undo
+from queries.records.action import Proof, Undo
 from queries.records.detail import DRAWN
 from queries.records.fault import Fault
 from queries.text import duration
@@ -27,6 +27,11 @@ from queries.text.suggest import did_you_mean
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 SECTIONS = (*(name[1:] for name in SHAPES if name.startswith(":")), "successes")
+REPEAT, DELETE, RELEASE = (
+    ("retry", "restart", "run_now"),
+    ("delete", "drop"),
+    "release",
+)  # actions that no guess suggests
 SHARED = "actions.sql"  # sections for all actions on nodes of their kinds
 OF_SAMPLES = frozenset({"changes", "first", "grown", "per_minute", "span", "timeline"})  # evidence of several samples
 _PLACE = re.compile(r"\{(\w+)\}")  # in a sentence
@@ -242,9 +247,27 @@ def file_faults(folder: Folder, toml: TomlFile, spec: EngineSpec, files: ParsedF
         if finding.constant and locks and not any("AS unchanged" in text for text in locks):
             problem = f"guards {finding.action}, which is then refused: its section lock has no column unchanged"
             yield toml.wrong(("findings", finding.code, "constant"), problem)
+    for path, problem in _guesses(spec, files):
+        yield toml.wrong(path, problem)
     for action in spec.actions:
         if action.writes and action.undo in (Undo.NONE, None) and not action.undo_note:
             yield toml.wrong(("actions", action.name), "cannot be undone; `undo_note` must say why")
+
+
+def _guesses(spec: EngineSpec, files: ParsedFiles) -> Iterator[Problem]:
+    """Yield actions of inferred findings that run work twice or delete something.
+
+    A release is one of them unless witnesses refuse it for an owner that lives.
+    """
+    scripts = ((action.name, files.sections.get(f"actions/{action.script}.sql", {})) for action in spec.actions)
+    witnessed = {name for name, sections in scripts if "witnesses" in sections}
+    for finding in (each for each in spec.findings if each.proof is Proof.ASSUMED):
+        for setting in ("action", "instead"):
+            name = getattr(finding, setting)
+            twice = name in REPEAT or (name == RELEASE and name not in witnessed)
+            if twice or name in DELETE:
+                what = "runs work twice" if twice else "deletes something"
+                yield ("findings", finding.code, setting), f"{name} {what} if the finding is wrong, and it is assumed"
 
 
 def _section_faults(folder: Folder, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:

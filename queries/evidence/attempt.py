@@ -17,68 +17,15 @@ from queries.files.statement import Statement
 from queries.read.findings import finding_of
 from queries.read.reader import Reader
 from queries.records.action import Proof
+from queries.records.attempt import Attempt, Trial
 from queries.records.finding import Finding
 from queries.records.node import Node, Phase, a_kind
-from queries.records.record import Record
 from queries.text.psql_text import quoted_name
 from queries.workspace import Workspace
 
 RUNNING = ("progress", "finish", "fail")  # sections for a node that a worker has; ``claim`` is for the others
 OVER = (Phase.DONE, Phase.FAILED, Phase.CANCELLED)
 NONE_DECLARED = "this engine declares no statement to try"
-
-
-class Trial(Record):
-    """Statements to try on a node, and the role.
-
-    ``why``: how the role was found. ``own``: it is that of the operator. ``statements``: SQL by section. ``assumed``:
-    some of it was not compared with the engine's source. ``refused``: why it is not tried, or "".
-    """
-
-    node_id: str
-    title: str
-    kind: str
-    phase: Phase
-    version: str
-    role: str = ""
-    why: str = ""
-    own: bool = True
-    statements: dict[str, str] = {}
-    assumed: bool = False
-    refused: str = ""
-
-
-class Step(Record):
-    """Answer of the server to one section.
-
-    ``rows``: of the node that it reached. ``written``: rows by table, as far as the server counts them. ``error``: the
-    fields of its error, such as ``message`` and ``constraint``. ``unmet``: conditions of a worker that fail.
-    ``refused``: why no worker can do it, or "".
-    """
-
-    statement: str
-    rows: int = 0
-    written: tuple[str, ...] = ()
-    error: dict[str, str] = {}
-    unmet: tuple[str, ...] = ()
-    refused: str = ""
-
-
-class Attempt(Record):
-    """Trial that was rolled back, with the server's answers.
-
-    ``finding``: what the server refuses. It is shown with the node while the node has the same version.
-    """
-
-    trial: Trial
-    at: float = 0.0
-    steps: tuple[Step, ...] = ()
-    finding: Finding | None = None
-
-    @property
-    def passed(self) -> bool:
-        """Return True if a worker could do all of it."""
-        return bool(self.steps) and all(step.rows and not step.error for step in self.steps)
 
 
 def refused(trial: Trial, why: str) -> Attempt:
@@ -111,7 +58,6 @@ async def prepare(workspace: Workspace, node_id: str, role: str = "") -> Trial |
 
 
 def _refusal(reader: Reader, action: Action, node: Node) -> str:
-    """Return why nothing is tried on a node, or ""."""
     available = reader.availability(msgspec.structs.replace(action, privileges=()))
     if not available.ok:
         return available.why

@@ -52,59 +52,50 @@ _NO_VALUE = re.compile(r"\d{4}-\d\d-\d\d[T ]|\d+\.\d{3,}$|\d{7,}$|$")  # times a
 _ID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-|[0-9a-f]{2}:[0-9a-f]{2}:")
 _COUNTER, _PHASE = "#", "#"  # the name of a counter begins so; the phase has no other
 
-Row = dict[str, str]
-"""Values of a node by their names."""
-
 TOGETHER, TRIED_OFTEN = "failing_together", "tried_often"
-Group = tuple[FindingSpec, Kind | None, tuple[str, ...]]
-"""Nodes of one kind and one code that may have one cause; None: a queue, or what else has waiting nodes."""
-Kept = dict[Any, tuple[float, Any]]
-"""When something was read, by the monotonic clock, and what."""
+
+Row = dict[str, str]  # values of a node by their names
+Group = tuple[FindingSpec, Kind | None, tuple[str, ...]]  # nodes that may have one cause; None: a queue with such nodes
+Differences = tuple[dict[tuple[str, str], str], list[Finding]]  # texts by code and node; findings of other nodes
+Kept = dict[Any, tuple[float, Any]]  # when something was read, by the monotonic clock, and what
 _kept: WeakKeyDictionary[Workspace, Kept] = WeakKeyDictionary()
 
 
-async def with_differences(workspace: Workspace, parts: Sequence[Part]) -> list[Part]:
-    """Return the parts of engines with what differs in their nodes.
+async def differences(workspace: Workspace, parts: Sequence[Part]) -> list[Differences]:
+    """Return what differs in the nodes of engines' parts.
 
     Raises an error of NO_CONNECTION only.
     """
     old = time.monotonic() - FORGOTTEN_SECONDS
     kept = _kept[workspace] = {place: each for place, each in _kept.get(workspace, {}).items() if each[0] > old}
-    reads = (_compared(workspace.engines[part.label], part, kept) for part in parts if part.label in workspace.engines)
-    done = {part.label: part for part in await workspace.database.together(*reads)}
-    return [done.get(part.label, part) for part in parts]
+    return list(await workspace.database.together(*(_of_part(workspace.engines[p.label], p, kept) for p in parts)))
 
 
-def joined(part: Part, compared: Part) -> Part:
-    """Return a part with what differs, as it was compared with other suggestions."""
-    texts = {(f.code, f.node_id): f.evidence.get(DIFFERS, "") for f in compared.findings.findings}
+def joined(part: Part, differences: Differences) -> Part:
+    """Return a part with what differs in its nodes."""
+    texts, more = differences
     findings = (_saying(each, texts.get((each.code, each.node_id), "")) for each in part.findings.findings)
-    return part.with_findings(
-        (*findings, *(f for f in compared.findings.findings if f.code in (TOGETHER, TRIED_OFTEN)))
-    )
+    return part.with_findings((*findings, *more))
 
 
-async def _compared(reader: Reader, part: Part, kept: Kept) -> Part:
-    """Return the part of an engine with what differs in its nodes."""
+async def _of_part(reader: Reader, part: Part, kept: Kept) -> Differences:
     groups, watched, old = _groups(reader, part), (reader.label, ""), time.monotonic() - KEPT_SECONDS
-    new = [each for each in (*groups, watched) if each not in kept or kept[each][0] < old]
     if part.unread:  # its tables are not asked again
-        at, (_, more) = part.findings.at, kept.get(watched, (0.0, ()))
-        more = (msgspec.structs.replace(each, read_at=at) for each in more)
-        return part.with_findings((*part.findings.findings, *more))
-    if new:
+        before: Sequence[Finding] = kept.get(watched, (0.0, ()))[1] or ()
+        return {}, [msgspec.structs.replace(each, read_at=part.findings.at) for each in before]
+    if new := [each for each in (*groups, watched) if each not in kept or kept[each][0] < old]:
         answer = await attempted(compare(reader, part, {each: groups.get(each) for each in new}, kept))
         said: dict[Any, Any] = {} if isinstance(answer, DatabaseError) else answer
         kept |= {each: (time.monotonic(), said.get(each, "")) for each in new}
-    texts: dict[tuple[str, str], str] = {}
-    more = [*kept[watched][1]]
+    texts, more = dict[tuple[str, str], str](), [*kept[watched][1]]
     for cause, (spec, kind, nodes) in groups.items():
+        if not (text := kept[cause][1]):
+            continue
+        texts |= {(spec.code, node): text for node in nodes}
         rules = (rule for other, *_ in groups.values() if other is not spec for rule in other.rules)
-        texts |= {(spec.code, node): text for node in nodes if (text := kept[cause][1])}
-        if cause[2] is None and spec.symptom == "failing" and not any(r.names(spec.code, spec.symptom) for r in rules):
-            more += [_found(TOGETHER, kind, node, text) for node in nodes if kind and (text := kept[cause][1])]
-    findings = (_saying(each, texts.get((each.code, each.node_id), "")) for each in part.findings.findings)
-    return part.with_findings((*findings, *more))
+        alone = spec.symptom == "failing" and not any(rule.names(spec.code, spec.symptom) for rule in rules)
+        more += [_found(TOGETHER, kind, node, text) for node in nodes if kind and alone and cause[2] is None]
+    return texts, more
 
 
 def _saying(finding: Finding, text: str) -> Finding:
@@ -117,7 +108,6 @@ def _found(code: str, kind: Kind, node: str, text: str, since: float | None = No
 
 
 def _groups(reader: Reader, part: Part) -> dict[tuple[Any, ...], Group]:
-    """Return groups of enough nodes: by cause, or by code if each cause has few."""
     causes, specs = dict[tuple[Any, ...], list[str]](), reader.findings.specs
     standing = {code for name in ("standstill", "not_moving") for code in server_spec().groups[name]}
     kinds = {kind.name: kind for kind in reader.engine.spec.kinds if kind.table in reader.detected.relations}
@@ -126,17 +116,15 @@ def _groups(reader: Reader, part: Part) -> dict[tuple[Any, ...], Group]:
             causes.setdefault((*cause_of(specs[each.code], each), kind), []).append(each.node_id)
     for cause in [cause for cause, nodes in causes.items() if len(nodes) < LEAST_NODES]:
         causes.setdefault((*cause[:2], None, cause[-1]), []).extend(causes.pop(cause))
-    number = Counter(each.code for each in part.findings.findings)
-    queues: dict[tuple[Any, ...], Group] = {
-        (part.label, each.code, each.node_id): (specs[each.code], None, (each.node_id,))
-        for each in part.findings.findings
-        if (specs[each.code].symptom == "late" or each.code in standing) and number[each.code] < LEAST_NODES
-    }
-    return queues | {
-        cause: (specs[cause[1]], kinds[cause[-1]], tuple(dict.fromkeys(nodes)))
-        for cause, nodes in causes.items()
-        if len({*nodes}) >= LEAST_NODES
-    }
+    number, groups = Counter(each.code for each in part.findings.findings), dict[tuple[Any, ...], Group]()
+    for each in part.findings.findings:
+        spec = specs[each.code]
+        if (spec.symptom == "late" or each.code in standing) and number[each.code] < LEAST_NODES:
+            groups[part.label, each.code, each.node_id] = spec, None, (each.node_id,)
+    for cause, nodes in causes.items():
+        if len(unique := tuple(dict.fromkeys(nodes))) >= LEAST_NODES:
+            groups[cause] = specs[cause[1]], kinds[cause[-1]], unique
+    return groups
 
 
 async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None], kept: Kept) -> dict[Any, Any]:
@@ -150,11 +138,8 @@ async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None]
         kept[pages] = time.monotonic(), await reader.database.together(*map(attempted, asked))
     live, ended = getattr(kept[pages][1][0], "nodes", ()), getattr(kept[pages][1][1], "dead_letters", ())
     nodes = {node.id: node for node in live if node.phase not in (Phase.RUNNING, Phase.UNKNOWN)}
-    late = {
-        i
-        for i, node in nodes.items()
-        if node.phase is Phase.READY and at - (node.due_at or node.created_at or at) > LATE_SECONDS
-    }
+    ready = (node for node in nodes.values() if node.phase is Phase.READY)
+    late = {node.id for node in ready if at - (node.due_at or node.created_at or at) > LATE_SECONDS}
     failing = {each.node_id for each in part.findings.findings if reader.findings.specs[each.code].symptom == "failing"}
     failed = (each for each in ended if each.node.phase is Phase.FAILED and (each.since or 0) > at - LATELY_SECONDS)
     times = {each.node.id: each.since for each in failed}
@@ -188,9 +173,9 @@ async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None]
             text = difference(rows, some, like, known | ({"error"} if spec.symptom == "failing" else set()))
             said[each] = said.get(each) or text
         alike, text = most_alike(rows, died, sample - {*times} - failing)
-        found = [_found(TOGETHER, kind, node, text, times[node]) for node in alike]
-        few = len(found) < 2 * LEAST_NODES
-        said[watched] += [msgspec.structs.replace(f, severity=MINOR) for f in found] if few else found
+        for found in (_found(TOGETHER, kind, node, text, times[node]) for node in alike):
+            few = len(alike) < 2 * LEAST_NODES
+            said[watched].append(msgspec.structs.replace(found, severity=MINOR) if few else found)
         said[watched] += _tried_often(kind, rows, [nodes[i] for i in waiting])
 
     kinds = (kind for kind in reader.engine.spec.kinds if kind.table in reader.detected.relations)
@@ -199,7 +184,6 @@ async def compare(reader: Reader, part: Part, groups: Mapping[Any, Group | None]
 
 
 def _tried_often(kind: Kind, rows: Mapping[str, Row], waiting: Iterable[Node]) -> Iterator[Finding]:
-    """Yield findings of waiting nodes that were tried often, unlike most others."""
     tried: dict[str, dict[str, int]] = {}
     for node in waiting:
         counters = {name[1:]: int(value) for name, value in rows.get(node.id, {}).items() if name[0] == _COUNTER < name}
@@ -209,12 +193,11 @@ def _tried_often(kind: Kind, rows: Mapping[str, Row], waiting: Iterable[Node]) -
         many = {node: n for node, n in tries.items() if n >= MANY_TRIES}
         few = [node for node, n in tries.items() if n < FEW_TRIES]
         if len(many) >= LEAST_NODES and len(few) >= max(LEAST_LIKE, SHARE * (len(tries) - len(many))):
-            text, least, most = difference(rows, many, few), min(many.values()), max(many.values())
-            evidence = {
-                "counter": name,
-                "range": f"{least} to {most}" if most > least else str(least),
-                "few": str(FEW_TRIES),
-            }
+            text, of = (
+                difference(rows, many, few),
+                " to ".join(map(str, sorted({min(many.values()), max(many.values())}))),
+            )
+            evidence = {"counter": name, "range": of, "few": str(FEW_TRIES)}
             yield from (_found(TRIED_OFTEN, kind, node, text, more=evidence) for node in many)
 
 
@@ -233,12 +216,10 @@ def difference(
     same = [row for row in others if phase and row.get(_PHASE) == phase]  # of which the value is no mark of the phase
     of_same = Counter(item for row in same for item in row.items() if len(same) >= LEAST_NODES)
     found = [
-        (of_others[name, value] / len(others) - n / len(group), *_simple(name, value), n)
-        for (name, value), n in Counter(item for row in group for item in row.items()).items()
-        if n >= max(LEAST_NODES, SHARE * len(group)) and of_others[name, value] <= SHARE_OF_LIKE * len(others)
-        if not (
-            name[0] == _COUNTER or name in known or value in known or of_same[name, value] > SHARE_OF_LIKE * len(same)
-        )
+        (of_others[item] / len(others) - n / len(group), *_simple(*item), n)
+        for item, n in Counter(item for row in group for item in row.items()).items()
+        if n >= max(LEAST_NODES, SHARE * len(group)) and of_others[item] <= SHARE_OF_LIKE * len(others)
+        if item[0][0] != _COUNTER and known.isdisjoint(item) and of_same[item] <= SHARE_OF_LIKE * len(same)
     ]
     if not found:
         return ""
@@ -260,7 +241,7 @@ def most_alike(rows: Mapping[str, Row], nodes: Collection[str], like: Set[str]) 
 
 
 def _simple(name: str, value: str) -> tuple[bool, bool, int, int, str, str]:
-    """Return the sort key of values: no ids, telling names, then the simplest."""
+    # no ids, telling names, then the simplest
     telling = _TELLS.search(name.rpartition(".")[2]) is not None
     return _ID.match(value) is not None, not telling, name.count("."), len(name), name, value
 
@@ -271,9 +252,8 @@ async def rows_of(reader: Reader, kind: Kind, ids: Sequence[str], kept: Kept) ->
     Others that are gone since the last read went on. Raises DatabaseError.
     """
     before = reader.label, "others", kind.name
-    columns = await _columns(reader, kept)
+    names, query = _query(reader, kind, await _columns(reader, kept), [split_id(i)[2] for i in ids])
     async with reader.variant.reading() as source:
-        names, query = _query(reader, kind, columns, [split_id(i)[2] for i in ids])
         (read,) = await source.batch([query])
     rows, sample = dict[str, Row](), dict[str, Row]()
     for each in read:
@@ -286,7 +266,6 @@ async def rows_of(reader: Reader, kind: Kind, ids: Sequence[str], kept: Kept) ->
 
 
 async def _columns(reader: Reader, kept: Kept) -> Rows:
-    """Read the columns of an engine's tables that may tell rows apart."""
     if (place := (reader.label, "columns")) not in kept:
         asked = {"ids": sorted(reader.detected.relations), "schema": reader.detected.schema, "bytes": DOCUMENT_BYTES}
         async with reader.variant.reading() as source:
@@ -315,24 +294,20 @@ def _query(reader: Reader, kind: Kind, known: Rows, keys: Sequence[str]) -> tupl
             if (name == error and not path) or (plain and not _FOLLOWS.search(name)):
                 columns.append(("error" if name == error and not path else f"{path}{name}", type_))
                 texts.append(row["text"].replace("{row}", alias))
-    template, key = statement("alike"), next((row["type"] for row in of_table if row["column"] == kind.key), "text")
-    made = with_parts(
-        template.text,
-        {
-            "table": f"{schema}.{quoted_name(kind.table)}",
-            "columns": ", ".join(f"t.{quoted_name(row['column'])}" for row in of_table),
-            "key": quoted_name(kind.key),
-            "type": key,
-            "values": ", ".join(texts),
-            "joins": " ".join(joins),
-        },
-    )
-    query = Query(msgspec.structs.replace(template, text=made), {"ids": keys, "limit": LIKE_NODES}, json={})
-    return columns, query
+    template = statement("alike")
+    parts = {
+        "table": f"{schema}.{quoted_name(kind.table)}",
+        "columns": ", ".join(f"t.{quoted_name(row['column'])}" for row in of_table),
+        "key": quoted_name(kind.key),
+        "type": next((row["type"] for row in of_table if row["column"] == kind.key), "text"),
+        "values": ", ".join(texts),
+        "joins": " ".join(joins),
+    }
+    made = msgspec.structs.replace(template, text=with_parts(template.text, parts))
+    return columns, Query(made, {"ids": keys, "limit": LIKE_NODES}, json={})
 
 
 def _values(columns: Iterable[tuple[str, str]], texts: Iterable[str | None]) -> Iterator[tuple[str, str]]:
-    """Yield the names and values that may tell a row from others, and its counters."""
     for (name, type_), text in zip(columns, texts, strict=True):
         if text is None:
             continue
@@ -359,7 +334,6 @@ def _leaves(value: Any, name: str, level: int) -> Iterator[tuple[str, str]]:
     elif isinstance(value, list):
         for item in value[:ITEMS]:
             yield from _leaves(item, f"{name}[]", level)
-    elif isinstance(value, str | int) and not _NO_VALUE.match(
-        text := str(value).lower() if value is True or value is False else str(value)
-    ):
-        yield name, text[:VALUE_CHARACTERS]
+    elif isinstance(value, str | int):
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        yield from [] if _NO_VALUE.match(text) else [(name, text[:VALUE_CHARACTERS])]

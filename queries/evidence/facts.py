@@ -30,23 +30,11 @@ def with_clocks(parts: Sequence[Part], server: Part) -> tuple[list[Part], Part]:
     clocks: list[Finding] = []
     judged = []
     for part in parts:
-        findings = part.findings.findings
-        behind = _behind(findings)
+        findings = sorted(part.findings.findings, key=lambda each: each.evidence.get(BEFORE) or 0.0)
+        behind = {f.evidence.get("owner", ""): f for f in findings if (f.evidence.get(BEFORE) or 0.0) >= CLOCK_SECONDS}
         clocks += [_clock(part.label, owner, each) for owner, each in behind.items()]
-        judged.append(part.with_findings([_kept(each, behind) for each in findings]) if behind else part)
-    return judged, server.with_findings((*server.findings.findings, *clocks)) if clocks else server
-
-
-def _behind(findings: Iterable[Finding]) -> dict[str, Finding]:
-    """Return by owner the finding whose node was created last after the owner took it."""
-    behind: dict[str, Finding] = {}
-    for each in findings:
-        before, owner = each.evidence.get(BEFORE), each.evidence.get("owner")
-        if before is None or owner is None or before < CLOCK_SECONDS:
-            continue
-        if owner not in behind or before > behind[owner].evidence[BEFORE]:
-            behind[owner] = each
-    return behind
+        judged.append(part.with_findings([_kept(each, behind) for each in part.findings.findings]))
+    return judged, server.with_findings((*server.findings.findings, *clocks))
 
 
 def _clock(label: str, owner: str, found: Finding) -> Finding:

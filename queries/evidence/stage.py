@@ -12,8 +12,9 @@ import msgspec
 
 from queries.evidence import facts, throughput
 from queries.evidence.attempt import refusals
-from queries.evidence.differs import joined
+from queries.evidence.differs import Differences, joined
 from queries.evidence.repeated import done_lately, with_done
+from queries.evidence.usual import unusual
 from queries.read.blockers import ROW_LOCKED
 from queries.read.incidents import LOCKED_BY
 from queries.records.finding import Finding
@@ -22,11 +23,11 @@ from queries.workspace import Workspace
 
 
 async def weighed(
-    workspace: Workspace, parts: Sequence[Part], server: Part, compared: Sequence[Part]
+    workspace: Workspace, parts: Sequence[Part], server: Part, differ: Sequence[Differences]
 ) -> tuple[list[Part], Part]:
     """Return the parts of the engines and of the server, weighed by each other.
 
-    ``compared``: the parts of the engines with what differs. Raises an error of NO_CONNECTION only.
+    ``differ``: what differs in those of the engines. Raises an error of NO_CONNECTION only.
     """
     engines, read = workspace.engines, workspace.server_findings
     locked = {each.node_id for each in server.findings.findings if each.code == ROW_LOCKED}
@@ -36,7 +37,9 @@ async def weighed(
     server = server.with_findings(shown)
     server = facts.without_dead_holders(workspace, parts, server)
     parts, server = facts.with_clocks([facts.calmed(workspace, part) for part in parts], server)
-    parts = [*map(joined, parts, compared)]
+    parts = [*map(joined, parts, differ)]
+    more = (each for part in parts if part.label in engines for each in unusual(engines[part.label], part))
+    server = server.with_findings((*server.findings.findings, *more))
     findings = [finding for part in parts for finding in part.findings.findings]
     done = await done_lately(workspace, findings, at := server.findings.at)
 

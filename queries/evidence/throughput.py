@@ -10,7 +10,8 @@ import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
 from datetime import UTC, datetime
-from math import inf
+from math import inf, isfinite, sqrt
+from typing import Any
 
 import msgspec
 
@@ -28,14 +29,15 @@ from queries.records.record import Record
 from queries.records.snapshot import Part
 from queries.text.counted import noun_of, plural
 from queries.text.duration import spelled
+from queries.text.instant import LAST_SECOND
 
 FLOW = "flow"  # evidence of a finding: which one of those below explains it
 LOOK_ROWS = 200  # of each sort of nodes in a look, as in flow.sql
 SPAN_SECONDS = 60.0  # for which looks are kept
 MOVED_SECONDS = 10.0  # within which a moved row proves that a worker works
-LAST_SECOND = 253_402_300_799  # of the year 9999
 AHEAD_SECONDS = 5.0  # by which the clock of a worker may be ahead
 FLOOD_PER_MINUTE, FLOOD_FACTOR = 10.0, 1.2  # least rate of a flood, and how much more must come than goes
+FLOOD_SIGMAS = 2.0  # by which that must be more than chance
 OUTRANKED_BY = 10  # least number of younger nodes that come first
 HELD_SECONDS = 300.0  # for which nothing ends or is taken
 PUT_OFF_SECONDS, PUT_OFF_TIMES = 900.0, 20  # least age of a node that was put off, also in times of its delay
@@ -48,7 +50,7 @@ class Flow(Record):
     """Movements and waiting nodes of a claim, by its looks.
 
     ``moved``: the newest movement by queue. ``taken``: nodes that were not held a look before. ``rates``: how many come
-    and leave in a minute, of the whole engine.
+    and leave in a minute, of the whole engine; None if the rows of work that has ended stay. ``looked``: all rows.
     """
 
     claim: Claim
@@ -57,7 +59,20 @@ class Flow(Record):
     taken: set[str | None]
     waiting: tuple[FlowRow, ...]
     held: tuple[FlowRow, ...]
-    rates: tuple[float, float] | None
+    rates: tuple[float, float, float] | None
+    looked: tuple[FlowRow, ...]
+
+    def per_minute(self, queue: object) -> tuple[float, float, float]:
+        """Return how many come and go, of a queue if rows stay, and over how many minutes."""
+        if self.rates is not None:
+            return self.rates
+        came = [(row.queue, seconds(row.created)) for row in self.looked if row.part == "new"]
+        gone = [(row.queue, seconds(row.ended)) for row in self.looked if row.part in ("ended", "failed")]
+        return (self._rate(came, queue), self._rate(gone, queue), 1.0) if came and gone else (0.0, 0.0, 0.0)
+
+    def _rate(self, times: Sequence[tuple[str | None, float | None]], queue: object) -> float:
+        since = max(self.at - SPAN_SECONDS, min(at or 0.0 for _, at in times))
+        return 60 * sum(queue in (None, its) and (at or 0.0) > since for its, at in times) / max(self.at - since, 1.0)
 
     def last(self, queue: object) -> Moved | None:
         """Return the newest movement in a queue; None for any."""
@@ -93,26 +108,30 @@ def asks_again(reader: Reader, part: Part) -> bool:
 def judged(reader: Reader, part: Part, server: ServerFindings, locked: Container[str]) -> tuple[Part, list[Finding]]:
     """Return a part without findings that its throughput refutes, and new ones."""
     shown: list[Finding] = []
+    specs, marks = reader.findings.specs, dict[tuple[str, str], str]()
     for kind, looks in reader.looks.items():
         flow = _flow(reader.claims.kinds[kind], looks, server, reader)
         part, refuted = _without_refuted(reader, part, flow)
-        late: dict[object, list[Finding]] = {}
+        late: dict[object, list[Finding]] = {queue: [*of_queue] for queue, of_queue in refuted.items()}
         for each in part.findings.findings:
-            if reader.findings.specs[each.code].symptom == "late" and not each.evidence.get("resource"):
+            if specs[each.code].symptom == "late" and not each.evidence.get("resource"):
                 late.setdefault(each.evidence.get(flow.claim.noun), []).append(each)
-        dead = any(reader.findings.specs[each.code].symptom == "dead_owner" for each in part.findings.findings)
+        dead = any(specs[each.code].symptom == "dead_owner" for each in part.findings.findings)
         workers = () if dead else [each for each in reader.claims.known if each.alive]
-        for queue in dict.fromkeys((*late, *refuted)):
+        for queue, of_queue in late.items():
             takers = [each for each in workers if each.takes(None if queue is None else str(queue))]
-            of_queue = [f for f in (*late.get(queue, ()), *refuted.get(queue, ())) if f.node_id not in locked]
-            if not of_queue:
-                continue
-            cause = next(_causes(reader.label, flow, queue, of_queue, takers, refuted=queue in refuted), None)
-            for each in of_queue if cause else ():
-                each.evidence[FLOW] = cause and cause.evidence[FLOW]
-            shown += [cause] if cause and cause.node_id not in {each.node_id for each in shown} else []
+            waiting = [each for each in of_queue if each.node_id not in locked]
+            causes = _causes(reader.label, flow, queue, waiting, takers, refuted=queue in refuted)
+            if waiting and (cause := next(causes, None)):
+                marks |= {(each.code, each.node_id): cause.evidence[FLOW] for each in waiting}
+                shown += [cause] if cause.node_id not in {each.node_id for each in shown} else []
         shown += _put_off(reader, flow, looks)
-    return part, shown
+    return part.with_findings(_marked(each, marks) for each in part.findings.findings), shown
+
+
+def _marked(finding: Finding, marks: dict[tuple[str, str], str]) -> Finding:
+    mark = marks.get((finding.code, finding.node_id))
+    return msgspec.structs.replace(finding, evidence={**finding.evidence, FLOW: mark}) if mark else finding
 
 
 def _flow(claim: Claim, looks: Sequence[Look], server: ServerFindings, reader: Reader) -> Flow:
@@ -123,11 +142,12 @@ def _flow(claim: Claim, looks: Sequence[Look], server: ServerFindings, reader: R
     own = server.database.load.wrote >= looks[0].read  # by an action of this console
     for queue, each in (*_signs(last), *(() if own else _differences(looks[0], last, claim))):
         moved[queue] = max(each, moved.get(queue, each))
-    rates = server.flow(reader.label, SPAN_SECONDS) if reader.engine.spec.deletes else None
+    rates = (server.flow(reader.label, SPAN_SECONDS) or (0.0, 0.0, 0.0)) if reader.engine.spec.deletes else None
     held = tuple(filter(_is_held, opened))
     before = {row.id: _is_held(row) for row in looks[-2 if len(looks) > 1 else 0].rows}
     taken = {row.id for row in held if before.get(row.id) is False}
-    return Flow(claim=claim, at=last.at, moved=moved, taken=taken, waiting=tuple(due), held=held, rates=rates)
+    rows, waiting = last.rows, tuple(due)
+    return Flow(claim=claim, at=last.at, moved=moved, taken=taken, waiting=waiting, held=held, rates=rates, looked=rows)
 
 
 def _is_held(row: FlowRow) -> bool:
@@ -135,7 +155,6 @@ def _is_held(row: FlowRow) -> bool:
 
 
 def _signs(last: Look) -> Iterator[tuple[str | None, Moved]]:
-    """Yield which rows say that they were taken or ended within the last seconds."""
     for row in last.rows:
         ended = "failed" if row.failed else "took" if row.part == "took" else "ended"
         for what, at in (("took", row.taken), (ended, row.ended)):
@@ -159,7 +178,6 @@ def _differences(first: Look, last: Look, claim: Claim) -> Iterator[tuple[str | 
 
 
 def _without_refuted(reader: Reader, part: Part, flow: Flow) -> tuple[Part, dict[object, list[Finding]]]:
-    """Return a part without findings that none works, where a worker moved a node."""
     refuted: dict[object, list[Finding]] = {}
     findings = []
     for each in part.findings.findings:
@@ -184,23 +202,25 @@ def _without_refuted(reader: Reader, part: Part, flow: Flow) -> tuple[Part, dict
 def _causes(
     label: str, flow: Flow, queue: object, late: Sequence[Finding], takers: Sequence[Worker], *, refuted: bool
 ) -> Iterator[Finding]:
-    """Yield why nodes of a queue wait. ``takers``: workers that take them."""
-    noun, (incoming, outgoing) = noun_of(flow.claim.kind), flow.rates or (0.0, 0.0)
+    nouns, n, moved = plural(noun_of(flow.claim.kind)), len(flow.waiting), flow.last(queue)
+    incoming, outgoing, minutes = flow.per_minute(queue)
+    floods = incoming >= FLOOD_PER_MINUTE and incoming > FLOOD_FACTOR * outgoing > 0
+    floods = floods and (incoming - outgoing) * minutes > FLOOD_SIGMAS * sqrt((incoming + outgoing) * minutes)
+    ends = [row.part for row in flow.looked if row.part in ("ended", "failed") and queue in (None, row.queue)]
+    failed = f", {ends.count('failed')} of the last {len(ends)} that ended failed" if "failed" in ends else ""
+    rates = f": {incoming:.0f} come and {outgoing:.0f} leave in a minute (estimated)" if incoming or outgoing else ""
     since = min((each.since for each in late if each.since is not None), default=None)
-    n, moved = len(flow.waiting), flow.last(queue)
     sort, most = next(iter(Counter(row.sort for row in flow.waiting if row.sort).most_common(1)), ("", 0))
     share = round(100 * most / max(n, 1)) if n >= OUTRANKED_BY else 0
     said = {
         "label": label,
-        "nouns": plural(noun),
+        "nouns": nouns,
         "waiting": f"At least {n}" if n >= LOOK_ROWS else str(n),
-        "since": _time(since),
+        "since": time_of(since),
         "did": flow.ago(moved or flow.last(None)),
-        "rates": f": {incoming:.0f} come and {outgoing:.0f} leave in a minute (estimated)"
-        if any(flow.rates or ())
-        else "",
+        "rates": rates + failed,
         "share": f" Of the {n} that wait first, {share} % are {sort}." if share >= 50 else "",
-        "what": f"the {plural(noun)} of {sort}" if share >= 50 else f"these {plural(noun)}",
+        "what": f"the {nouns} of {sort}" if share >= 50 else f"these {nouns}",
     }
 
     def found(code: str, its: object = None, at: float | None = since, **more: object) -> Finding:
@@ -209,14 +229,14 @@ def _causes(
 
     if flow.moved and (first := _outranked_by(flow, queue, late, takers)):
         yield found("outranked", queue, first=first)
-    if n and moved and incoming >= FLOOD_PER_MINUTE and incoming > FLOOD_FACTOR * outgoing > 0:
+    if n >= OUTRANKED_BY and moved and floods:
         yield found("more_comes_than_goes")
     held = [row for row in flow.held if queue in (None, row.queue)]
     taken = [float(row.taken) for row in held if row.taken is not None]
     still = takers and len(taken) == len(held) < LOOK_ROWS and not moved
     if still and flow.at - max(taken, default=flow.at) >= HELD_SECONDS:
         of = f" of the {flow.claim.noun} {queue}" if queue else ""
-        times = {"newest": _time(max(taken)), "oldest": _time(min(taken))}
+        times = {"newest": time_of(max(taken)), "oldest": time_of(min(taken))}
         yield found("nothing_ends", queue, max(taken), held=len(held), of=of, **times)
     if refuted:
         yield found("work_goes_on")
@@ -232,7 +252,8 @@ def _outranked_by(flow: Flow, queue: object, late: Sequence[Finding], takers: Se
         return f"{nouns} of the {flow.claim.noun} {', '.join(sorted(map(str, busy)))} before those of {queue}"
     ids, since = {each.node_id.partition("/")[2] for each in late}, min(each.since or 0.0 for each in late)
     first = next((place for place, row in enumerate(flow.waiting) if row.id in ids), None)
-    ahead = [row for row in flow.waiting[:first] if row.due is not None and float(row.due) > since]
+    taken = (row for row in flow.waiting[:first] if flow.last(row.queue))  # what nobody takes is in nobody's way
+    ahead = [row for row in taken if row.due is not None and float(row.due) > since]
     own = "others" if first is None else f"those with {flow.waiting[first].first}"
     ranks = Counter(
         row.first for row in ahead if re.fullmatch(r"-?\d+", row.first or "") and row.first not in own.split()
@@ -251,27 +272,25 @@ def _ages(row: FlowRow, at: float) -> bool:
 
 
 def _put_off(reader: Reader, flow: Flow, looks: Sequence[Look]) -> Iterator[Finding]:
-    """Yield the nodes whose time always moves away."""
     before = {row.id: float(row.due) for row in looks[0].rows if row.due is not None}
     for row in (each for each in looks[-1].rows if _ages(each, flow.at)):
         due, created = float(row.due or 0), float(row.created or 0)
         often = row.revised and (flow.at - created) / row.revised < due - flow.at
         if often or flow.at < before.get(row.id, 0) < due:
-            said = {
-                "label": reader.label,
-                "noun": noun_of(flow.claim.kind),
-                "sort": row.sort or "",
-                "created": _time(created),
-            }
-            said |= {
-                "times": f"{row.revised} times" if row.revised else "again and again",
-                "delay": spelled(due - flow.at),
-            }
-            node_id = reader.ids.full(str(row.id))
-            yield finding_of(server_spec().codes["put_off"], node_id, created, said, affects=[reader.label])
+            times = f"{row.revised} times" if row.revised else "again and again"
+            said = {"label": reader.label, "noun": noun_of(flow.claim.kind), "sort": row.sort or "", "times": times}
+            said |= {"created": time_of(created), "delay": spelled(due - flow.at)}
+            spec, node_id = server_spec().codes["put_off"], reader.ids.full(str(row.id))
+            yield finding_of(spec, node_id, created, said, affects=[reader.label])
 
 
-def _time(at: float | None) -> str:
+def seconds(at: Any) -> float | None:
+    """Return a time of a row, None if it has none or is infinite."""
+    return float(at) if at is not None and isfinite(float(at)) else None
+
+
+def time_of(at: float | None) -> str:
+    """Return a time as in the evidence of findings."""
     if at is None or not 0 <= at <= LAST_SECOND:
         return "an unknown time"
     return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S+00")

@@ -23,11 +23,11 @@ from queries.log.settle import ABORTED, COMMITTED, UNKNOWN, Provable, Transactio
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
+from queries.text.instant import LAST_SECOND
 
 RECEIPTS = "commits.jsonl"
 RECEIPT_SECONDS = 86400.0  # for which a commit is asked for, by the clock of this machine
 RECEIPTS_BYTES = 8 << 20  # size of the file from which it is written again without old receipts
-LAST_SECOND = 253_402_300_799  # of the year 9999; a file may hold any number
 ELSEWHERE, MISSING = "elsewhere", "missing"  # fates, beside lost and unknown
 COMMIT_LOST = "lost in a failover: it was committed, but the present server does not have it"
 LOST = f"{COMMIT_LOST}. The change is gone"

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf
 
-from queries.contract.server_spec import LABEL
+from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Explains, FindingSpec
 from queries.read import sentence
 from queries.read.dead_letters import fold
@@ -53,9 +53,14 @@ class CauseGroup(Record, eq=False):
         return frozenset(label for f in self.findings for label in (f.engine, *f.affects))
 
     @property
-    def suspected(self) -> bool:
+    def hidden(self) -> bool:
         """Return True if it is shown only as the cause of symptoms."""
         return all(f.suspected for f in self.findings)
+
+    @property
+    def certain(self) -> bool:
+        """Return True if it certainly refuses, whether it is shown or not."""
+        return self.cause[1] in server_spec().groups["certain"]
 
 
 def incidents(
@@ -76,7 +81,7 @@ def incidents(
         for finding in group.findings:
             root = _root(owners, place, finding)
             (unexplained if root == place else explained).setdefault(root, []).append(finding)
-    places = [p for p, group in enumerate(groups) if p in unexplained and (p in explained or not group.suspected)]
+    places = [p for p, group in enumerate(groups) if p in unexplained and (p in explained or not group.hidden)]
     shown = (
         _incident(
             groups[same[0]],
@@ -188,8 +193,13 @@ def _groups(findings: Iterable[Finding], specs: Specs) -> list[CauseGroup]:
 
     Findings about the server come first, because they may explain any other. Suspected ones come last.
     """
+
+    def place(finding: Finding) -> tuple[bool, bool, int, float, str]:
+        certain = server_spec().groups["certain"]
+        return finding.suspected and finding.code not in certain, not finding.affects, *rank(finding)
+
     groups: dict[Cause, list[Finding]] = {}
-    for finding in sorted(findings, key=lambda f: (f.suspected, not f.affects, *rank(f))):
+    for finding in sorted(findings, key=place):
         groups.setdefault(cause_of(specs[finding.engine][finding.code], finding), []).append(finding)
     return [CauseGroup(cause=c, spec=specs[c[0]][c[1]], findings=tuple(members)) for c, members in groups.items()]
 
@@ -206,7 +216,7 @@ def _absorbed(groups: list[CauseGroup], at: float | None) -> Owners:
     owners: Owners = {}
     parents: dict[int, set[int]] = {}
     for place, group in enumerate(groups):
-        engines, suspected = group.engines, group.suspected
+        engines, suspected = group.engines, group.hidden and not group.certain
         for rule in group.spec.rules:
             causes: dict[tuple[str, ...], list[Finding]] = {}
             for finding in group.findings:

@@ -50,6 +50,12 @@ COUNTERS_SECONDS = 600.0
 # Seconds in which starts of sessions are counted, and the number of ended ones that is said.
 STARTS_SECONDS, RESTARTS = 60.0, 3
 
+# What to do if an engine is not read: the server is slow or a table is locked, or it refuses the statements.
+UNREAD = (
+    "End the transaction that locks its tables if one is named. If not, look for what slows the server down.",
+    "Compare what the error names with the engine's migrations. Workers use it, too: make it again as they do.",
+)
+
 # Application names, as patterns for LIKE, of sessions that are no workers.
 TOOLS = (APPLICATION, "psql", "pgadmin%", "dbeaver%", "datagrip%", "pgcli", "pg_dump%", "pg_basebackup", "pg_activity")
 
@@ -229,8 +235,8 @@ class ServerFindings:
                 return at
         return None
 
-    def flow(self, label: str, seconds: float) -> tuple[float, float] | None:
-        """Return how many rows of an engine's work came and were deleted in a minute.
+    def flow(self, label: str, seconds: float) -> tuple[float, float, float] | None:
+        """Return how many rows of an engine's work came and went in a minute, and the minutes.
 
         ``seconds``: over which this is measured at most.
         """
@@ -239,7 +245,7 @@ class ServerFindings:
         if first is None or (lasted := read[-1][0] - first[0]) <= 0:
             return None
         inserted, deleted = (getattr(read[-1][1], n) - getattr(first[1], n) for n in ("inserted", "deleted"))
-        return 60 * inserted / lasted, 60 * deleted / lasted
+        return 60 * inserted / lasted, 60 * deleted / lasted, lasted / 60
 
     def doing(self, label: str) -> str:
         """Return a sentence about these sessions, or "" before the first read."""
@@ -268,10 +274,10 @@ class ServerFindings:
 
     def not_read(self, unread: Mapping[str, str]) -> tuple[Finding, ...]:
         """Return a finding for each engine that could not be read, with the reason."""
-        spec = self._codes["not_read"]
+        spec, refused = self._codes["not_read"], "The server reports"
+        found = ((label, {"label": label, "why": why, "todo": UNREAD[refused in why]}) for label, why in unread.items())
         return tuple(
-            finding_of(spec, f"{LABEL}/engine:{label}", None, {"label": label, "why": why}, affects=[label])
-            for label, why in unread.items()
+            finding_of(spec, f"{LABEL}/engine:{label}", None, evidence, affects=[label]) for label, evidence in found
         )
 
     def failures_not_read(self, scans: Mapping[str, ScanRequired]) -> tuple[Finding, ...]:

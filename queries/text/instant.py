@@ -9,6 +9,7 @@ from typing import Final
 _IN_UTC: Final = re.compile(
     r"(?a)(\d{4,6}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.\d+)?(?:\+00(?::00)?|Z| UTC)?( BC)?"
 )  # engines write times without a zone in UTC
+LAST_SECOND: Final = 253_402_300_799  # of the year 9999, the last one of Python; a row or a file may hold any number
 
 
 def of_timestamp(text: str) -> str:

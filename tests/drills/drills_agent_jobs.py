@@ -233,7 +233,7 @@ async def hanging_jobs_hold_all_executors(scene: Scene) -> None:
         await scene.session("agent_jobs worker", scene.worker)
 
 
-@drill(TABLE, "delayed_too_long", actions=("wake",), most=1)
+@drill(TABLE, "delayed_too_long", most=1)
 async def delays_lost_at_a_restart(scene: Scene) -> None:
     """An executor kept the due times in memory, and was restarted."""
     agent, user, _ = scene.engine.agents[3]

@@ -128,7 +128,7 @@ async def test_jobs_that_are_never_continued(agent_jobs_db: AgentJobsDb, table: 
         await agent_jobs_db.job(status, age=age)
     shown = await incidents_of(table, LABEL)
     assert {code: (i.n, i.action) for code, (i,) in shown.items()} == {
-        "delayed_too_long": (1, "wake"),
+        "delayed_too_long": (1, None),
         "paused_too_long": (1, "resume"),
     }
 

@@ -120,7 +120,8 @@ def test_every_finding_is_covered_here() -> None:
     independent = {"runner_silent", "runner_stalled", "spinning", "busy_polling", "empty_job", "crowded"}
     in_other_files = {
         "runner_clock_ahead", "runner_clock_behind", "polls_dated_back",
-        "not_polled", "timers_not_taken", "deadlocked", "impossible_times", "due_far_ahead", "schedule_missed",
+        "not_polled", "timers_not_taken", "deadlocked", "impossible_times", "created_ahead",
+        "due_far_ahead", "schedule_missed",
     }  # fmt: skip
     assert {f.code for f in SPEC.findings} == {*CASES, *independent, *in_other_files}
 

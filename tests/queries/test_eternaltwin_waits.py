@@ -58,10 +58,26 @@ async def test_times_that_cannot_be(eternaltwin_db: EternaltwinDb, workspace: Wo
     negative = await eternaltwin_db.task(polled=1, cpu=-3, poll=-2)
     await eternaltwin_db.task(polled=None, revision=0, age=-60)  # clocks differ by so much
     codes = await found(workspace)
-    assert set(codes) == {"impossible_times"}
-    ids = {f.node_id for f in codes["impossible_times"]}
-    assert ids == {eternaltwin_db.id(created), eternaltwin_db.id(negative)}
-    assert set(await found(workspace, ids=ids)) == {"impossible_times"}
+    ids = {code: {each.node_id for each in findings} for code, findings in codes.items()}
+    assert ids == {
+        "impossible_times": {eternaltwin_db.id(negative)},
+        "created_ahead": {eternaltwin_db.id(created)},
+    }
+    every = {eternaltwin_db.id(created), eternaltwin_db.id(negative)}
+    assert set(await found(workspace, ids=every)) == {"impossible_times", "created_ahead"}
+
+
+@both_versions
+async def test_tasks_created_ahead_explain_a_runner_that_polls_none(
+    eternaltwin_db: EternaltwinDb, workspace: Workspace
+) -> None:
+    """The table refuses each poll of them, which ends the runner's round."""
+    await eternaltwin_db.task(polled=None, revision=0, age=-HOUR)
+    for n in range(4):
+        await eternaltwin_db.task(polled=2 * HOUR + n, age=3 * HOUR)
+    incident = await the_only(workspace, LABEL, "created_ahead")
+    assert {each.code for each in incident.symptoms} == {"runner_silent"}
+    assert "refuses each poll" in incident.sentence
 
 
 @both_versions

@@ -75,6 +75,8 @@ async def line(server: PostgresServer, tmp_path: Path, name: str, sql: str) -> I
         ("procrastinate", WORKER + EXPORTS.replace("{runs}", "2 hours"), "lock_held_long", "at most 5h00m", None),
         ("procrastinate", EXPORTS.replace("{runs}", "9 hours"), "lock_held_long", "at most 5h00m", "abort"),
         ("uni2work", CRON.replace("{ago}", "40 days"), "schedule_missed", "every 1h00m", None),
+        ("procrastinate", "ALTER TYPE procrastinate_job_event_type RENAME VALUE 'deferred_for_retry' TO 'put_off'",
+         "not_read", "To do: Compare what the error names with the engine's migrations.", None),
         ("tasker", "ALTER TABLE tasks REPLICA IDENTITY NOTHING; CREATE PUBLICATION p FOR TABLE tasks", "schema_changed",
          "tasks of tasker differs", None),
     ],
@@ -93,7 +95,7 @@ async def test_the_first_line(
     first = await line(server, tmp_path, name, sql)
     assert first is not None
     assert (first.code, first.action) == (code, action)
-    assert says in first.sentence
+    assert says in f"{first.sentence} To do: {first.remedy}"
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 
 from console.text.views.findings import evidence
 from queries.contract.builtin import builtin
-from queries.contract.server_spec import server_spec
+from queries.contract.server_spec import server_spec, server_statement
 from tests.queries.builders import opened
 from tests.servers import PostgresServer
 from tests.simulators.every import ENGINES
@@ -60,6 +60,31 @@ def every_text() -> list[tuple[str, str, str]]:
     engines = [(each.name, each.spec.findings) for each in builtin()]
     every = [*engines, ("server", server_spec().findings)]
     return [(f"{n} {f.code}", f"{f.sentence} {f.incident}", f.remedy) for n, found in every for f in found]
+
+
+def composed() -> dict[tuple[str, str], str]:
+    """Return the remedies of findings by their engine and each text in their SQL."""
+    texts: dict[tuple[str, str], str] = {}
+    statements = [
+        (each.name, f.remedy, one.text)
+        for each in builtin()
+        for f in each.spec.findings
+        for one in each.statements.get(f.statement, ())
+    ]
+    every = " ".join(each.remedy for each in server_spec().findings)
+    statements += [("server", every, server_statement(part).text) for part in server_spec().parts]
+    for name, remedy, sql in statements:
+        for text in re.findall(r"'((?:[^']|'')* or (?:[^']|'')*)'", re.sub(r"--.*", "", sql)):
+            texts[name, text] = f"{texts.get((name, text), '')} {remedy}"
+    return texts
+
+
+def test_a_text_in_sql_has_one_or_at_most_and_says_what_decides() -> None:
+    texts = composed()
+    assert len(texts) > 10
+    sentences = [(name, one) for name, text in texts for one in re.split(r"(?<=[.?]) ", text)]
+    assert [(name, text) for name, text in sentences if len(re.findall(r"\bor\b", text)) > 1] == []
+    assert [at for at, remedies in texts.items() if GUESS.search(at[1]) and not DECIDES.search(at[1] + remedies)] == []
 
 
 def test_a_sentence_has_one_or_at_most_and_says_what_decides() -> None:

@@ -28,6 +28,8 @@ SETTINGS = [
     (FINDING, "+severty = 8", f'{LATE}.severty is not a setting; did you mean "severity"?'),
     (FINDING, 'severity = "7"', f"{LATE}.severity must be a whole number, not text"),
     ('cause = ["worker"]', 'cause = "worker"', f"{LATE}.cause must be a list, not text"),
+    (FINDING, '+proof = "assumed"', f"{LATE}.action release runs work twice if the finding is wrong"),
+    (FINDING, '+proof = "assumed"\ninstead = "retry"', f"{LATE}.instead retry runs work twice if the finding is wrong"),
     ('failed = "failed: it', 'failed = "fialed: it', "statuses.failed.phase must be one of"),
     ("id int8, parent_id", "id, parent_id", "recognise.relations.work_items has 'id', which is not a name and a type"),
     (CANCEL, "+arguments.note = { titel = 'a' }", "actions.cancel.arguments.note.titel is not a setting; did you mean"),

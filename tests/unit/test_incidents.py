@@ -33,6 +33,7 @@ SPECS = {
     },
     "server": {
         "lock": spec("lock", cause=("pid",), explains={"engine": ("*late", "first")}),
+        "standby": spec("standby", explains={"engine": ("*late",)}),
     },
 }
 
@@ -120,6 +121,14 @@ def test_the_time_is_that_of_the_cause() -> None:
     lock = found("lock", 7, engine="server", affects=("engine",), pid=1)
     (incident,) = incidents([lock, found("late", 1)], SPECS)
     assert (incident.code, incident.since) == ("lock", 7.0)
+
+
+def test_a_certain_cause_explains_first_and_is_shown_only_with_symptoms() -> None:
+    """It is no problem without a late node, but it certainly refuses."""
+    out = found("standby", 0, engine="server", affects=("engine",), suspected=True)
+    lock = found("lock", 0, engine="server", affects=("engine",), suspected=True, pid=1)
+    assert shown(out) == []
+    assert shown(lock, found("late", 1), out) == [("standby", 1, {"late": 1})]
 
 
 def test_a_suspected_cause_is_shown_only_with_symptoms_that_nothing_else_explains() -> None:

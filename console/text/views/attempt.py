@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from console.text.spans import Spans
 from console.text.views.lines import heading, pairs, section, stacked, wrapped
-from queries.evidence.attempt import Attempt, Step, Trial
+from queries.records.attempt import Attempt, Step, Trial
 from queries.text.counted import counted
 
 KEPT = (

@@ -13,7 +13,8 @@ from console.tui.screens.dialog import Dialog, text
 from console.tui.widgets.line_view import LineView
 from queries.change.trial import attempt
 from queries.db.errors import DatabaseError
-from queries.evidence.attempt import Trial, prepare
+from queries.evidence.attempt import prepare
+from queries.records.attempt import Trial
 from queries.records.node import Node
 
 
