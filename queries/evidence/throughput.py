@@ -252,7 +252,7 @@ def _outranked_by(flow: Flow, queue: object, late: Sequence[Finding], takers: Se
         return f"{nouns} of the {flow.claim.noun} {', '.join(sorted(map(str, busy)))} before those of {queue}"
     ids, since = {each.node_id.partition("/")[2] for each in late}, min(each.since or 0.0 for each in late)
     first = next((place for place, row in enumerate(flow.waiting) if row.id in ids), None)
-    taken = (row for row in flow.waiting[:first] if flow.last(row.queue))  # what nobody takes is in nobody's way
+    taken = (row for row in flow.waiting[:first] if flow.last(row.queue))  # what no worker takes is in no way
     ahead = [row for row in taken if row.due is not None and float(row.due) > since]
     own = "others" if first is None else f"those with {flow.waiting[first].first}"
     ranks = Counter(

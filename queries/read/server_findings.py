@@ -236,7 +236,7 @@ class ServerFindings:
         return None
 
     def flow(self, label: str, seconds: float) -> tuple[float, float, float] | None:
-        """Return how many rows of an engine's work came and went in a minute, and the minutes.
+        """Return rows of an engine's work that came and went in a minute, and the minutes.
 
         ``seconds``: over which this is measured at most.
         """

@@ -84,7 +84,8 @@ def test_a_text_in_sql_has_one_or_at_most_and_says_what_decides() -> None:
     assert len(texts) > 10
     sentences = [(name, one) for name, text in texts for one in re.split(r"(?<=[.?]) ", text)]
     assert [(name, text) for name, text in sentences if len(re.findall(r"\bor\b", text)) > 1] == []
-    assert [at for at, remedies in texts.items() if GUESS.search(at[1]) and not DECIDES.search(at[1] + remedies)] == []
+    guesses = [(at, f"{at[1]} {said}") for at, said in texts.items() if GUESS.search(at[1]) and "{todo}" not in said]
+    assert [at for at, said in guesses if not DECIDES.search(said)] == []  # {todo} is a remedy itself
 
 
 def test_a_sentence_has_one_or_at_most_and_says_what_decides() -> None:
