@@ -7,8 +7,10 @@ from pathlib import Path
 import asyncpg
 import pytest
 
+from queries.contract.builtin import builtin
+from queries.contract.rules import DELETE, REPEAT
 from queries.evidence import repeated
-from queries.records.action import Outcome
+from queries.records.action import Outcome, Proof
 from queries.snapshot import snapshot
 from tests.queries.builders import do, opened, outcomes_of
 from tests.servers import PostgresServer
@@ -40,3 +42,52 @@ async def test_advice_that_has_not_helped_is_said(
     later = next(i for i in (await snapshot(workspace, readers)).incidents if i.key == lost.key)
     assert later.sentence == lost.sentence
     await workspace.close()
+
+
+MAIL = """
+WITH t AS (INSERT INTO _private_tasks (identifier) VALUES ('mail'), ('bill') RETURNING id, identifier)
+INSERT INTO _private_jobs (task_id, priority, run_at, created_at, updated_at)
+SELECT t.id, CASE t.identifier WHEN 'mail' THEN 5 ELSE 0 END, j.at, j.at, j.at
+  FROM t CROSS JOIN generate_series(1, 15) AS n
+ CROSS JOIN LATERAL (SELECT now() - interval '1 hour' + n * interval '1 min') AS j(at)
+ WHERE t.identifier = 'bill' OR n = 1
+"""
+PICKED = """
+INSERT INTO pgqueuer (priority, created, updated, heartbeat, execute_after, status, entrypoint, queue_manager_id)
+SELECT 0, now(), now(), now(), now() - interval '1 hour', s::pgqueuer_status,
+       CASE s WHEN 'picked' THEN 'mail' ELSE 'bill' END, CASE s WHEN 'picked' THEN gen_random_uuid() END
+  FROM unnest('{picked, queued}'::text[]) AS s
+"""
+
+
+@pytest.mark.parametrize("taken", [0, 5])
+async def test_jobs_that_no_worker_takes_are_not_in_the_way_of_others(
+    server: PostgresServer, tmp_path: Path, taken: int
+) -> None:
+    dsn = server.fresh("graphile_worker")
+    server.sql(MAIL, dsn)
+    row = "(task_id, run_at, priority, locked_at, locked_by) SELECT task_id, now(), priority, now(), 'w'"
+    server.sql(f"INSERT INTO _private_jobs {row} FROM _private_jobs WHERE priority = {taken} LIMIT 1", dsn)
+    workspace = await opened(dsn, tmp_path)
+    shown = (await snapshot(workspace, [*workspace.engines.values()], once=False)).incidents
+    assert ("outranked" in {each.code for each in shown}) == (taken == 0)
+    await workspace.close()
+
+
+async def test_the_number_of_workers_is_no_part_of_a_name(server: PostgresServer, tmp_path: Path) -> None:
+    dsn, keys = server.fresh("pgqueuer"), list[str]()
+    for _ in range(2):
+        server.sql(PICKED, dsn)
+        workspace = await opened(dsn, tmp_path)
+        shown = (await snapshot(workspace, [*workspace.engines.values()], once=False)).incidents
+        keys += [each.key for each in shown if each.code == "not_served"]
+        await workspace.close()
+    assert keys == ["pgqueuer/not_served"] * 2
+
+
+def test_a_guess_suggests_nothing_that_repeats_deletes_or_wakes_a_far_sleeper() -> None:
+    """A task that is due, or that has no time at all, does not sleep far."""
+    guesses = {(e.name, f.code, n) for e in builtin() for f in e.spec.findings if f.proof is Proof.ASSUMED
+               for n in (f.action, f.instead) if n}  # fmt: skip
+    assert [each for each in guesses if each[2] in (*REPEAT, *DELETE)] == []
+    assert {code for _, code, name in guesses if name == "wake"} == {"overdue_timer", "lost_wakeup", "deadlocked"}

@@ -7,7 +7,7 @@
 -- Indexes: pg_class_relname_nsp_index, pg_attrdef_adrelid_adnum_index, pg_depend_depender_index. Statistics of a table and
 -- the last value of a sequence are read by oid.
 WITH tables AS MATERIALIZED (
-  SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name, c.reloptions, c.relname = e ->> 'flow' AS flow,
+  SELECT e ->> 'label' AS label, c.oid, c.relname::text AS name, c.reloptions, c.relname = e ->> 'flow' AS flow, c.reltuples,
          pg_stat_get_dead_tuples(c.oid) AS dead, pg_stat_get_live_tuples(c.oid) AS live,
          greatest(pg_stat_get_last_vacuum_time(c.oid), pg_stat_get_last_autovacuum_time(c.oid)) AS vacuumed
     FROM jsonb_array_elements(:args -> 'engines') AS e
@@ -76,6 +76,14 @@ used AS (
         b.labels AS affects, false AS suspected
    FROM holders h JOIN bloated b ON b.dead IS NOT NULL
   ORDER BY h.xids DESC LIMIT 1)
+UNION ALL
+-- After a crash, a promotion or a reset the counts begin at 0, whatever is in the tables.
+SELECT 'vacuum_late', NULL, NULL,
+       jsonb_build_object('unread', format('statistics were lost in a crash or a reset, so dead rows of %s are not counted. ANALYZE counts them',
+                                           string_agg(t.name || ' of ' || t.label, ', ' ORDER BY t.label, t.name))), NULL, false
+  FROM tables t
+ WHERE t.reltuples >= (:settings ->> 'dead_rows')::float8 AND (t.live + t.dead) * 10 < t.reltuples AND NOT pg_is_in_recovery()
+HAVING count(*) > 0
 UNION ALL
 SELECT 'autovacuum_off', 'table:' || t.label || '.' || t.name, NULL,
        jsonb_build_object('label', t.label, 'table', t.name, 'scope', 'the table ' || t.name || ' of ' || t.label, 'dead', t.dead, 'live', t.live), ARRAY[t.label], false

@@ -586,6 +586,22 @@ async def test_a_table_that_was_not_vacuumed_for_long(workspace: Workspace, eter
     assert "it was vacuumed never" in read["vacuum_late"].sentence
 
 
+async def test_statistics_that_were_lost_are_not_taken_for_none(
+    server: PostgresServer, uni2work_workspace: Workspace
+) -> None:
+    """A crash of the server does the same."""
+    rows = "SELECT jsonb_build_object('job', 'a', 'n', n), now(), gen_random_uuid() FROM generate_series(1, 2000) AS n"
+    dsn = uni2work_workspace.database.text
+    server.sql(f'INSERT INTO cron_last_exec (job, "time", instance) {rows}; ANALYZE cron_last_exec', dsn)
+    await found(uni2work_workspace)
+    server.sql("SELECT pg_stat_reset()", dsn)
+    read = await server_findings(uni2work_workspace).findings()
+    assert [(each.code, each.failed) for each in read.skipped_findings] == [("vacuum_late", False)]
+    assert "dead rows of cron_last_exec of uni2work are not counted" in read.skipped_findings[0].why
+    server.sql("ANALYZE cron_last_exec", dsn)
+    await found(uni2work_workspace)
+
+
 async def test_a_sequence_near_its_end(server: PostgresServer, uni2work_workspace: Workspace) -> None:
     dsn = uni2work_workspace.database.text
     server.sql("SELECT setval('queued_job_id_seq', 9223372036854775806)", dsn)
