@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from queries.claim.answers import Look
+from queries.claim.answers import NAMED, Look
 from queries.contract.rows import FlowRow
 from queries.contract.server_spec import LABEL, server_spec
 from queries.evidence.throughput import seconds, time_of
@@ -51,12 +51,14 @@ def _long_runs(said: dict[str, str], rows: Sequence[FlowRow], now: float) -> Ite
     over = ((row, ended) for row in rows if row.part != "took" and (ended := seconds(row.ended)))
     took = [ended - began for row, ended in over if (began := _began(row, ended))]
     most = max(took, default=0.0)
-    for row in rows if len(took) >= LEAST_ROWS else ():
-        taken = seconds(row.taken) if row.part.startswith("open") else None
-        if taken and now - taken >= max(RUN_SECONDS, RUN_TIMES * most):
-            times = {"taken": time_of(taken), "age": spelled(now - taken), "most": spelled(max(most, 1.0))}
-            evidence = {**said, **times, "of": str(len(took)), "owner": row.owner or "a worker"}
-            yield _found("runs_long", f"{said['label']}/{row.id}", taken, evidence)
+    running = [(row, taken) for row in rows if row.part.startswith("open") and (taken := seconds(row.taken))]
+    running = [(row, taken) for row, taken in running if now - taken >= max(RUN_SECONDS, RUN_TIMES * most)]
+    owners = sorted({row.owner or "a worker" for row, _ in running})
+    held = ", ".join([*owners[:NAMED], *([f"{len(owners) - NAMED} more"] if len(owners) > NAMED else [])])
+    for row, taken in running if len(took) >= LEAST_ROWS else ():
+        times = {"taken": time_of(taken), "age": spelled(now - taken), "most": spelled(max(most, 1.0))}
+        evidence = {**said, **times, "of": str(len(took)), "owner": row.owner or "a worker", "held": held}
+        yield _found("runs_long", f"{said['label']}/{row.id}", taken, evidence)
 
 
 def _began(row: FlowRow, ended: float) -> float | None:

@@ -58,7 +58,7 @@ async def incidents(server: PostgresServer, tmp_path: Path, engine: str, sql: st
     ("engine", "sql", "code", "says"),
     [
         ("solid_queue", SOLID.format(many=100, ago="2 hours", step="1 min"), "runs_long",
-         "for 2h01m. The last 99 of its name took at most 40s. It is held by 1."),
+         "for 2h01m. The last 99 of its name took at most 40s. Held by: worker-1 on app-1."),
         ("solid_queue", SOLID.format(many=100, ago="5 min", step="1 min"), "runs_long", ""),
         ("solid_queue", SOLID.format(many=15, ago="2 hours", step="1 min"), "runs_long", ""),
         ("solid_queue", SOLID.format(many=50, ago="5 hours", step="1 hour") + ENDED, "none_arrive",
