@@ -403,8 +403,7 @@ class _Writer:
             "part": [*part, *_compared(finding)],
             "since": f"extract(epoch FROM {since})::float8" if since else "NULL::float8",
             "evidence": evidence,
-            "suggest": _in_line(finding.suggest),
-            "grade": _in_line(finding.grade) or str(finding.severity),
+            **_judged(finding),
             "where": _in_line(finding.where),
             "order": ", ".join(filter(None, (order, "t.id"))),
         }
@@ -580,10 +579,10 @@ class _Writer:
                 self._failing(claim, values, finding)
             elif finding.code == "late":
                 rows = {each: order for each, order in claim.unfinished.items() if each not in claim.running}
-                asked = {**values, "header": self._header(needs), "more": claim.more}
+                asked = {**values, "header": self._header(needs)}
                 self._looked(claim, asked, finding, rows, self._late(claim))
             else:
-                asked = {**values, "header": self._header(claim.running_needs or needs), "more": "false"}
+                asked = {**values, "header": self._header(claim.running_needs or needs)}
                 self._looked(claim, asked, finding, claim.running or claim.unfinished, self._owner_dead(claim))
 
     def _late(self, claim: Claim) -> _Asked:
@@ -625,10 +624,13 @@ class _Writer:
     ) -> None:
         """Derive a finding of a claim among these rows."""
         kind = self.kinds[claim.kind]
-        own = claim.rows.get(finding.code, "")
+        own, more = claim.rows.get(finding.code, ""), claim.more.get(finding.code, "false")
         evidence = _evidence(asked.evidence | finding.evidence)
-        every = _beside(claim, own, str(values["more"]), asked.at, asked.found, evidence, asked.cause)
-        sql = " ".join((asked.at, asked.found, evidence, asked.cause, *every["beside"]))
+        found = _selected(asked.found, finding)
+        judged = _judged(finding)
+        shown = (evidence, asked.cause, *judged.values())
+        every = _beside(claim, own, more, asked.at, found, *shown)
+        sql = " ".join((asked.at, found, *shown, *every["beside"]))
         of_each: Filled = {
             **values,
             "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}.",
@@ -638,10 +640,12 @@ class _Writer:
             "most": "ALL" if own else "5001",
             "some": " OR ".join(rows),
             "at": asked.at,
-            "first": _beside(claim, asked.at, asked.found)["beside"],
-            "found": asked.found,
-            "evidence": f"jsonb_build_object({evidence}) || {asked.cause}",
-            "beside": _beside(claim, evidence, asked.cause)["beside"],
+            "first": _beside(claim, asked.at, found)["beside"],
+            "found": found,
+            "more": more,
+            "evidence": f"{asked.cause} || jsonb_build_object({evidence})",
+            **judged,
+            "beside": _beside(claim, *shown)["beside"],
         }
         parts = _rows_of_claim(of_each, dict.fromkeys(rows, "") if own else rows)
         self._add(f"{finding.statement}.sql", ("claim", claim.kind), [repeated("finder", of_each, parts)])
@@ -653,9 +657,11 @@ class _Writer:
         failed_at = self._time(kind, claim.failed_at)
         error = f"coalesce(left(({claim.error})::text, 300), 'no error is recorded')"
         said = _evidence({"failed": _instant(failed_at), "error": error, **_of_queue(claim)} | finding.evidence)
-        beside = _beside(claim, failed_at, said)["beside"]
-        failed = " OR ".join(claim.failed)
-        sql = " ".join((failed_at, failed, said, *beside))
+        judged = _judged(finding)
+        beside = _beside(claim, failed_at, said, *judged.values())["beside"]
+        rows = {_selected(each, finding): order for each, order in claim.failed.items()}
+        failed = " OR ".join(rows)
+        sql = " ".join((failed_at, failed, said, *judged.values(), *beside))
         of_each: Filled = {
             **values,
             "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}, newest first.",
@@ -664,9 +670,10 @@ class _Writer:
             "failed": failed,
             "at": failed_at,
             "evidence": said,
+            **judged,
             "beside": beside,
         }
-        parts = _rows_of_claim(of_each, claim.failed)
+        parts = _rows_of_claim(of_each, rows)
         self._add(f"{finding.statement}.sql", at, [repeated("failing", of_each, parts)])
 
     # Pieces
@@ -851,6 +858,16 @@ def _compared(finding: FindingSpec) -> Lines:
         if least:
             lines += filled(rule, {"least": _in_line(least)})
     return lines
+
+
+def _selected(rows: str, finding: FindingSpec) -> str:
+    """Return the condition of the rows that a finding selects from these."""
+    return rows if finding.where == "true" else f"({rows}) AND ({_in_line(finding.where)})"
+
+
+def _judged(finding: FindingSpec) -> dict[str, str]:
+    """Return whether an action is suggested for a row, and its severity."""
+    return {"suggest": _in_line(finding.suggest), "grade": f"({_in_line(finding.grade) or finding.severity})::int8"}
 
 
 def _instant(seconds: str) -> str:

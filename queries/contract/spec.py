@@ -208,7 +208,7 @@ class FindingSpec(
     among: str = ""  # ``parts/<name>.sql``, in whose rows it is found, or its text in several lines
     order: str = ""  # SQL; default: ``since``
     suggest: str = "true"  # SQL: whether the action is suggested
-    grade: str = ""  # SQL, with ``among``: the severity of each row instead of ``severity``
+    grade: str = ""  # SQL, with ``among`` or of a finder: the severity of each row instead of ``severity``
     alike: str = ""  # SQL, with ``among``: the least number of rows of its ``failures`` with the same error
     regular: str = ""  # SQL, with ``among``: the least time without one of its ``events``
     finder: bool = False  # it follows from the claim of its kind
@@ -309,7 +309,7 @@ class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
     running: dict[str, str] = {}  # conditions of running rows, if others than ``unfinished`` lead to them
     running_needs: tuple[str, ...] = ()  # names in ``needs`` that lead to ``running``
     rows: dict[str, str] = {}  # finder -> SQL of a limited FROM item, instead of the table
-    more: str = "false"  # SQL, true if ``rows`` may omit late ones
+    more: dict[str, str] = {}  # finder -> SQL, true if its ``rows`` may omit nodes
     noun: str = "queue"  # word for a queue
     failed: dict[str, str] = {}  # conditions of nodes that no worker takes again; default: failed statuses
     failed_need: str = ""  # name in ``needs`` that leads to ``failed``; else the newest nodes are looked at

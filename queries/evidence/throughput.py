@@ -191,7 +191,8 @@ def _without_refuted(reader: Reader, part: Part, flow: Flow) -> tuple[Part, dict
         if moved and each.code in groups["none_works"]:
             refuted.setdefault(queue, []).append(each)
             continue
-        if moved and spec.late and each.severity > spec.severity:  # only because no worker lives
+        by_workers = spec.late and "why" not in spec.evidence
+        if moved and by_workers and each.severity > spec.severity:  # only because no worker lives
             evidence = {**each.evidence, "why": f"Workers take others: {flow.ago(moved)}"}
             text = sentence.fill(spec.sentence, evidence)
             each = msgspec.structs.replace(each, evidence=evidence, sentence=text, severity=spec.severity)

@@ -45,3 +45,24 @@ def test_an_engine_without_findings_is_not_checked(outbox: str, tmp_path: Path) 
     answer = unstick("stuck", "--engines", str(folder.parent), dsn=outbox)
     assert answer.out.splitlines()[0] == "No findings in outbox, but some checks were not made."
     assert "Not checked: outbox anything: its folder has no findings" in answer.out
+
+
+def test_an_engine_says_which_nodes_are_found_and_how_grave_they_are(outbox: str, tmp_path: Path) -> None:
+    shutil.copytree(FOLDER, folder := tmp_path / "engines/outbox")
+    own = """[findings.late]
+where = "t.id < 3"
+grade = "CASE t.id WHEN 1 THEN 2 ELSE 4 END"
+evidence.why = "CASE t.id WHEN 1 THEN 'Mails that were due later are sent' END"
+[findings.owner_dead]
+suggest = "t.picked_by <> 'app.1'"
+[findings.failing]
+where = "t.id > 6"
+grade = "t.id"
+"""
+    (folder / "engine.toml").write_text((FOLDER / "engine.toml").read_text() + own)
+    answer = unstick("stuck", "--engines", str(folder.parent), "--json", dsn=outbox)
+    found = {(each["code"], each["node_id"].partition(":")[2], each["severity"]) for each in answer.findings}
+    assert found == {("late", "1", 2), ("owner_dead", "3", 8), ("failing", "7", 7)}
+    said = {each["code"]: each for each in answer.findings}
+    assert said["late"]["evidence"]["why"] == "Mails that were due later are sent"
+    assert said["owner_dead"]["action"] is None

@@ -48,6 +48,8 @@ OF_CLAIMS = [
     for names in re.findall(r"(?m)^parts = \[(.*)\]", path.read_text("utf-8"))
     for name in re.findall(r"\w+", names)
 ]
+# The statements of a claim have no files of their own into which a part could be written.
+OF_CLAIMS *= 2
 USES = Counter([*(part for parts in INCLUDED.values() for part in parts), *AMONG, *IN_TOML, *OF_CLAIMS])
 SEVERAL = {*AMONG} - {*IN_TOML, *(part for parts in INCLUDED.values() for part in parts)}
 NO_CODE = re.compile(r"--.*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|(\$\w*\$)(?s:.*?)\1")

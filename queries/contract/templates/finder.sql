@@ -15,7 +15,7 @@ looked AS MATERIALIZED (
 UNION ALL
 SELECT :narrow FROM :"schema".:table AS t WHERE :wanted AND (:some)
 )
-(SELECT :id AS id, t.its_since AS since, :evidence AS evidence
+(SELECT :id AS id, t.its_since AS since, :evidence AS evidence, :suggest AS suggest, :grade AS severity
    FROM (SELECT t.*, :at AS its_since FROM looked AS t
           :first
           WHERE :found
@@ -23,4 +23,4 @@ SELECT :narrow FROM :"schema".:table AS t WHERE :wanted AND (:some)
    :beside
   ORDER BY 2, 1)
 UNION ALL
-SELECT NULL, NULL, NULL WHERE :ids IS NULL AND ((SELECT count(*) FROM looked) > 5000 OR :more)
+SELECT NULL, NULL, NULL, NULL, NULL WHERE :ids IS NULL AND ((SELECT count(*) FROM looked) > 5000 OR :more)

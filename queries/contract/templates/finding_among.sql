@@ -6,7 +6,7 @@ WITH RECURSIVE
         :since AS since,
         jsonb_strip_nulls(jsonb_build_object(:evidence)) AS evidence,
         :suggest AS suggest,
-        (:grade)::int8 AS severity
+        :grade AS severity
    FROM nodes AS t
   WHERE (:ids IS NULL OR t.id = ANY (:ids))
     AND (:where)
