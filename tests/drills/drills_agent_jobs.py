@@ -47,7 +47,7 @@ async def redis_emptied(scene: Scene) -> None:
         await scene.pass_time(2 * MINUTE)
 
 
-@drill(NAME, "completion_not_recorded", actions=("mark_failed",), most=1)
+@drill(NAME, "late", names=("its row was not updated",), actions=("mark_failed",), most=1)
 async def jobs_that_stalled_in_redis(scene: Scene) -> None:
     """Redis ended jobs whose workers died twice; the application does not write that."""
     jobs = await queue(scene)
@@ -91,7 +91,7 @@ async def disk_full(scene: Scene) -> None:
     await jobs.tick()
 
 
-@drill(TABLE, "active_too_long", actions=("release",), most=1)
+@drill(TABLE, "owner_dead", actions=("release",), most=1)
 async def executor_killed_by_the_kernel(scene: Scene) -> None:
     """One executor held four jobs; another one goes on."""
     await scene.start()
@@ -219,7 +219,7 @@ async def executors_skip_one_agent(scene: Scene) -> None:
     await scene.rows.job("completed", **times, agent=agents[0][0], user=agents[0][1], number=await number(scene))
 
 
-@drill(TABLE, ("queue_stalled", "active_too_long"), actions=(None,), most=1)
+@drill(TABLE, ("queue_stalled", "owner_dead"), actions=(None,), most=1)
 async def hanging_jobs_hold_all_executors(scene: Scene) -> None:
     """Four executors wait for an answer for two hours; nothing else is taken."""
     await scene.pass_time(3 * HOUR)

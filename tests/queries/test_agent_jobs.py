@@ -378,7 +378,7 @@ async def test_each_status_of_a_users_jobs_is_found(agent_jobs_db: AgentJobsDb, 
         "pending", "active", "delayed", "paused"
     )
     assert {x.node.id for x in (await look.pages.dead(limit=500)).dead_letters} == await ids("failed")
-    late = [f.node_id for f in (await look.findings.read()).findings if f.code in ("late", "completion_not_recorded")]
+    late = [f.node_id for f in (await look.findings.read()).findings if f.code == "late"]
     assert set(late) == await ids("pending")
     await agent_jobs_db.sql("DELETE FROM jobs WHERE status = 'active'")
     for status in ("delayed", "paused"):
@@ -439,8 +439,9 @@ async def test_a_healthy_mirror_has_none(agent_jobs_db: AgentJobsDb, mirror: Wor
 async def test_overdue_and_overtaken(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     slow, lost = await agent_jobs_db.job(age=700, user=BERT), await agent_jobs_db.job(age=701)
     await agent_jobs_db.job("completed", age=600, ended=580, number=99)
-    (overdue,), (overtaken,) = await found(mirror, "late"), await found(mirror, "completion_not_recorded")
+    overtaken, overdue = sorted(await found(mirror, "late"), key=lambda f: f.since or 0)
     assert (overdue.node_id, overtaken.node_id) == (agent_jobs_db.id(slow), agent_jobs_db.id(lost))
+    assert (overdue.severity, overtaken.severity) == (6, 7)
     assert overtaken.evidence["overtaker"] == "99"
     assert overdue.action == overtaken.action == "mark_failed"
     assert await found(mirror, "queue_stalled") == []
@@ -492,19 +493,18 @@ async def test_the_oldest_of_many_late_jobs_are_reported_first(agent_jobs_db: Ag
             await agent_jobs_db.job("completed", age=800, ended=790, user=user)
     for page in (1, 2, 8, 30):
         seen = await reader(mirror).findings.read(limit=page)
-        for code, nodes in (
-            ("completion_not_recorded", made[::3]),
-            ("late", [m for n, m in enumerate(made) if n % 3]),
-        ):
-            reported = [f.node_id for f in seen.findings if f.code == code]
-            assert (reported, code in seen.capped) == (nodes[:page], page < len(nodes)), (code, page)
+        reported = sorted((f.since, f.node_id, f.severity) for f in seen.findings if f.code == "late")
+        assert [(node, severity) for _, node, severity in reported] == [
+            (m, 6 + (n % 3 == 0)) for n, m in enumerate(made[:page])
+        ]
+        assert ("late" in seen.capped) == (page < len(made))
 
 
 async def test_written_off_jobs_overtake_no_other_job(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
     old = await agent_jobs_db.job(age=5000)
     await agent_jobs_db.job("failed", age=4000, ended=1, error="marked failed by operator anna@laptop: it was stuck")
-    assert [f.node_id for f in await found(mirror, "late")] == [agent_jobs_db.id(old)]
-    assert await found(mirror, "completion_not_recorded") == []
+    (late,) = await found(mirror, "late")
+    assert (late.node_id, late.evidence["reason"]) == (agent_jobs_db.id(old), "stalled")
     assert len(await found(mirror, "queue_stalled")) == 1, "the queue is still stalled"
 
 
@@ -522,7 +522,7 @@ async def test_a_stalled_queue(agent_jobs_db: AgentJobsDb, mirror: Workspace, pr
 
 
 async def test_for_too_many_users_a_recently_ended_job_shows_that_the_queue_moves(
-    agent_jobs_db: AgentJobsDb, mirror: Workspace
+    agent_jobs_db: AgentJobsDb, mirror: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await agent_jobs_db.job(age=4000)
     agent = await agent_jobs_db.agent()
@@ -532,6 +532,9 @@ async def test_for_too_many_users_a_recently_ended_job_shows_that_the_queue_move
         " FROM generate_series(1, 600) AS n, (SELECT now() - interval '1 hour' AS t) AS made",
         agent,
     )
+    assert not await found(mirror, "queue_stalled"), "a small table is read as a whole"
+    monkeypatch.setattr("queries.contract.detect.SMALL_TABLE_BLOCKS", -1)
+    await mirror.detect()
     assert "queue_stalled" in (await reader(mirror).findings.read()).capped, "a job of another user may have ended"
     await agent_jobs_db.sql("UPDATE jobs SET completed_at = now() - interval '1 min' WHERE job_id = 'of 500'")
     seen = await reader(mirror).findings.read()
@@ -544,12 +547,12 @@ async def test_active_for_long_is_for_tables_only(
     by_start = await agent_jobs_db.job("active", age=9000, started=8000)
     by_change = await agent_jobs_db.job("active", age=9000)
     await agent_jobs_db.job("active", age=9000, started=60)
-    assert {f.node_id for f in await found(table, "active_too_long")} == {
+    assert {f.node_id for f in await found(table, "owner_dead")} == {
         agent_jobs_db.id(by_start),
         agent_jobs_db.id(by_change),
     }
-    assert all(f.action == "release" for f in await found(table, "active_too_long"))
-    assert await found(mirror, "active_too_long") == []
+    assert all(f.action == "release" for f in await found(table, "owner_dead"))
+    assert await found(mirror, "owner_dead") == []
 
 
 async def test_an_action_of_the_other_profile_is_not_advised(agent_jobs_db: AgentJobsDb, table: Workspace) -> None:

@@ -34,10 +34,10 @@ async def test_jobs_that_redis_lost_are_one_incident(agent_jobs_db: AgentJobsDb,
         await agent_jobs_db.job(age=3600 - n, number=101 + n)
     await agent_jobs_db.job("completed", age=1800, ended=1790, number=1)
     shown = await incidents_of(mirror, LABEL)
-    (incident,), (other,) = shown.pop("redis_emptied"), shown.pop("completion_not_recorded")
+    (incident,), (other,) = shown.pop("redis_emptied"), shown.pop("late")
     assert not shown
     assert (incident.n, incident.action) == (5, "mark_failed"), "with the job that shows the restart"
-    assert {s.code for s in incident.symptoms} == {"completion_not_recorded", "job_ids_restarted"}
+    assert {s.code for s in incident.symptoms} == {"late", "job_ids_restarted"}
     assert [f.node_id for f in other.findings] == [agent_jobs_db.id(earlier)], "it was lost before"
 
 
@@ -55,7 +55,7 @@ async def test_new_jobs_that_complete_old_rows_show_that_redis_was_emptied(
         await agent_jobs_db.job("completed", age=300, ended=290, number=205)
     shown = await incidents_of(mirror, LABEL)
     if rises:
-        assert shown.keys() == {"completion_not_recorded", "completed_by_wrong_job"}
+        assert shown.keys() == {"late", "completed_by_wrong_job"}
         return
     (incident,) = shown.pop("redis_emptied")
     assert not shown
@@ -68,7 +68,7 @@ async def test_completions_that_were_not_recorded_are_one_incident(
     for n in range(6):
         await agent_jobs_db.job(age=3600 - n)
     await agent_jobs_db.job("completed", age=60, ended=30)
-    await the_only(mirror, LABEL, "completion_not_recorded", n=6, action="mark_failed")
+    await the_only(mirror, LABEL, "late", n=6, action="mark_failed")
 
 
 async def test_an_end_ahead_of_the_clock_hides_no_stalled_queue(agent_jobs_db: AgentJobsDb, mirror: Workspace) -> None:
@@ -87,7 +87,7 @@ async def test_ends_that_are_dated_differently_than_written(agent_jobs_db: Agent
     await agent_jobs_db.job(age=900)
     incident = await the_only(mirror, LABEL, "worker_clock_behind")
     assert incident.findings[0].evidence["off"] in ("00:00:29", "00:00:30")
-    assert {s.code for s in incident.symptoms} == {"completion_not_recorded"}
+    assert {s.code for s in incident.symptoms} == {"late"}
 
 
 async def test_a_backlog_that_is_worked_on_is_minor(
@@ -116,7 +116,7 @@ async def test_a_job_that_runs_as_long_as_its_agents_jobs_do(agent_jobs_db: Agen
     await agent_jobs_db.job("active", age=5000, started=5000)
     assert not await incidents_of(table, LABEL)
     await agent_jobs_db.job("active", age=3 * 3700, started=3 * 3700)
-    assert set(await incidents_of(table, LABEL)) == {"active_too_long"}
+    assert set(await incidents_of(table, LABEL)) == {"owner_dead"}
     other = await agent_jobs_db.agent(name="other")
     await agent_jobs_db.job("active", age=5000, started=5000, agent=other)
     ((incident,),) = (await incidents_of(table, LABEL)).values()

@@ -23,7 +23,7 @@ LIMITED = re.compile(r"\bcount\(\*\) FROM [a-z_]+\) *(?:=|>) *\d{2,}")
 ENGINES = ("agent_jobs", "estuary", "eternaltwin", "oban", "pgqueuer", "procrastinate", "solid_queue", "tasker",
            "uni2work", "graphile_worker")  # fmt: skip
 # Statements that also need rows, or another variant of the engine, for the row that says "at least".
-NEED_ROWS = {"active_too_long", "delayed_too_long", "paused_too_long"}
+NEED_ROWS = {"delayed_too_long", "paused_too_long", "inconsistent"}
 
 EXECUTING = """
 INSERT INTO oban_producers (uuid, node, queue, started_at, updated_at)

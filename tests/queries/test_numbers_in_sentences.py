@@ -142,10 +142,9 @@ async def test_jobs_that_others_have_passed_have_one_cause(server: PostgresServe
     await agent_jobs_db.job("completed", age=1800, ended=1780)
     workspace = await opened(dsn, tmp_path)
     shown: dict[str, list[Incident]] = await incidents_of(workspace, LABEL)
-    (incident,) = shown.pop("completion_not_recorded")
+    (incident,) = shown.pop("late")
     assert shown == {}
-    assert [f.node_id for f in incident.findings] == [agent_jobs_db.id(lost)]
-    assert [f.node_id for f in incident.explained] == [agent_jobs_db.id(other)]
+    assert [f.node_id for f in incident.findings] == [agent_jobs_db.id(lost), agent_jobs_db.id(other)]
     assert incident.action == "mark_failed"
     await workspace.close()
     await agent_jobs_db.connection.close()

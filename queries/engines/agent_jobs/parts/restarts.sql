@@ -27,7 +27,7 @@ restarts AS MATERIALIZED (
        AND (SELECT count(*) FROM numbered n WHERE n.number * 2 > r.before AND n.before * 2 < n.number) < 3
   )
   SELECT r.*, EXISTS (SELECT FROM numbered n WHERE n.completed_at >= r.at AND coalesce(n.error, '') NOT LIKE '% by operator %') AS ended,
-         (SELECT max(n.created_at) FROM numbered n WHERE n.completed_at < r.at - :overdue AND coalesce(n.error, '') NOT LIKE '% by operator %') AS passed
+         (SELECT max(n.created_at) FROM numbered n WHERE n.completed_at < r.at - :late AND coalesce(n.error, '') NOT LIKE '% by operator %') AS passed
     FROM (SELECT * FROM dropped
           UNION ALL
           (SELECT u.id, u.job_id, u.completed_at, n.number, true
