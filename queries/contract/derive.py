@@ -595,9 +595,10 @@ class _Writer:
             if each.why
         )
         unknown = "jsonb_build_object('resource', NULL, 'why', NULL)"
+        late = ":late_of_kind" if self.spec.thresholds_by else ":late"
         return _Asked(
             at=since,
-            found=f"{' AND '.join(lasting)} AND {since} < extract(epoch FROM now() - :late)",
+            found=f"{' AND '.join(lasting)} AND {since} < extract(epoch FROM now() - {late})",
             evidence={"since": _instant("its_since"), **_of_queue(claim)},
             cause=f"CASE {causes} ELSE {unknown} END" if causes else unknown,
         )

@@ -58,7 +58,7 @@ def strict(text: str, kind: Any) -> Any:
 def test_stuck_is_incidents(demo: str) -> None:
     answer = unstick("stuck", "--json", dsn=demo)
     stuck: Stuck = strict(answer.out, Stuck)
-    assert {"overdue_timer", "lost_wakeup", "starved"} <= {finding["code"] for finding in answer.findings}
+    assert {"overdue_timer", "lost_wakeup", "late"} <= {finding["code"] for finding in answer.findings}
     assert ordered(stuck.incidents, stuck.at) == stuck.incidents
     assert [i.severity for i in stuck.incidents] == sorted((i.severity for i in stuck.incidents), reverse=True)
     assert len({incident.key for incident in stuck.incidents}) == len(stuck.incidents)

@@ -12,7 +12,7 @@ from tests.simulators.eternaltwin.runner import Runner
 
 NAME = "eternaltwin"
 CLOCK = ("runner_clock_ahead", "runner_clock_behind", "polls_dated_back")
-SKIPPED = ("not_polled", "overdue_cause_unknown")
+SKIPPED = ("late", "overdue_cause_unknown")
 
 
 class ClockedRunner:
@@ -49,14 +49,14 @@ async def runner_hangs_while_connected(scene: Scene) -> None:
     await scene.rows.tasks(await scene.rows.jobs(5), version=2, status="Available", polled=10)
 
 
-@drill(NAME, "starved", names=("ArchivePopotamoUser",), most=1)
+@drill(NAME, "late", names=("ArchivePopotamoUser",), most=1)
 async def deploy_without_a_kind(scene: Scene) -> None:
     jobs = await scene.rows.jobs(9)
     await scene.rows.tasks(jobs, kind="ArchivePopotamoUser", age=HOUR, status="Available", polled=None, revision=0)
     await scene.start()
 
 
-@drill(NAME, "version_behind", names=("ArchiveDinoparcUser", "v1"), actions=(None, "cancel"), most=1)
+@drill(NAME, "late", names=("ArchiveDinoparcUser", "v1", "Tasks of v2"), most=1)
 async def deploy_without_an_old_version(scene: Scene) -> None:
     jobs = await scene.rows.jobs(8, age=5 * HOUR)
     old = {"kind": "ArchiveDinoparcUser", "version": 1, "age": 4 * HOUR, "status": "Available"}
@@ -149,7 +149,7 @@ async def runner_that_ignores_old_timers(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, ("starved", "busy_polling"), names=("RefreshForumThread",), most=1)
+@drill(NAME, ("late", "busy_polling"), names=("RefreshForumThread",), most=1)
 async def busy_tasks_starve_new_ones(scene: Scene) -> None:
     """The runner polls 200 tasks in a tick, and 400 tasks are always Available.
 

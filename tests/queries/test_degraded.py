@@ -209,13 +209,11 @@ async def test_a_bad_value_of_a_finding_leaves_the_other_findings(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-6000)
-    bad = _changed("eternaltwin", "findings/starved", "SELECT 'task:1' AS id, 1.0::float8 AS since, '[]' AS evidence")
+    bad = _changed("eternaltwin", "findings/late", "SELECT 'task:1' AS id, 1.0::float8 AS since, '[]' AS evidence")
     monkeypatch.setattr("queries.workspace.builtin", lambda: bad)
     workspace = await opened(eternaltwin, tmp_path)
     findings = await reader(workspace).findings.read()
-    assert [(each.code, each.failed) for each in findings.skipped_findings if each.code == "starved"] == [
-        ("starved", True)
-    ]
+    assert [(each.code, each.failed) for each in findings.skipped_findings if each.code == "late"] == [("late", True)]
     assert findings.findings
     await workspace.close()
 

@@ -61,10 +61,18 @@ CASES: dict[str, tuple[list[Make], list[Make], tuple[Make, float] | None]] = {
         [task(status="Blocked", timer=-50), task(status="Blocked", timer=20), task(status="Available", timer=-90)],
         (task(status="Blocked", timer=-50), 30),
     ),
-    "starved": (
-        [task(polled=None, revision=0, age=700)],
-        [task(polled=None, age=500), task(polled=1, age=HOUR), task(polled=None, age=700, status="Blocked", timer=9)],
-        (task(polled=None, age=500), 400),
+    "late": (
+        [task(polled=None, revision=0, age=700), behind(newer=5, polled=700), behind(newer=5, polled=None)],
+        [
+            task(polled=None, age=500),
+            task(polled=1, age=HOUR),
+            task(polled=None, age=700, status="Blocked", timer=9),
+            behind(newer=5, polled=500),
+            behind(newer=700, polled=800),
+            behind(newer=None, polled=800),
+            behind(newer=5, polled=700, status="Complete"),
+        ],
+        (behind(newer=5, polled=500), 400),
     ),
     "lost_wakeup": (
         [blocked(others=None, polled=70), blocked(others="Complete", polled=None), blocked(others=None, polled=HOUR)],
@@ -81,16 +89,6 @@ CASES: dict[str, tuple[list[Make], list[Make], tuple[Make, float] | None]] = {
         [blocked(others="Complete"), blocked(others="Complete", timer=30)],
         [blocked(others="Available"), blocked(others=None), task(status="Complete")],
         None,
-    ),
-    "version_behind": (
-        [behind(newer=5, polled=700), behind(newer=5, polled=None)],
-        [
-            behind(newer=5, polled=500),
-            behind(newer=700, polled=800),
-            behind(newer=None, polled=800),
-            behind(newer=5, polled=700, status="Complete"),
-        ],
-        (behind(newer=5, polled=500), 400),
     ),
     "compute_bound": (
         [task(revision=2, cpu=11, poll=11.5)],
@@ -120,8 +118,7 @@ def test_every_finding_is_covered_here() -> None:
     independent = {"runner_silent", "runner_stalled", "spinning", "busy_polling", "empty_job", "crowded"}
     in_other_files = {
         "runner_clock_ahead", "runner_clock_behind", "polls_dated_back",
-        "not_polled", "timers_not_taken", "deadlocked", "impossible_times", "created_ahead",
-        "due_far_ahead", "schedule_missed",
+        "timers_not_taken", "deadlocked", "impossible_times", "created_ahead", "due_far_ahead", "schedule_missed",
     }  # fmt: skip
     assert {f.code for f in SPEC.findings} == {*CASES, *independent, *in_other_files}
 
@@ -417,7 +414,7 @@ async def test_a_version_that_was_polled_in_the_future_leaves_none_behind(
     await eternaltwin_db.task(kind="Mail", version=1, age=HOUR, polled=700)
     newer = await eternaltwin_db.task(kind="Mail", version=2, age=HOUR)
     await eternaltwin_db.sql("UPDATE task SET polled_at = row('9999-12-31', 0)::job_tick WHERE task_id = $1", newer)
-    assert await found(workspace, "version_behind") == {}
+    assert await found(workspace, "late") == {}
 
 
 async def test_a_stalled_runner_shows_after_its_time(
@@ -468,20 +465,17 @@ async def test_one_that_cannot_be_looked_for_does_not_hide_the_others(
     role = server.unique("role")
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     server.sql(f"GRANT SELECT ON job, task TO {role}", eternaltwin)
-    starved = await eternaltwin_db.task(polled=None, age=HOUR)
+    await eternaltwin_db.task(polled=None, age=HOUR)
     workspace = await opened(server.dsn(eternaltwin.rpartition("/")[2], user=role, password="x"), tmp_path)
     findings = await reader(workspace).findings.read()
-    assert {(f.node_id, f.code) for f in findings.findings} == {
-        (eternaltwin_db.id(starved), "starved"),
-        (RUNNER, "runner_silent"),
-    }
+    assert {(f.node_id, f.code) for f in findings.findings} == {(RUNNER, "runner_silent")}
     assert {u.code: u.why for u in findings.skipped_findings} == dict.fromkeys(
         (
             "runner_clock_behind",
             "timers_not_taken",
             "overdue_timer",
             "lost_wakeup",
-            "not_polled",
+            "late",
             "deadlocked",
             "due_far_ahead",
             "leftover_timer",

@@ -22,7 +22,7 @@ async def test_a_silent_runner_explains_what_is_late(eternaltwin_db: Eternaltwin
             LABEL,
             "runner_silent",
             action=None,
-            symptoms={"starved": 5, "overdue_timer": 5, "timers_not_taken": 1},
+            symptoms={"late": 5, "overdue_timer": 5, "timers_not_taken": 1},
         )
     ).remedy
 
@@ -53,12 +53,15 @@ async def test_a_version_that_no_runner_supports_explains_its_tasks(
         await eternaltwin_db.task(kind="SendEmail", version=1, polled=900, age=7200)
         await eternaltwin_db.task(kind="SendEmail", version=1, polled=None, age=7200)
     await eternaltwin_db.task(kind="Sleep", polled=None, age=7200)
+    for kind in ("SendEmail", "Sleep"):
+        await eternaltwin_db.task(kind=kind, version=1, status="Blocked", polled=900, age=7200, timer=-700)
     shown = await incidents_of(workspace, LABEL)
-    (incident,) = shown["version_behind"]
-    assert (incident.n, incident.action) == (12, None)
-    assert {s.code: s.n for s in incident.symptoms} == {"starved": 6}
-    (other,) = shown["starved"]
+    incident, other = sorted(shown.pop("late"), key=lambda each: -each.n)
+    assert (len(incident.findings), incident.action) == (12, None)
+    assert "Tasks of v2 are polled: the runner may no longer support v1" in incident.sentence
+    assert [s.code for s in incident.symptoms] == ["overdue_timer"]
     assert other.n == 1
+    assert shown.keys() == {"overdue_timer"}, "a timer of the other kind has a cause of its own"
 
 
 async def test_blocked_tasks_of_finished_jobs_are_one_incident(
@@ -79,7 +82,7 @@ async def test_tasks_that_keep_the_runner_busy_explain_those_it_does_not_reach(
         await eternaltwin_db.tasks(await eternaltwin_db.jobs(25), kind="Busy", polled=age, age=9000)
     for kind in ("One", "Other"):
         await eternaltwin_db.tasks(await eternaltwin_db.jobs(3), kind=kind, polled=None, age=9000)
-    (incident,) = (await incidents_of(workspace, LABEL))["starved"]
+    (incident,) = (await incidents_of(workspace, LABEL))["late"]
     assert incident.n == 6
     assert "50 other tasks again and again, most of them of Busy v1" in incident.sentence
 

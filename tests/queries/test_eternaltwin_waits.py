@@ -114,12 +114,12 @@ async def test_tasks_that_the_runner_no_longer_polls(eternaltwin_db: Eternaltwin
     await ticks(eternaltwin_db)
     await eternaltwin_db.task(kind="SendEmail", polled=1)
     codes = await found(workspace)
-    assert set(codes) == {"not_polled"}
-    looks = {f.node_id: f.evidence["look"] for f in codes["not_polled"]}
+    assert set(codes) == {"late"}
+    looks = {f.node_id: f.evidence["why"] for f in codes["late"]}
     assert set(looks) == {eternaltwin_db.id(task) for task in (lone, *unknown)}
     assert looks[eternaltwin_db.id(lone)].startswith("Other tasks of its kind and version are polled")
     assert looks[eternaltwin_db.id(unknown[0])].startswith("No task of its kind is polled")
-    assert len((await incidents_of(workspace, LABEL))["not_polled"]) == 2
+    assert len((await incidents_of(workspace, LABEL))["late"]) == 2
 
 
 @both_versions
@@ -130,7 +130,7 @@ async def test_a_task_that_was_just_woken_is_not_skipped(eternaltwin_db: Eternal
     await eternaltwin_db.task(polled=1)
     assert await found(workspace) == {}
     await ticks(eternaltwin_db)
-    assert set(await found(workspace)) == {"not_polled"}, "three ticks later it is"
+    assert set(await found(workspace)) == {"late"}, "three ticks later it is"
 
 
 async def test_a_silent_runner_skips_no_single_task(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
@@ -149,7 +149,7 @@ async def test_in_a_large_table_the_tasks_of_timers_show_the_ticks(
     await eternaltwin_db.task(polled=1)
     workspace = await opened(eternaltwin, tmp_path)
     findings = (await reader(workspace).findings.read()).findings
-    assert [(f.code, f.node_id) for f in findings] == [("not_polled", eternaltwin_db.id(skipped))]
+    assert [(f.code, f.node_id) for f in findings] == [("late", eternaltwin_db.id(skipped))]
     await workspace.close()
 
 

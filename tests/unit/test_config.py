@@ -28,11 +28,11 @@ engine = "eternaltwin@billing"
 [contexts.local]
 
 [thresholds.eternaltwin]
-starved = "10m"
+late = "10m"
 spinning_polls = 5
 
 [thresholds.eternaltwin.SendEmail]
-starved = 60.5
+late = 60.5
 
 [keys]
 wake = "W,f5"
@@ -56,7 +56,7 @@ def test_every_setting() -> None:
         ),
         "local": Context(name="local"),
     }
-    assert got.thresholds == {"eternaltwin": {"starved": 600, "spinning_polls": 5, "SendEmail": {"starved": 60.5}}}
+    assert got.thresholds == {"eternaltwin": {"late": 600, "spinning_polls": 5, "SendEmail": {"late": 60.5}}}
     assert (got.keys, got.theme, got.ascii, got.interval) == ({"wake": "W,f5"}, "night", True, 90)
 
 
@@ -117,7 +117,7 @@ def test_a_threshold_is_a_duration_or_a_number(written: str) -> None:
     assert str(caught.value).isprintable()
 
 
-KNOWN = {"eternaltwin": {"starved", "spinning_polls"}, "estuary": {"lapsed"}}
+KNOWN = {"eternaltwin": {"late", "spinning_polls"}, "estuary": {"lapsed"}}
 
 
 def check(text: str) -> None:
@@ -127,7 +127,7 @@ def check(text: str) -> None:
 
 def test_known_names_pass_the_check() -> None:
     check(SETTINGS)
-    read('[thresholds."eternaltwin@billing"]\nstarved = 1').check(KNOWN, {})
+    read('[thresholds."eternaltwin@billing"]\nlate = 1').check(KNOWN, {})
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_known_names_pass_the_check() -> None:
         ),
         ("[thresholds.eternaltwn]", '1: thresholds.eternaltwn is not an engine; did you mean "eternaltwin"?'),
         (
-            "[thresholds.eternaltwin]\n\nstarve=1",
-            '3: thresholds.eternaltwin.starve is not a threshold of eternaltwin; did you mean "starved"?',
+            "[thresholds.eternaltwin]\n\nlatte=1",
+            '3: thresholds.eternaltwin.latte is not a threshold of eternaltwin; did you mean "late"?',
         ),
         ("[thresholds.eternaltwin]\nSend.x = 1", "2: thresholds.eternaltwin.Send.x is not a threshold of eternaltwin"),
         ("[keys]\nwke='W'", '2: keys.wke is not a command; did you mean "wake"?'),

@@ -24,9 +24,9 @@ COMMON = sorted((HOME / "sql").glob("*.sql"))
 
 def test_thresholds_of_an_operator_come_over_those_of_the_engine() -> None:
     shipped = next(s for s in builtin() if s.name == "eternaltwin")
-    changed = with_settings(shipped, {"starved": 1.0, "SendEmail": {"starved": 2.0}})
-    assert changed.settings == {**shipped.settings, "starved": 1.0, "SendEmail": {"starved": 2.0}}
-    assert shipped.settings["starved"] == 600
+    changed = with_settings(shipped, {"late": 1.0, "SendEmail": {"late": 2.0}})
+    assert changed.settings == {**shipped.settings, "late": 1.0, "SendEmail": {"late": 2.0}}
+    assert shipped.settings["late"] == 600
 
 
 # What ships

@@ -4,7 +4,7 @@
 WITH \ir ../parts/newest_poll.sql
 (SELECT 'task:' || m.task_id AS id, extract(epoch FROM m.deadline)::float8 AS since,
         jsonb_build_object('deadline', m.deadline::text, 'late', CASE WHEN isfinite(m.deadline) THEN date_trunc('second', now() - m.deadline)::text ELSE 'infinite' END,
-                           'status', t.status, 'kind', t.kind, 'kind_version', t.kind_version, 'revision', t.revision,
+                           'status', t.status, 'behind', t.kind || ' v' || t.kind_version, 'kind', t.kind, 'kind_version', t.kind_version, 'revision', t.revision,
           'runner', (SELECT CASE WHEN n.poll >= now() - :runner_silent THEN 'The runner polls other tasks: it is behind, or fails here' ELSE 'The runner polls nothing' END FROM newest_poll n)) AS evidence
    FROM (SELECT task_id, min(deadline) AS deadline
            FROM (SELECT task_id, deadline FROM :"schema".task_timer

@@ -1,5 +1,5 @@
 -- Available tasks that were created or polled ahead of the server's clock, or that have a negative duration. A task
--- that was never polled and created ahead hides that it is starved. The runner polls a task with a poll ahead of the
+-- that was never polled and created ahead hides that it is late. The runner polls a task with a poll ahead of the
 -- clock last.
 -- Index: task__available_polled_at__idx backwards: 2,000 tasks that were never polled, and the 2,000 polled last.
 seen AS MATERIALIZED (
