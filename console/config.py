@@ -94,6 +94,8 @@ class _ContextSettings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown
     trusted_owners: tuple[str, ...] = ()  # roles to trust, with yours, superusers and the database's owner
     images: bool = True  # false: the audit log has only the names of changed columns, no values, and there is no undo
     engines: tuple[str, ...] = ()  # folders with engines of your own, relative to the settings file
+    guess: bool = True  # false: tables that no engine describes are not read, even if they look like work
+    not_work: tuple[str, ...] = ()  # tables, with their schemas, that look like work and are none
 
 
 class Context(_ContextSettings, frozen=True, kw_only=True):

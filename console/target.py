@@ -102,6 +102,8 @@ class Target(Record):
             local_log=context.local_log,
             images=context.images,
             outside=self.outside,
+            guess=context.guess,
+            not_work=context.not_work,
             rules=self.rules,
         ).open(later=later)
 

@@ -53,7 +53,8 @@ class Workspace:
     database.
     ``images``: keep images of changed rows, which an undo needs.
     ``local_log``: allow changes although the audit log table cannot be used; the local file gets the entries.
-    ``outside``: engines outside of the package, in addition to its own.
+    ``outside``: engines outside of the package, in addition to its own. ``guess``: read tables that look like work as
+    engines, too, without those that ``not_work`` names with their schemas.
     ``rules``: finds the rules of the opened server.
     """
 
@@ -70,6 +71,8 @@ class Workspace:
         file: Path | None = None,
         local_log: bool = False,
         outside: OutsideEngines = NONE,
+        guess: bool = False,
+        not_work: Sequence[str] = (),
         rules: Callable[[Server, Sequence[KnownServer]], Rules] = lambda *_: Rules(),
     ) -> None:
         self.database = Database(database) if isinstance(database, str) else database
@@ -89,6 +92,7 @@ class Workspace:
         self._recording: dict[str, Any] = {"path": file, "context": context, "images": images, "local_log": local_log}
         self._recorded: tuple[Mapping[str, Any], Rows] | None = None  # state and trust of the table of entries
         self._overrides, self._schema, self._trusted = overrides or {}, schema, trusted
+        self._guess, self.not_work, self._guesses = guess, {*not_work}, tuple[Engine, ...]()
         self._later = False
 
     async def open(self, *, later: bool = False) -> Workspace:
@@ -111,7 +115,20 @@ class Workspace:
         Raises DatabaseError. ``renew`` keeps the readers of engines that still exist, with their samples. If
         ``locked`` is not empty afterwards, a later call may find more.
         """
-        await self.database.together(self._detect(renew))
+        await self.database.together(self._detect(renew or bool(self._guesses)))
+        if self._guess and not (renew and self.engines):
+            from queries.propose.guess import guesses  # slow to import, and a database with known engines may have none
+
+            if found := await guesses(self.database, self._known(), {e.name for e in self._all_engines}, self._trusted):
+                self._guesses = found
+                await self.database.together(self._detect(True))
+
+    def _known(self) -> set[str]:
+        """Return tables that are not guessed to hold work, with their schemas."""
+        here = [(r.detected.schema, r.engine) for r in self.engines.values() if not r.engine.guess]
+        here += [(each.schema, engine) for each in self.declined for engine in builtin() if engine.name == each.engine]
+        own = {f"{schema}.{name}" for schema, e in here for name in (*e.spec.recognise.relations, *e.spec.own.columns)}
+        return own | self.not_work
 
     async def _detect(self, renew: bool) -> None:
         self.detected = time.monotonic()
@@ -198,8 +215,9 @@ class Workspace:
         Engines with roles are there once for each set of their tables.
         """
         state = Query(statement("audit_log_state"), json={})
-        answers = await self.database.batch([*detection_queries(self._all_engines, self._trusted), state])
-        return roles.bound(self._all_engines, {row["relation"] for row in answers[0]}), answers
+        engines = (*self._all_engines, *(guess for guess in self._guesses if guess.of_table not in self.not_work))
+        answers = await self.database.batch([*detection_queries(engines, self._trusted), state])
+        return roles.bound(engines, {row["relation"] for row in answers[0]}), answers
 
     @cached_property
     def expected(self) -> tuple[str, ...]:

@@ -56,6 +56,7 @@ class EngineSummary(Record):
     unreadable: str = ""  # why the engine cannot be read
     origin: str = ""  # folder of an engine that is not of unstick
     unproven: str = ""  # why its actions are off
+    guess: str = ""  # why a table that no folder describes is read as one
     policies: tuple[str, ...] = ()  # tables with row-level security, which may hide rows
 
 
@@ -96,6 +97,7 @@ async def _summary(reader: Reader) -> EngineSummary:
         unreadable=part.uncounted,
         origin=reader.engine.origin,
         unproven=reader.engine.unproven,
+        guess=reader.engine.guess,
         policies=reader.detected.policies,
     )
 
@@ -104,6 +106,8 @@ def _text(engine: EngineSummary) -> Iterator[str | Spans]:
     yield [(engine.label, "bold $primary"), (f"  {engine.title}, in schema {engine.schema}", "")]
     if engine.origin:
         yield [(f"  own engine: {engine.origin}", "$warning" if engine.unproven else "")]
+    if engine.guess:
+        yield [(f"  {engine.guess}", "$warning")]
     yield from (f"  {note}" for note in engine.notes)
     visible = " (rows visible under row-level security)" if engine.policies else ""
     yield "  " + (engine.unreadable or tables.counts(engine.counts)) + visible

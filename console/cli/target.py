@@ -107,6 +107,7 @@ async def opened(target: Target, *, empty: bool = False, later: bool = False) ->
     workspace = await target.open(later=later)
     say(*(line for folder in workspace.broken for line in folder.lines))
     say(*(f"{each.label}: {each.detected.newer}." for each in workspace.engines.values() if each.detected.newer))
+    say(*(f"{each.label}: {each.engine.guess}" for each in workspace.engines.values() if each.engine.guess))
     try:
         if not (workspace.engines or empty):
             raise NoEngineError(*no_engine_lines(workspace))

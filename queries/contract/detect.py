@@ -282,12 +282,14 @@ def detect(
     for engine in engines:
         here: list[DetectedEngine] = []
         for schema, relations in schemas.items():
+            if engine.only_in not in ("", schema):
+                continue
             why = _why_not(engine, schema, relations, parts)
             why = trust.unreadable(schema, engine.spec.recognise.relations) or None if why is None else why
             if why is None:
                 one = _found(engine, schema, schemas, usable, trust)
                 here.append(msgspec.structs.replace(one, newer=_newer(engine, schema, relations, parts)))
-            elif why:
+            elif why and not engine.guess:
                 changed = _changed(engine.spec.recognise, schema, relations, parts)
                 declined.append(Declined(engine=engine.name, schema=schema, why=why, changed=changed))
         # A label without schema could move to another schema when one is created.

@@ -37,6 +37,8 @@ class Engine(Record):
     origin: str = ""
     unproven: str = ""
     unbound: str = ""  # name without the tables to which its roles are bound
+    guess: str = ""  # why unstick reads a table as this engine that no folder describes, and what is guessed
+    only_in: str = ""  # schema of that table
     trial: Action | None = None  # a worker's next statement on a node, which `unstick try` rolls back
 
     def action(self, name: str, kind: str) -> Action | None:
@@ -60,6 +62,11 @@ class Engine(Record):
         scripts = [action.script] if action.script in self.actions else [n for n in self.actions if n[:5] == "undo/"]
         parts = (part for script in scripts for run in self.actions[script].values() for part in run)
         return any("reason" in part.parameters for part in parts)
+
+    @property
+    def of_table(self) -> str:
+        """The table of a guess, with its schema."""
+        return f"{self.only_in}.{next(iter(self.spec.recognise.relations))}"
 
     @property
     def variant(self) -> str:

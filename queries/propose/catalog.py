@@ -97,13 +97,13 @@ class Table(Record):
 
     schema: str
     name: str
-    kind: str
-    readable: bool
-    policies: bool
     columns: tuple[Column, ...]
-    keys: tuple[tuple[str, ...], ...]
-    parents: tuple[tuple[str, str], ...]
-    triggers: tuple[Trigger, ...]
+    kind: str = "r"
+    readable: bool = True
+    policies: bool = False
+    keys: tuple[tuple[str, ...], ...] = ()
+    parents: tuple[tuple[str, str], ...] = ()
+    triggers: tuple[Trigger, ...] = ()
     beside: tuple[Beside, ...] = ()
     more: int = 0
     checks: tuple[str, ...] = ()
@@ -118,39 +118,75 @@ async def read_table(database: Database, name: str, schema: str = "", trusted: S
 
     ``schema``: the one to use if several have such a table. ``trusted``: roles whose objects may be read.
     """
-    query = Query(parse_statement(sql_text(FOLDER / "table.sql")), {"query": name})
-    (rows,) = await database.batch([query])
-    tables = [{**row, **{name: decoded(row[name]) for name in _LISTS}} for row in rows]
-    matches = [table for table in msgspec.convert(tables, list[Table]) if schema in ("", table.schema)]
-    if len(matches) != 1:
-        where = ", ".join(each.schema for each in matches)
-        why = f"Several schemas have such a table: {where}. Choose one with --schema." if matches else ""
-        raise NoProposalError(f"There is no one table {name}.", why or "No schema that this role sees has it.")
-    table = matches[0]
-    args = {"functions": [], "trusted": list(trusted)}
-    (doubts,) = await database.batch([Query(statement("code"), {"query": [table.name], "args": args})])
-    if table.kind in NO_TABLE:
-        raise NoProposalError(
-            f"{name} is {NO_TABLE[table.kind]}, not a table.", "Its rows cannot be locked and have no version."
-        )
-    if why := Trust(doubts).unreadable(table.schema, [table.name]):
-        raise NoProposalError(f"The table {name} is not read.", f"{why}.")
-    if not table.readable:
-        raise NoProposalError(f"This role may not read the table {name}.", "It needs USAGE and SELECT.")
+    (table,) = await read_tables(database, [name], trusted, schema)
+    if isinstance(table, NoProposalError):
+        raise table
     return table
 
 
-async def read_words(database: Database, table: Table, column: str, key: str) -> tuple[str, ...]:
+async def read_tables(
+    database: Database, every: Sequence[str], trusted: Sequence[str] = (), schema: str = ""
+) -> list[Table | NoProposalError]:
+    """Read the descriptions of tables by their names, or why they cannot be read.
+
+    Raises DatabaseError.
+    """
+    query = parse_statement(sql_text(FOLDER / "table.sql"))
+    answers = await database.batch([Query(query, {"query": name}) for name in every])
+    tables = [
+        msgspec.convert([{**row, **{name: decoded(row[name]) for name in _LISTS}} for row in rows], list[Table])
+        for rows in answers
+    ]
+    there = sorted({table.name for some in tables for table in some})
+    args = {"functions": [], "trusted": list(trusted)}
+    doubts = (await database.batch([Query(statement("code"), {"query": there, "args": args})]))[0] if there else ()
+    trust = Trust(doubts)
+    return [_one(name, some, schema, trust) for name, some in zip(every, tables, strict=True)]
+
+
+def _one(name: str, tables: Sequence[Table], schema: str, trust: Trust) -> Table | NoProposalError:
+    """Return the one table of that name, or why it cannot be read."""
+    matches = [table for table in tables if schema in ("", table.schema)]
+    if len(matches) != 1:
+        where = ", ".join(each.schema for each in matches)
+        why = f"Several schemas have such a table: {where}. Choose one with --schema." if matches else ""
+        return NoProposalError(f"There is no one table {name}.", why or "No schema that this role sees has it.")
+    table = matches[0]
+    if table.kind in NO_TABLE:
+        what = NO_TABLE[table.kind]
+        return NoProposalError(f"{name} is {what}, not a table.", "Its rows cannot be locked and have no version.")
+    if why := trust.unreadable(table.schema, [table.name]):
+        return NoProposalError(f"The table {name} is not read.", f"{why}.")
+    if not table.readable:
+        return NoProposalError(f"This role may not read the table {name}.", "It needs USAGE and SELECT.")
+    return table
+
+
+async def read_words(
+    database: Database, table: Table, word: str, facts: Sequence[str], rows: int
+) -> list[tuple[str | None, int, list[float]]]:
     """Read the words of a column in the newest rows.
 
-    Return none if there are too many or it takes too long. Raises DatabaseError.
+    With each come the number of its rows, and the shares of them for which ``facts`` are true, both as SQL. Return none
+    if there are too many words or it takes too long. Raises DatabaseError.
     """
-    names = {"schema": table.schema, "table": table.name, "column": column, "key": key, "limit": str(MOST_WORDS + 1)}
+    key = table.keys[0] if table.keys else ()
+    numbers = range(len(facts))
+    raw = {
+        "word": word,
+        "facts": ", ".join(f"({fact})::int AS f{n}" for n, fact in zip(numbers, facts, strict=True)) or "1 AS f",
+        "shares": ", ".join(f"avg(s.f{n})" for n in numbers),
+        "order": ", ".join(f"t.{sql_name(name)} DESC" for name in key) or "1",
+        "rows": str(rows),
+        "limit": str(MOST_WORDS + 2),
+    }
     sql = sql_text(FOLDER / "words.sql")
-    query = parse_statement(msgspec.structs.replace(sql, text=bound(sql.text, names)))
+    text = bound(sql.text, {"schema": table.schema, "table": table.name, **raw})
+    query = parse_statement(msgspec.structs.replace(sql, text=text))
     try:
         async with database.reading() as transaction:
-            rows = await transaction.rows(query, {})
+            found = await transaction.rows(query, {})
     except SlowError:
-        return ()
-    return tuple(row["word"] for row in rows) if len(rows) <= MOST_WORDS else ()
+        return []
+    words = [(row["word"], row["n"], row["shares"]) for row in found]
+    return words if sum(word is not None for word, _, _ in words) <= MOST_WORDS else []

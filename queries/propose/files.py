@@ -57,7 +57,7 @@ _EXAMPLES = {
 
 def files(proposal: Proposal) -> dict[str, str]:
     """Return the text of each file, by its name. ``engine.toml`` is the last."""
-    return {SCHEMA: _schema(proposal), FIXTURE: _fixture(proposal), TOML: _toml(proposal)}
+    return {SCHEMA: _schema(proposal), FIXTURE: _fixture(proposal), TOML: toml(proposal)}
 
 
 def save(files: Mapping[str, str], folder: Path) -> None:
@@ -75,7 +75,8 @@ def save(files: Mapping[str, str], folder: Path) -> None:
 # engine.toml
 
 
-def _toml(proposal: Proposal) -> str:
+def toml(proposal: Proposal) -> str:
+    """Return the text of ``engine.toml``."""
     lines = [*_comment(PROPOSED), "#"]
     for number, question in enumerate(proposal.questions, 1):
         lines += _comment(f"ASK {number}: {question.text}")

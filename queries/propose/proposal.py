@@ -26,13 +26,26 @@ SIGNS = ("heartbeat", "lease", "taken", "changed")  # roles of the columns that 
 FINDINGS = ("late", "owner_dead", "failing", "dead_letters")
 FAILED_AT = ("failed", "finished", "changed")  # roles of the columns that tell when work failed
 OVER = ("failed", "finished")  # roles of the times at which a worker was done with a row
+FLAGS = ("is_taken", "is_over", "is_failed")  # roles of columns that are true or false
+MOST_ROWS = 100_000  # newest rows whose statuses are read for a proposal
 GIVEN_UP = "given up"  # status of a row whose attempts are used up
 WAITING = (Phase.READY, Phase.SCHEDULED)
+# Phases that a status may have whose rows show this; the first is that of an unknown word
+_ALLOWED = {
+    "over": (Phase.DONE, Phase.CANCELLED, Phase.FAILED),
+    "failed": (Phase.FAILED, Phase.CANCELLED),
+    "error": (Phase.FAILED, Phase.CANCELLED, Phase.SCHEDULED, Phase.READY),  # perhaps of a try before
+    "running": (Phase.RUNNING,),
+    "scheduled": (Phase.SCHEDULED, Phase.READY, Phase.HELD, Phase.BLOCKED),
+    "waiting": (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD),
+}
+_ZEROS = ("0", "-1", "", "epoch", "1970-01-01 00:00:00+00", "1970-01-01 00:00:00", "0001-01-01 00:00:00")
 _TIMES = ("due", "finished", "failed", "created", *SIGNS)
 _STATE_NAME = re.compile(r"(?:^|_)stat(?:e(?!ment)|us)")
 _TIME_NAME = re.compile(r"(?:^|_)(?:time|date|eta|timestamp|ts)(?:_|$)|_(?:at|on)$")
 _DEFAULT_WORD = re.compile(r"'((?:[^']|'')*)'::|(-?\d+)$")
 _WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])")  # in names such as lockedAt
+_SHORT = 2  # letters of words that are split from a longer one only at its end, such as at
 _PLURALS = (
     ("(?<=series|pecies)$", ""),
     ("(?<=[^aeiou_])ies$", "y"),
@@ -67,7 +80,14 @@ class TimeFormat(Record, forbid_unknown_fields=True):
 class Names(Record, forbid_unknown_fields=True):
     """The content of ``names.toml``."""
 
+    words: str
     phases: dict[Phase, tuple[str, ...]]
+    machines: tuple[str, ...]
+    marks: dict[str, tuple[str, ...]]
+    work: str
+    aside: str
+    people: str
+    candidates: dict[str, str]
     guesses: dict[Phase, str]
     roles: tuple[Role, ...]
     times: dict[str, TimeFormat]
@@ -75,6 +95,22 @@ class Names(Record, forbid_unknown_fields=True):
     parts: dict[str, tuple[str, ...]]
     lacks: dict[str, str]
     questions: dict[str, str]
+    zeros: dict[str, str]
+
+
+class StatusRows(Record):
+    """Rows of a status: their number, and the share of them in which the column of a role is set.
+
+    ``shares`` also has ``later``, of those that are due later, and ``ROLE!``, of those whose column has a value that
+    means none, such as 0.
+    """
+
+    n: int
+    shares: Mapping[str, float]
+
+    def over(self, *roles: str, least: float = 0.9) -> bool:
+        """Return True if nearly all rows have one of these."""
+        return any(self.shares.get(role, 0.0) > least for role in roles)
 
 
 class AuthorQuestion(Record):
@@ -91,6 +127,7 @@ class ProposedStatus(Record):
     phase: Phase
     condition: str = ""
     guessed: bool = False
+    doubt: str = ""  # what the rows say, if they say another phase than the word
 
 
 class Missing(Record):
@@ -128,6 +165,8 @@ class Proposal(Record):
     guessed: tuple[str, ...] = ()
     states: tuple[ProposedStatus, ...] = ()
     sampled: bool = False
+    rows: int = 0  # that were looked at
+    zeros: frozenset[str] = frozenset()  # roles whose columns have a value that means none, such as 0
     questions: tuple[AuthorQuestion, ...] = ()
     actions: tuple[ProposedAction, ...] = ()
 
@@ -157,6 +196,13 @@ class Proposal(Record):
         column = self.roles[role]
         expression: str = getattr(names().times[column.type], of)
         return column.name if expression == "{}" else expression.format(column.sql)
+
+    def is_set(self, role: str) -> str:
+        """Return the condition that the column of a role has a value."""
+        column = self.roles[role]
+        if role in FLAGS:
+            return column.sql
+        return _is_set(column) if role in self.zeros else f"{column.sql} IS NOT NULL"
 
     def moment(self, role: str) -> str:
         """Return the time of a role as SQL."""
@@ -188,9 +234,9 @@ class Proposal(Record):
     def taken(self) -> str:
         """SQL condition of a row that a worker has taken, or "" if its status tells it."""
         locks = [role for role in HELD if role in self.roles]
-        free = [role for role in locks if not self.roles[role].required]
+        free = [role for role in locks if not self.roles[role].required or role in self.zeros]
         alone = "status" in self.roles and not self.of(Phase.RUNNING) and len(locks) > 1
-        return f"{self.column(free[0])} IS NOT NULL" if alone and free else ""
+        return self.is_set(free[0]) if alone and free else ""
 
     def lacks(self, part: str) -> str:
         """Return why a finding or an action cannot be proposed, or ""."""
@@ -257,31 +303,43 @@ def names() -> Names:
     return TomlFile(str(path), path.read_text("utf-8")).decode(Names)
 
 
-async def propose(database: Database, table: Table, name: str) -> Proposal:
+async def propose(database: Database, table: Table, name: str, most: int = MOST_ROWS) -> Proposal:
     """Return the proposal for a table.
 
-    Words of a status that neither an enum type nor a CHECK constraint lists are read from the newest rows. Raises
-    NoProposalError and other DatabaseErrors.
+    The phases of statuses, and the statuses that neither an enum type nor a CHECK constraint lists, come from the
+    ``most`` newest rows. Raises NoProposalError and other DatabaseErrors.
     """
-    key = _key(table)
-    roles, _ = _roles(table, key)
+    roles, _ = _roles(table, _key(table))
     status = roles.get("status")
+    facts = _facts(roles)
+    words = await read_words(database, table, status.sql if status else "NULL", [*facts.values()], most)
+    if status and not any(word is not None for word, _, _ in words) and not status.words:
+        words = await read_words(database, table, "NULL", [*facts.values()], most)
+    rows = {word or "": StatusRows(n=n, shares=dict(zip(facts, shares, strict=True))) for word, n, shares in words}
     if status is None or status.words:
-        return proposal_of(table, name, status.words if status else ())
-    words = await read_words(database, table, status.name, key.name)
-    return proposal_of(table, name, sorted(words, key=int) if status.number else words, sampled=True)
+        return proposal_of(table, name, status.words if status else (), rows=rows)
+    there = [word for word in rows if word]
+    return proposal_of(table, name, sorted(there, key=int) if status.number else there, sampled=True, rows=rows)
 
 
-def proposal_of(table: Table, name: str, words: Sequence[str], *, sampled: bool = False) -> Proposal:
+def proposal_of(
+    table: Table,
+    name: str,
+    words: Sequence[str],
+    *,
+    sampled: bool = False,
+    rows: Mapping[str, StatusRows] = {},
+) -> Proposal:
     """Return the proposal for a table whose status has these words.
 
-    ``sampled``: they were read from rows. Raises NoProposalError.
+    ``sampled``: they were read from rows. ``rows``: those of each status. Raises NoProposalError.
     """
     key = _key(table)
     roles, guessed = _roles(table, key)
     if "status" not in roles or not words:  # the states then come from other columns
         words = ()
         roles.pop("status", None)
+    zeros = {role for role in (*HELD, *OVER) if role in roles and _has_zero(roles[role], role, rows)}
     base = Proposal(
         name=name,
         kind=_kind(table.name),
@@ -290,8 +348,11 @@ def proposal_of(table: Table, name: str, words: Sequence[str], *, sampled: bool 
         roles=roles,
         guessed=tuple(role for role in roles if role in guessed),
         sampled=sampled,
+        rows=sum(each.n for each in rows.values()),
+        zeros=frozenset(zeros),
     )
-    base = msgspec.structs.replace(base, states=tuple(map(state_of, words)) or tuple(_derived(base)))
+    states = tuple(settled(state_of(word), rows.get(word), word == base.default_word) for word in words)
+    base = msgspec.structs.replace(base, states=states or tuple(_derived(base)))
     base = msgspec.structs.replace(base, actions=tuple(_actions(base)))
     asked = (AuthorQuestion(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
     return msgspec.structs.replace(base, questions=tuple(asked))
@@ -333,6 +394,11 @@ def _key(table: Table) -> Column:
 # Columns
 
 
+def roles_of(table: Table) -> dict[str, Column]:
+    """Return the columns of a table by their roles. Its key is any."""
+    return _roles(table, table.columns[0])[0]
+
+
 def _roles(table: Table, key: Column) -> tuple[dict[str, Column], set[str]]:
     free = {column.name: column for column in table.columns if column.name != key.name and not column.generated}
     roles: dict[str, Column] = {}
@@ -365,10 +431,95 @@ def _rank(column: Column, role: Role) -> int:
 
 
 def _plain_name(column: Column) -> str:
-    return _WORD_END.sub("_", column.name).lower()
+    return plain_name(column.name)
+
+
+@cache
+def plain_name(name: str) -> str:
+    """Return a name in lower case, with underscores between its words."""
+    parts = re.split(r"[_\W]+", _WORD_END.sub("_", name).lower().strip("_"))
+    return "_".join("_".join(_split(part)) for part in parts)
+
+
+def _split(part: str) -> list[str]:
+    """Return the known words of which a part consists, or the part."""
+    words = _words()
+    if part in words:
+        return [part]
+    for n in range(len(part) - 1, _SHORT, -1):
+        if part[:n] in words and (rest := _split(part[n:])) and all(each in words for each in rest):
+            return [part[:n], *rest]
+    return [part]
+
+
+@cache
+def _words() -> frozenset[str]:
+    return frozenset(names().words.split())
 
 
 # States
+
+
+def _facts(roles: Mapping[str, Column]) -> dict[str, str]:
+    """Return what is asked of rows, as SQL by name: see `StatusRows`."""
+    facts = {}
+    for role, column in roles.items():
+        if role in (*HELD, *OVER, "error", *FLAGS):
+            facts[role] = f"coalesce({_is_set(column)}, false)"
+        if role in (*HELD, *OVER):
+            facts[f"{role}!"] = f"{column.sql} IS NOT NULL AND NOT coalesce({_is_set(column)}, false)"
+    if due := roles.get("due"):
+        facts["later"] = f"coalesce({names().times[due.type].moment.format(due.sql)} > now(), false)"
+    return facts
+
+
+def _is_set(column: Column) -> str:
+    """Return the condition that a row has a value that is not one for none."""
+    form = names().zeros.get(column.type, "{} IS NOT NULL") if column.builtin else "{} IS NOT NULL"
+    return form.format(column.sql)
+
+
+def _has_zero(column: Column, role: str, rows: Mapping[str, StatusRows]) -> bool:
+    """Return True if a value of the column means none, as its default or its rows say."""
+    match = _DEFAULT_WORD.match(column.default)
+    default = column.default == "false" or (match is not None and (match[1] or match[2]) in _ZEROS)
+    return default or any(each.over(f"{role}!", least=0.0) for each in rows.values())
+
+
+def settled(state: ProposedStatus, rows: StatusRows | None, default: bool) -> ProposedStatus:
+    """Return a status with the phase that its rows allow.
+
+    The word decides within that. ``default``: of a new row.
+    """
+    seen = _seen(rows) if rows else ""
+    if rows is None or not seen or state.phase in _ALLOWED[seen]:
+        return state
+    if state.phase is Phase.UNKNOWN and seen == "waiting":
+        ends = any(role in rows.shares for role in (*OVER, "error"))
+        phase = Phase.READY if default or ends else Phase.UNKNOWN
+        return msgspec.structs.replace(state, phase=phase, guessed=phase is not Phase.UNKNOWN)
+    first = _ALLOWED[seen][0]
+    if state.phase is Phase.UNKNOWN:
+        return msgspec.structs.replace(state, phase=first, guessed=True)
+    against = (seen == "running" and state.phase in WAITING and any(role in rows.shares for role in OVER)) or (
+        seen in ("over", "failed", "error") and state.phase in (*WAITING, Phase.RUNNING)
+    )
+    if not against:
+        return msgspec.structs.replace(state, doubt=seen)
+    return msgspec.structs.replace(state, phase=first, guessed=True, doubt=seen)
+
+
+def _seen(rows: StatusRows) -> str:
+    """Return what nearly all rows of a status show, or ""."""
+    if rows.over(*OVER):
+        return "failed" if rows.over("failed") or rows.over("error", least=0.5) else "over"
+    if rows.over("error"):
+        return "error"
+    if rows.over(*HELD, "is_taken"):
+        return "running"
+    if rows.over("later"):
+        return "scheduled"
+    return "waiting" if rows.shares.keys() & {"owner", "taken", "lease", *OVER} else ""
 
 
 def state_of(word: str) -> ProposedStatus:
@@ -392,13 +543,20 @@ def _derived(base: Proposal) -> Iterator[ProposedStatus]:
     if "failed" in base.roles and base.roles["failed"].required:
         yield ProposedStatus(word="failed", phase=Phase.FAILED)  # a table of failures
         return
-    telling = {role for role, column in base.roles.items() if not column.required}
-    held = next((role for role in ("owner", "taken", "lease") if role in telling), "")
-    for word, phase, role in (("finished", Phase.DONE, "finished"), ("failed", Phase.FAILED, "failed")):
-        if role in telling:
-            yield ProposedStatus(word=word, phase=phase, condition=f"{base.column(role)} IS NOT NULL")
+    telling = {role for role, column in base.roles.items() if not column.required or role in (*base.zeros, *FLAGS)}
+    held = next((role for role in ("is_taken", "owner", "taken", "lease") if role in telling), "")
+    both = {"finished": ("is_over", "finished"), "failed": ("is_failed", "failed")}
+    for word, phase in (
+        (("failed", Phase.FAILED), ("finished", Phase.DONE))
+        if "is_failed" in telling
+        else (("finished", Phase.DONE), ("failed", Phase.FAILED))
+    ):
+        if role := next((role for role in both[word] if role in telling), ""):
+            yield ProposedStatus(word=word, phase=phase, condition=base.is_set(role))
     if held:
-        yield ProposedStatus(word="taken", phase=Phase.RUNNING, condition=f"{base.column(held)} IS NOT NULL")
+        yield ProposedStatus(word="taken", phase=Phase.RUNNING, condition=base.is_set(held))
+    if "left" in base.roles and "failed" not in telling:
+        yield ProposedStatus(word=GIVEN_UP, phase=Phase.FAILED, condition=f"{base.column('left')} <= 0")
     if {"attempts", "most"} <= base.roles.keys() and "failed" not in telling:
         yield ProposedStatus(
             word=GIVEN_UP, phase=Phase.FAILED, condition=f"{base.column('attempts')} >= {base.column('most')}"
@@ -458,7 +616,8 @@ def emptied(column: Column | None) -> list[tuple[Column, str]]:
     """
     if column is None or (column.required and not column.default):
         return []
-    return [(column, "DEFAULT" if column.required else "NULL")]
+    zero = _has_zero(column, "", {})  # 0 is not NULL: a worker looks for what a new row has
+    return [(column, "DEFAULT" if column.required or zero else "NULL")]
 
 
 # Questions

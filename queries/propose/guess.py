@@ -1,0 +1,149 @@
+"""Guesses: tables that hold work and that no folder describes, read as engines that change nothing.
+
+Candidates come from the catalog. Of each, some of the newest rows are looked at. What is read is the proposal of
+`unstick engine new`, in memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+import msgspec
+
+from queries.contract.engine import BrokenEngineError, Engine
+from queries.contract.folder import TOML, Folder
+from queries.contract.loader import parsed
+from queries.db.database import Database
+from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.query import Query
+from queries.files.statement import parse_statement, sql_text
+from queries.propose.catalog import FOLDER, Column, NoProposalError, Table, read_tables
+from queries.propose.files import toml
+from queries.propose.proposal import Proposal, engine_name, names, plain, plain_name, propose, roles_of
+from queries.records.node import Phase
+from queries.text.json_text import decoded
+from queries.text import shell
+from queries.text.psql_text import quoted_name
+from queries.text.safe_text import safe_text
+
+MOST_TABLES = 20  # whose rows are looked at
+MOST_ROWS = 5_000  # of one of them
+MARKS = 4  # of work; the rows of a table with one less are looked at
+MOST_PEOPLE = 3  # columns of people's work that count
+ASIDE = 2  # marks that a table beside work loses
+UNPROVEN = "{table} is read as a guess, and nothing of it is changed. To change rows: `{command}`"
+
+
+async def guesses(
+    database: Database, known: Collection[str], taken: Collection[str], trusted: Sequence[str]
+) -> tuple[Engine, ...]:
+    """Return an engine for each table that holds work.
+
+    ``known``: tables that are not looked at, with their schemas. ``taken``: names of engines. ``trusted``: roles whose
+    objects may be read. Raises an error of NO_CONNECTION only.
+    """
+    try:
+        estimates = await _candidates(database, known)
+        tables = await read_tables(database, [f"{quoted_name(s)}.{quoted_name(t)}" for s, t in estimates], trusted)
+    except NO_CONNECTION:
+        raise
+    except DatabaseError:
+        return ()
+    engines: list[Engine] = []
+    used = {*taken}
+    for table in tables:
+        if isinstance(table, NoProposalError):
+            continue
+        name = engine_name(table.name)
+        if name in used:
+            name = engine_name(f"{table.schema}_{table.name}")
+        used.add(name)
+        try:
+            proposal = await propose(database, table, name, MOST_ROWS)
+            if worth(table, proposal) >= MARKS:
+                engines.append(_engine(proposal, estimates[table.schema, table.name]))
+        except NO_CONNECTION:
+            raise
+        except (DatabaseError, BrokenEngineError):
+            continue
+    return tuple(engines)
+
+
+async def _candidates(database: Database, known: Collection[str]) -> dict[tuple[str, str], int]:
+    """Return the estimated numbers of rows of the likeliest tables."""
+    query = parse_statement(sql_text(FOLDER / "candidates.sql"))
+    args = {"patterns": names().candidates, "names": sorted(known)}
+    (rows,) = await database.batch([Query(query, {"args": args})])
+    marked = []
+    for row in rows:
+        columns = msgspec.convert(decoded(row["columns"]), tuple[Column, ...])
+        table = Table(schema=row["schema"], name=row["name"], columns=columns)
+        if (marks := worth(table)) >= MARKS - 1:
+            marked.append((-marks, row["schema"], row["name"], row["tuples"]))
+    return {(schema, name): tuples for _, schema, name, tuples in sorted(marked)[:MOST_TABLES]}
+
+
+def marks(roles: Mapping[str, Column]) -> dict[str, list[str]]:
+    """Return the marks of work, with the columns that have them."""
+    there = {mark: [roles[role].name for role in wanted if role in roles] for mark, wanted in names().marks.items()}
+    return {mark: columns for mark, columns in there.items() if columns}
+
+
+def worth(table: Table, proposal: Proposal | None = None) -> int:
+    """Return the number of marks of work, without those of people's work.
+
+    ``proposal``: what the rows of the table say, too.
+    """
+    roles = roles_of(table) if proposal is None else proposal.roles
+    there = marks(roles)
+    machine = [state for state in proposal.states if plain(state.word) in names().machines] if proposal else []
+    works = bool(there.keys() & {"holding", "due", "tries"}) or len(machine) > 1
+    if "failed" in roles and roles["failed"].required and "data" in there:  # a table of failures
+        works = True
+    if proposal is not None and "states" in there:
+        by_rows = any(state.guessed and state.phase is Phase.RUNNING for state in proposal.states)
+        runs = any(state.phase is Phase.RUNNING for state in machine)
+        number = 2 if len(machine) > 2 and runs else int(bool(machine) or by_rows)
+    else:
+        number = 1 if "states" in there else 0
+    name = plain_name(table.name)
+    people = sum(bool(re.fullmatch(names().people, plain_name(column.name))) for column in table.columns)
+    total = len(there.keys() - {"states"}) + number + bool(re.fullmatch(names().work, name))
+    total -= ASIDE * bool(re.fullmatch(names().aside, name)) + min(people, MOST_PEOPLE)
+    return total if works else 0
+
+
+def why_no_work(table: Table) -> str:
+    """Return what of a table does not look like work, or ""."""
+    roles = roles_of(table)
+    missing = [mark for mark in names().marks if mark not in marks(roles)]
+    people = [column.name for column in table.columns if re.fullmatch(names().people, plain_name(column.name))]
+    if worth(table) >= MARKS - 1 or not missing:
+        return ""
+    has = f"it has {', '.join(people[:MOST_PEOPLE])}" if people else "nothing in it says that a worker takes its rows"
+    return f"{safe_text(table.name)} does not look like work: {safe_text(has)}, and no column for {', '.join(missing)}"
+
+
+def _engine(proposal: Proposal, rows: int) -> Engine:
+    table = proposal.table
+    folder = Folder(name=proposal.name, path="guess", files={TOML: toml(proposal)})
+    name = safe_text(f"{table.schema}.{table.name}")
+    return msgspec.structs.replace(
+        parsed(folder),
+        only_in=table.schema,
+        guess=" ".join(_said(proposal, name, rows)),
+        unproven=UNPROVEN.format(table=name, command=shell.unstick(("engine", "new", name))),
+    )
+
+
+def _said(proposal: Proposal, name: str, rows: int) -> Iterator[str]:
+    of = "; ".join(f"{mark}: {', '.join(columns)}" for mark, columns in marks(proposal.roles).items())
+    looked = f"all {proposal.rows:,}" if proposal.rows < MOST_ROWS else f"{proposal.rows:,} of about {rows:,}"
+    yield f"A guess, only read: {name} looks like work ({safe_text(of)}). {looked} rows were looked at."
+    guessed = [f"{safe_text(state.word)} = {state.phase}" for state in proposal.states if state.guessed]
+    if guessed:
+        yield f"Guessed: {', '.join(guessed)}."
+    doubts = [safe_text(state.word) for state in proposal.states if state.doubt]
+    if doubts:
+        yield f"Words and rows disagree about {', '.join(doubts)}."
