@@ -13,11 +13,11 @@ from queries.contract import id_forms, roles
 from queries.contract.builtin import builtin
 from queries.contract.detect import Declined, detect, detection_queries, expected
 from queries.contract.engine import Engine, merged
-from queries.contract.outside import NONE, BrokenFolder, OutsideEngines
+from queries.contract.outside import EMPTY, NONE, PROPOSE, BrokenFolder, OutsideEngines
 from queries.contract.server_spec import LABEL
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
-from queries.db.errors import LockedError, LostError, UnknownIdError
+from queries.db.errors import DatabaseError, LockedError, LostError, UnknownIdError, attempted
 from queries.db.query import Query, Rows, statement
 from queries.db.servers import KnownServer, KnownServers, OtherHosts, Rules
 from queries.files import user_dirs
@@ -25,6 +25,7 @@ from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.finding import Finding, SkippedFinding
 from queries.records.node import split_id
+from queries.text.counted import counted
 from queries.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -82,6 +83,7 @@ class Workspace:
         self._find_rules = rules
         self.engines: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
+        self.tables: int | None = None  # of a database without engines
         self.broken: tuple[BrokenFolder, ...] = outside.broken
         self._all_engines = (*builtin(), *outside.engines)
         self.servers = KnownServers(file.parent if file else user_dirs.folder("state"))
@@ -117,18 +119,29 @@ class Workspace:
         """
         await self.database.together(self._detect(renew or bool(self._guesses)))
         if self._guess and not (renew and self.engines):
-            from queries.propose.guess import guesses  # slow to import, and a database with known engines may have none
+            from queries.propose import guess  # slow to import, and a console without guesses does without
 
-            if found := await guesses(self.database, self._known(), {e.name for e in self._all_engines}, self._trusted):
+            names = {engine.name for engine in self._all_engines}
+            if found := await guess.guesses(self.database, self._known(), names, self._trusted, self._schema):
                 self._guesses = found
                 await self.database.together(self._detect(True))
+        if not self.engines:
+            self.tables = await self._count()
+
+    async def _count(self) -> int | None:
+        """Return the number of tables, None if it cannot be read."""
+        from queries.propose import guess
+
+        tables = await attempted(guess.tables(self.database))
+        return None if isinstance(tables, DatabaseError) else tables
 
     def _known(self) -> set[str]:
-        """Return tables that are not guessed to hold work, with their schemas."""
+        """Return tables that are not guessed to hold work, with their schemas, and schemas as ``schema.*``."""
         here = [(r.detected.schema, r.engine) for r in self.engines.values() if not r.engine.guess]
         here += [(each.schema, engine) for each in self.declined for engine in builtin() if engine.name == each.engine]
         own = {f"{schema}.{name}" for schema, e in here for name in (*e.spec.recognise.relations, *e.spec.own.columns)}
-        return own | self.not_work
+        used = (need.relation for _, engine in here for need in engine.spec.needs.values())
+        return own | self.not_work | {f"{name.partition('.')[0]}.*" for name in used if "." in name}
 
     async def _detect(self, renew: bool) -> None:
         self.detected = time.monotonic()
@@ -218,6 +231,17 @@ class Workspace:
         engines = (*self._all_engines, *(guess for guess in self._guesses if guess.of_table not in self.not_work))
         answers = await self.database.batch([*detection_queries(engines, self._trusted), state])
         return roles.bound(engines, {row["relation"] for row in answers[0]}), answers
+
+    @property
+    def nothing(self) -> tuple[str, ...]:
+        """What the database holds in place of a task engine, and the next step, in lines."""
+        name = self.server.database
+        if self.tables == 0:
+            return f"The database {name} holds no tables.", EMPTY
+        holds = f"The database {name} holds no task engine that unstick supports"
+        if self.tables is None or not self._guess:
+            return f"{holds}.", PROPOSE
+        return f"{holds}, and none of its {counted(self.tables, 'table')} looks like work.", PROPOSE
 
     @cached_property
     def expected(self) -> tuple[str, ...]:

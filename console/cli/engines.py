@@ -112,7 +112,10 @@ def _text(engine: EngineSummary) -> Iterator[str | Spans]:
     visible = " (rows visible under row-level security)" if engine.policies else ""
     yield "  " + (engine.unreadable or tables.counts(engine.counts)) + visible
     rows: list[list[Cell]] = []
-    for here in engine.actions:
+    if engine.guess and engine.actions:
+        names = ", ".join(here.action.name for here in engine.actions)
+        yield [(f"  proposed actions: {names}. {engine.unproven}.", "$faint")]
+    for here in engine.actions if not engine.guess else ():
         name = (here.action.name, "bold" if here.available else "$faint")
         effect = (here.action.effect, "") if here.available else (f"not available: {here.why}", "$faint")
         rows.append(["", [name], [("/".join(here.action.kinds), "$faint")], [effect]])

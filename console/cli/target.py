@@ -20,7 +20,7 @@ from console.target import Target, engine_words
 from console.text import formatting
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
-from queries.contract.outside import PROPOSE, names
+from queries.contract.outside import names
 from queries.db.errors import DatabaseError, UnknownIdError
 from queries.db.redaction import without_passwords
 from queries.read.reader import Reader
@@ -119,11 +119,11 @@ async def opened(target: Target, *, empty: bool = False, later: bool = False) ->
 
 
 def no_engine_lines(workspace: Workspace) -> list[str]:
-    """Return why no engine was detected: declined schemas and expected relations."""
-    lines = [f"The database {workspace.server.database} holds no task engine that unstick supports."]
-    lines += [f"Declined {d.engine} in {d.schema}: {d.why}." for d in workspace.declined_alike]
-    lines += [f"Expected {line}" for line in workspace.expected]
-    return [*lines, PROPOSE]
+    """Return why no engine was detected: declined schemas and known engines, and the next step."""
+    first, next_ = workspace.nothing
+    lines = [f"Declined {d.engine} in {d.schema}: {d.why}." for d in workspace.declined_alike]
+    names = ", ".join(line.partition(":")[0] for line in workspace.expected)
+    return [first, *lines, f"unstick knows {names}.", next_]
 
 
 def named_engine(engines: Iterable[Engine], name: str, what: str = "engine") -> Engine:

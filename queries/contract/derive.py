@@ -16,7 +16,7 @@ from queries.contract.id_forms import KEY_TYPES, KeyType
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED
 from queries.contract.rows import COMPARED, NodeRow, columns
-from queries.contract.spec import NO_TIME, Action, Claim, EngineSpec, FindingSpec, Kind, Need
+from queries.contract.spec import KEY_SEPARATOR, NO_TIME, Action, Claim, EngineSpec, FindingSpec, Kind, Need
 from queries.contract.sql_templates import Filled, Lines, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
 from queries.files.statement import EngineFileError, SqlText
@@ -28,6 +28,7 @@ from queries.text.psql_text import literal, sql_name
 SECTIONS = ("lock", "refused", "change")
 SEARCHED_ROWS = 10_001  # of a table, among which nodes that no root reaches are searched for
 STATUSES_APART = 4  # of a claim that are read apart, each in the order of its index
+_SEPARATOR_IN_KEY = f"%{ord(KEY_SEPARATOR):02X}"  # the separator within a value
 UNKNOWN = "NULL::bool"  # a condition of which it is not known whether it holds
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 
@@ -193,7 +194,7 @@ class _Writer:
         filter_ = f"{_of(kind.parent)} = substr(:parent, {len(kind.below) + 2})::{type_}"
         filter_ += f" AND {_of(kind.key)} <> {_of(kind.parent)}" if parent is kind else ""
         header = [f"-- kinds: {kind.below}", f"-- needs: {need[0]}"]
-        part = self._part(kind, 1, filter_, (kind.key,))
+        part = self._part(kind, 1, filter_, kind.key_columns)
         about = f"Nodes of the kind {kind.name} below a {kind.below}, in the order of their keys."
         self._page(f"children.{kind.below}.sql", about, header, [part], (*("kinds", kind.name), "parent"))
 
@@ -220,7 +221,7 @@ class _Writer:
         for kind in self.tables:
             if not kind.parent or kind.below == kind.name:
                 filter_ = f"{_of(kind.parent)} IS NULL" if kind.parent else "true"
-                parts.append(self._part(kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
+                parts.append(self._part(kind, len(parts) + 1, filter_, kind.key_columns, "DESC"))
         for kind in self.tables if parts else ():
             if not kind.parent:
                 continue
@@ -233,7 +234,7 @@ class _Writer:
             same = f"{parent} = {_of(kind.key)}" if above is kind else "false"
             key, table = sql_name(above.key), str(of_parent["table"])
             filter_ = one_line("orphan", few=few, parent=parent, same=same, above=table, key=key)
-            parts.append(self._part(kind, len(parts) + 1, filter_, (kind.key,), "DESC"))
+            parts.append(self._part(kind, len(parts) + 1, filter_, kind.key_columns, "DESC"))
             lost = f"{kind.name} whose parent is missing" + " or in a ring" * (above is kind)
             unsearched = f"rows that a root reaches, without a search for nodes of the kind {lost} in a large table,"
             values: Values = {
@@ -264,10 +265,10 @@ class _Writer:
                 values: Values = {**self._of(kind), "status": self._status(kind), "declared": declared}
                 more += filled("undeclared", {**values, "kind": kind.name, "most": str(SEARCHED_ROWS)})
             for _, filter_ in self._each_unfinished(kind, need):
-                orders: dict[str, tuple[str, ...]] = {filter_: (kind.key,)}
+                orders: dict[str, tuple[str, ...]] = {filter_: kind.key_columns}
                 if column:
-                    orders = {f"{filter_} AND {_of(column)} IS NOT NULL": (column, kind.key)}
-                    orders[f"{filter_} AND {_of(column)} IS NULL"] = (kind.key,)
+                    orders = {f"{filter_} AND {_of(column)} IS NOT NULL": (column, *kind.key_columns)}
+                    orders[f"{filter_} AND {_of(column)} IS NULL"] = kind.key_columns
                 parts += [self._part(kind, len(parts) + m, *each) for m, each in enumerate(orders.items(), 1)]
         if parts:
             header = self._header(need for _, need, _ in self._by_status())
@@ -285,7 +286,7 @@ class _Writer:
                     "phases": ", ".join(f"'{phase}'" for phase in phases),
                     "phase": self._phase(kind, native),
                     "filter": filter_,
-                    "order": _of(column or kind.key),
+                    "order": _of(column or kind.key_columns[0]),
                 }
                 parts.append(values)
         if parts:
@@ -304,6 +305,7 @@ class _Writer:
             type_ = self._key_type(kind)
             values: Values = {**self._of(kind), "digits": type_.text, "type": type_.cast}
             parts.append(repeated(f"find_{type_.find}", {}, [values]))
+            parts += [repeated("find_text", {}, [{**values, "key": f"{sql_name(key)}::text"}]) for key in kind.keys]
         self._add("find.sql", ("kinds",), [filled("find", {"parts": joined(parts)})])
 
     def _dead(self) -> None:
@@ -375,7 +377,7 @@ class _Writer:
             "since": self._time(kind, finding.since),
             "evidence": " ".join(evidence) + " " * bool(evidence) + age,
             "where": finding.where,
-            "order": _of(next(iter(need[1].columns[1:]), kind.key) if need else kind.key)
+            "order": _of(next(iter(need[1].columns[1:]), kind.key_columns[0]) if need else kind.key_columns[0])
             + " DESC" * finding.newest_first,
         }
         filters = self._each_from(kind, finding.from_) if finding.from_ else ["true"]
@@ -566,7 +568,7 @@ class _Writer:
         parts: list[Values] = [{**of, "part": f"'open {m}'"} for m, of in enumerate(sorts)]
         if claim.created != NO_TIME:
             newest: Filled = {**of_each, "part": "'new'"}
-            parts += _rows_of_claim(newest, {"true": f"{_of(kind.key)} DESC"})
+            parts += _rows_of_claim(newest, {"true": _latest(kind)})
         of_each["signs"] = filled("signs", {"signs": _in_line(claim.signs)}) if claim.signs else []
         self._add(f"flow.{kind.name}{suffix}.sql", at, [repeated("flow", of_each, parts)])
 
@@ -668,6 +670,7 @@ class _Writer:
             "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}, newest first.",
             "narrow": _named(kind, self._relation(kind), sql),
             "need": literal(claim.failed_need),
+            "latest": _latest(kind),
             "failed": failed,
             "at": failed_at,
             "evidence": said,
@@ -768,7 +771,8 @@ class _Writer:
         return _of(text) if text in self._relation(kind) else text
 
     def _relation(self, kind: Kind) -> Mapping[str, str]:
-        return self.spec.recognise.relations[kind.table]
+        columns = self.spec.recognise.relations[kind.table]
+        return {**columns, kind.key: "text"} if kind.keys else columns
 
     def _type(self, kind: Kind, column: str) -> str:
         """Return the type of a column, for a cast."""
@@ -783,15 +787,39 @@ class _Writer:
         """Return what every template of a kind's nodes may contain."""
         type_ = self._key_type(kind)
         start, pattern = str(len(kind.name) + 2), f"^{kind.name}:{type_.text}$"
+        wanted = one_line("wanted", key=sql_name(kind.key), start=start, type=type_.cast, pattern=pattern)
         return {
             "id": f"'{kind.name}:' || {_of(kind.key)}",
             "table": f':"{kind.table}"' if kind.table in self.spec.recognise.roles else sql_name(kind.table),
             "name": f":'{kind.table}'" if kind.table in self.spec.recognise.roles else literal(kind.table),
             "key": sql_name(kind.key),
-            "wanted": one_line("wanted", key=sql_name(kind.key), start=start, type=type_.cast, pattern=pattern),
+            "wanted": self._wanted(kind, start) if kind.keys else wanted,
             "keys": f":{kind.name}_keys",  # of ids that exist
             "version": kind.version,
         }
+
+    def _wanted(self, kind: Kind, start: str) -> str:
+        """Return the condition that a row has one of the ids of several columns, which their index serves."""
+        columns, texts, patterns = [], [], []
+        for place, column in enumerate(kind.keys, 1):
+            type_ = KEY_TYPES.get(_first(self._relation(kind)[column]))
+            columns.append(_of(column) if type_ else f"{_of(column)}::text")
+            part = f"split_part(substr(i, {start}), '{KEY_SEPARATOR}', {place})"
+            texts.append(f"CAST({_unescaped(part)} AS {type_.cast if type_ else 'text'})")
+            patterns.append(type_.text if type_ and type_.text != ".*" else f"[^{KEY_SEPARATOR}]*")
+        pattern = f"^{kind.name}:{rf'[{KEY_SEPARATOR}]'.join(patterns)}$"
+        wanted = f"SELECT {', '.join(texts)} FROM unnest(:ids) AS i WHERE i ~ '{pattern}'"
+        return f"({', '.join(columns)}) IN ({wanted})"
+
+    def _with_keys(self, line: str) -> str:
+        """Return a line of a statement in which rows have the text of a key of several columns."""
+        for kind in self.tables:
+            if kind.keys:
+                table = f':"schema".{sql_name(kind.table)} AS t'
+                text = f" || '{KEY_SEPARATOR}' || ".join(_escaped(f"{_of(column)}::text") for column in kind.keys)
+                own = f"SELECT {text} AS {sql_name(kind.key)}, t.*, t.xmin FROM {table}"
+                line = line.replace(f"FROM {table}", f"FROM ({own}) AS t")
+        return line
 
     def _part(
         self,
@@ -830,7 +858,7 @@ class _Writer:
         for text in (line for part in parts for line in part):
             name = text.removeprefix("\\ir ")
             if name == text:
-                lines += [(line, origin) for line in text.split("\n")]
+                lines += [(self._with_keys(line), origin) for line in text.split("\n")]
             elif name in self.folder.files:
                 included = self.folder.sql(name)
                 lines += zip(included.text.split("\n"), included.origins, strict=True)
@@ -841,6 +869,20 @@ class _Writer:
             text="\n".join(text for text, _ in lines),
             origins=tuple(origin for _, origin in lines),
         )
+
+
+def _latest(kind: Kind) -> str:
+    """Return the order of a kind's keys, backwards."""
+    return ", ".join(f"{_of(column)} DESC" for column in kind.key_columns)
+
+
+def _escaped(text: str) -> str:
+    """Return a part of a key of several columns, as SQL."""
+    return f"replace(replace({text}, '%', '%25'), '{KEY_SEPARATOR}', '{_SEPARATOR_IN_KEY}')"
+
+
+def _unescaped(text: str) -> str:
+    return f"replace(replace({text}, '{_SEPARATOR_IN_KEY}', '{KEY_SEPARATOR}'), '%25', '%')"
 
 
 def _of(column: str) -> str:

@@ -86,7 +86,7 @@ def _derived(spec: EngineSpec, kind: Kind, derived: Mapping[str, Need]) -> Itera
     if status in relation and need_of(written, kind.table, status) is None:
         yield (
             f"{kind.name}_by_status",
-            Need(table=kind.table, columns=(status, due if due in relation else kind.key)),
+            Need(table=kind.table, columns=(status, *((due,) if due in relation else kind.key_columns))),
         )
     elif kind.table and status and status not in relation:
         why = f"this requires a full table scan: the status of {kind.table} is no column"
@@ -94,7 +94,7 @@ def _derived(spec: EngineSpec, kind: Kind, derived: Mapping[str, Need]) -> Itera
     if kind.dead and status in relation and kind.dead_since in relation:
         there = [each.columns[:2] for each in (*written.values(), *derived.values()) if each.table == kind.table]
         if (status, kind.dead_since) not in there:
-            yield f"{kind.name}_dead", Need(table=kind.table, columns=(status, kind.dead_since, kind.key))
+            yield f"{kind.name}_dead", Need(table=kind.table, columns=(status, kind.dead_since, *kind.key_columns))
 
 
 class Index(Record):

@@ -28,6 +28,8 @@ OPEN = (
 )
 PROPOSE = "For a table of your own: `unstick engine new TABLE` proposes an engine."
 
+EMPTY = "Is it the right one? `unstick demo` shows what unstick does with one that has work."
+
 
 class BrokenFolder(Record):
     """A folder that is not used.

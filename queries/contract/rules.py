@@ -103,7 +103,8 @@ def _of_kinds(spec: EngineSpec, columns: Collection[str], words: Collection[str]
         yield (*at, "rows"), kind.rows, columns, _COLUMN
         yield (*at, "dead"), kind.dead, words, _STATUS
         if kind.table in tables:
-            of_table = (("key", kind.key), ("parent", kind.parent), ("dead_since", kind.dead_since))
+            of_key = [("key", column) for column in kind.key_columns]
+            of_table = (*of_key, ("parent", kind.parent), ("dead_since", kind.dead_since))
             for setting, column in (*of_table, *(("payloads", column) for column in kind.payloads.values())):
                 yield (*at, setting), [column], tables[kind.table], f"a column of {kind.table} in recognise.relations"
 
@@ -148,6 +149,8 @@ def _kinds(spec: EngineSpec) -> Iterator[Problem]:
         if type_ and type_.partition("|")[0] not in KEY_TYPES:
             types = ", ".join(KEY_TYPES)
             yield ("kinds", kind.name, "key"), f"has the type {type_}; statements are derived for {types}"
+        if kind.keys and any(action.writes and kind.name in action.kinds for action in spec.actions):
+            yield ("kinds", kind.name, "keys"), "has a key of several columns: no action is derived for it"
 
 
 def _names(spec: EngineSpec) -> Iterator[Problem]:

@@ -34,6 +34,7 @@ def _matching(pattern: str, description: str) -> msgspec.Meta:
 
 A_NAME = "[a-z][a-z0-9_]{0,39}"  # of engines, kinds, actions and findings
 A_CONDITION = "a table with at least one condition"
+KEY_SEPARATOR = "+"  # between the values of a key of several columns; a shell takes it as it is
 KEY_OF_NAME = "by name"  # key of an action before it is known
 Name = Annotated[str, _matching(A_NAME, "a name of at most 40 characters: a-z at first, then a-z, 0-9 and _")]
 Privilege = Annotated[
@@ -96,6 +97,7 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
     title: str = ""  # on screen; default: the name
     table: str = ""  # from which the statements that the folder does not have are derived
     key: str = "id"  # column: its primary key
+    keys: tuple[str, ...] = ()  # columns of a key of several, or of a type without ids: such nodes are only read
     form: str = ""  # of keys that are no column of ``table``: a type, or texts separated by "|"
     version: str = "xmin::text"  # SQL of what changes with each change of its row
     parent: str = ""  # column: the key of its parent; ``KIND.column`` if that is of another kind
@@ -113,10 +115,17 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
     def __post_init__(self) -> None:
         if not self.title:
             force_setattr(self, "title", self.name.replace("_", " "))
+        if self.keys:
+            force_setattr(self, "key", KEY_SEPARATOR.join(("", *self.keys)))  # no column has this name
         if not self.below:
             kind, _, column = self.parent.rpartition(".")
             force_setattr(self, "below", kind or self.name)
             force_setattr(self, "parent", column)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns of its key."""
+        return self.keys or (self.key,)
 
 
 class Status(Record, forbid_unknown_fields=True, rename=_follow(name="native")):

@@ -120,7 +120,9 @@ def _due_is_column(proposal: Proposal) -> bool:
 
 def _kind(proposal: Proposal) -> dict[str, Any]:
     kind: dict[str, Any] = {"table": proposal.table.name}
-    if proposal.key.name != "id":
+    if proposal.keys:
+        kind["keys"] = proposal.keys
+    elif proposal.key.name != "id":
         kind["key"] = proposal.key.name
     if "parent" in proposal.roles:
         kind["parent"] = proposal.roles["parent"].name
@@ -221,6 +223,7 @@ def _action(proposal: Proposal, action: ProposedAction) -> dict[str, Any]:
 def _used(proposal: Proposal) -> list[Column]:
     used = {
         proposal.key.name,
+        *proposal.keys,
         *(c.name for c in proposal.roles.values()),
         *(c.name for c in _payloads(proposal).values()),
     }
@@ -232,7 +235,9 @@ def _schema(proposal: Proposal) -> str:
     labels = ", ".join(map(literal, status.labels)) if status else ""
     enum = status is not None and status.enum
     types = _template("enum", type=identifier(status.type), labels=labels) if status and enum else ""
-    columns = ",\n  ".join(_definition(proposal, column) for column in _used(proposal))
+    lines = [_definition(proposal, column) for column in _used(proposal)]
+    lines += [f"PRIMARY KEY ({', '.join(map(identifier, proposal.keys))})"] if proposal.keys else []
+    columns = ",\n  ".join(lines)
     made = _template("schema", types=types.strip(), table=identifier(proposal.table.name), columns=columns)
     return re.sub(r"\n\n+", "\n", made)
 
@@ -240,7 +245,7 @@ def _schema(proposal: Proposal) -> str:
 def _definition(proposal: Proposal, column: Column) -> str:
     parts = [identifier(column.name), identifier(column.type) if column.enum else column.type]
     constant = _CONSTANT.match(column.default)
-    if column.name == proposal.key.name:
+    if column.name == proposal.key.name and not proposal.keys:
         parts.append("PRIMARY KEY")
     elif column.required and not (column.default and constant is None and _is_emptied(proposal, column)):
         parts.append("NOT NULL")
@@ -261,7 +266,10 @@ def _fixture(proposal: Proposal) -> str:
     columns = _used(proposal)
     rows = []
     for number, values in enumerate(_examples(proposal), 1):
-        texts = {proposal.key.name: names().keys[proposal.key.type].format(number)}
+        keys = [proposal.table.column(name) for name in proposal.keys] or [proposal.key]
+        texts = {
+            key.name: literal(key.labels[0]) if key.enum else names().keys[key.type].format(number) for key in keys
+        }
         texts |= {proposal.roles[role].name: value for role, value in values.items() if role in proposal.roles}
         rows.append(f"({', '.join(texts.get(column.name, _example(column)) for column in columns)})")
     all_names = ", ".join(identifier(column.name) for column in columns)

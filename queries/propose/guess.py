@@ -22,8 +22,8 @@ from queries.propose.catalog import FOLDER, Column, NoProposalError, Table, read
 from queries.propose.files import toml
 from queries.propose.proposal import Proposal, engine_name, names, plain, plain_name, propose, roles_of
 from queries.records.node import Phase
-from queries.text.json_text import decoded
 from queries.text import shell
+from queries.text.json_text import decoded
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_text
 
@@ -31,28 +31,29 @@ MOST_TABLES = 20  # whose rows are looked at
 MOST_ROWS = 5_000  # of one of them
 MARKS = 4  # of work; the rows of a table with one less are looked at
 MOST_PEOPLE = 3  # columns of people's work that count
-ASIDE = 2  # marks that a table beside work loses
+ASIDE = 2  # marks that a table beside work loses, or one if it has more than enough
+WORKERS = {"owner", "lease", "heartbeat", "is_taken"}  # roles of columns that only a worker has
 UNPROVEN = "{table} is read as a guess, and nothing of it is changed. To change rows: `{command}`"
 
 
 async def guesses(
-    database: Database, known: Collection[str], taken: Collection[str], trusted: Sequence[str]
+    database: Database, known: Collection[str], taken: Collection[str], trusted: Sequence[str] = (), schema: str = ""
 ) -> tuple[Engine, ...]:
     """Return an engine for each table that holds work.
 
     ``known``: tables that are not looked at, with their schemas. ``taken``: names of engines. ``trusted``: roles whose
-    objects may be read. Raises an error of NO_CONNECTION only.
+    objects may be read. ``schema``: the only one, or "". Raises an error of NO_CONNECTION only.
     """
     try:
-        estimates = await _candidates(database, known)
-        tables = await read_tables(database, [f"{quoted_name(s)}.{quoted_name(t)}" for s, t in estimates], trusted)
+        estimates = await _candidates(database, known, schema)
+        every = await read_tables(database, [f"{quoted_name(s)}.{quoted_name(t)}" for s, t in estimates], trusted)
     except NO_CONNECTION:
         raise
     except DatabaseError:
         return ()
     engines: list[Engine] = []
     used = {*taken}
-    for table in tables:
+    for table in every:
         if isinstance(table, NoProposalError):
             continue
         name = engine_name(table.name)
@@ -70,17 +71,23 @@ async def guesses(
     return tuple(engines)
 
 
-async def _candidates(database: Database, known: Collection[str]) -> dict[tuple[str, str], int]:
+async def tables(database: Database) -> int:
+    """Return the number of tables. Raises DatabaseError."""
+    (rows,) = await database.batch([Query(parse_statement(sql_text(FOLDER / "tables.sql")))])
+    return int(rows[0]["n"])
+
+
+async def _candidates(database: Database, known: Collection[str], schema: str) -> dict[tuple[str, str], int]:
     """Return the estimated numbers of rows of the likeliest tables."""
     query = parse_statement(sql_text(FOLDER / "candidates.sql"))
     args = {"patterns": names().candidates, "names": sorted(known)}
-    (rows,) = await database.batch([Query(query, {"args": args})])
+    (rows,) = await database.batch([Query(query, {"args": args, "schema": schema})])
     marked = []
     for row in rows:
         columns = msgspec.convert(decoded(row["columns"]), tuple[Column, ...])
         table = Table(schema=row["schema"], name=row["name"], columns=columns)
-        if (marks := worth(table)) >= MARKS - 1:
-            marked.append((-marks, row["schema"], row["name"], row["tuples"]))
+        if (number := worth(table)) >= MARKS - 1:
+            marked.append((-number, row["schema"], row["name"], row["tuples"]))
     return {(schema, name): tuples for _, schema, name, tuples in sorted(marked)[:MOST_TABLES]}
 
 
@@ -93,25 +100,38 @@ def marks(roles: Mapping[str, Column]) -> dict[str, list[str]]:
 def worth(table: Table, proposal: Proposal | None = None) -> int:
     """Return the number of marks of work, without those of people's work.
 
-    ``proposal``: what the rows of the table say, too.
+    ``proposal``: what the rows of the table say, too. The name of the table is a weak mark, and so is a worker beside
+    the time when a row is due; statuses that only machines have are two.
     """
     roles = roles_of(table) if proposal is None else proposal.roles
     there = marks(roles)
-    machine = [state for state in proposal.states if plain(state.word) in names().machines] if proposal else []
-    works = bool(there.keys() & {"holding", "due", "tries"}) or len(machine) > 1
-    if "failed" in roles and roles["failed"].required and "data" in there:  # a table of failures
-        works = True
+    states = proposal.states if proposal is not None else ()
+    machine = [state for state in states if plain(state.word) in names().machines]
+    failures = "failed" in roles and roles["failed"].required
+    if any(column.required and plain_name(column.name) == "archived_at" for column in table.columns):
+        return 0
+    if not (
+        there.keys() & {"due", "tries"} or roles.keys() & WORKERS or failures or (len(machine) > 1 and "data" in there)
+    ):
+        named = bool(re.fullmatch(names().work, plain_name(table.name)))
+        return len(there) + named if proposal is None and "states" in there else 0
+    total = len(there) + ("due" in there and len(there.get("holding", ())) > 1)
     if proposal is not None and "states" in there:
-        by_rows = any(state.guessed and state.phase is Phase.RUNNING for state in proposal.states)
         runs = any(state.phase is Phase.RUNNING for state in machine)
-        number = 2 if len(machine) > 2 and runs else int(bool(machine) or by_rows)
-    else:
-        number = 1 if "states" in there else 0
+        by_rows = any(state.guessed and state.phase is Phase.RUNNING for state in states)
+        total += 1 if len(machine) > 2 and runs else 0 if machine or by_rows else -1
     name = plain_name(table.name)
-    people = sum(bool(re.fullmatch(names().people, plain_name(column.name))) for column in table.columns)
-    total = len(there.keys() - {"states"}) + number + bool(re.fullmatch(names().work, name))
-    total -= ASIDE * bool(re.fullmatch(names().aside, name)) + min(people, MOST_PEOPLE)
-    return total if works else 0
+    total += bool(re.fullmatch(names().work, name))
+    if re.fullmatch(names().aside, name):
+        total -= ASIDE if total <= MARKS else 1
+    return total - _people(table, [state.word for state in states])
+
+
+def _people(table: Table, words: Sequence[str]) -> int:
+    """Return the number of columns and statuses of people's work that count: one alone does not."""
+    columns = sum(bool(re.fullmatch(names().people, plain_name(column.name))) for column in table.columns)
+    number = columns + sum(plain(word) in names().people_words for word in words)
+    return min(number, MOST_PEOPLE) if number > 1 else 0
 
 
 def why_no_work(table: Table) -> str:
@@ -139,7 +159,7 @@ def _engine(proposal: Proposal, rows: int) -> Engine:
 
 def _said(proposal: Proposal, name: str, rows: int) -> Iterator[str]:
     of = "; ".join(f"{mark}: {', '.join(columns)}" for mark, columns in marks(proposal.roles).items())
-    looked = f"all {proposal.rows:,}" if proposal.rows < MOST_ROWS else f"{proposal.rows:,} of about {rows:,}"
+    looked = f"All {proposal.rows:,}" if proposal.rows < MOST_ROWS else f"{proposal.rows:,} of about {rows:,}"
     yield f"A guess, only read: {name} looks like work ({safe_text(of)}). {looked} rows were looked at."
     guessed = [f"{safe_text(state.word)} = {state.phase}" for state in proposal.states if state.guessed]
     if guessed:

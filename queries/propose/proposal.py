@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 import msgspec
 
+from queries.contract.id_forms import KEY_TYPES
 from queries.contract.spec import A_NAME
 from queries.db.database import Database
 from queries.files.toml_file import TomlFile
@@ -48,6 +49,7 @@ _WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])")  # in names such as lockedAt
 _SHORT = 2  # letters of words that are split from a longer one only at its end, such as at
 _PLURALS = (
     ("(?<=series|pecies)$", ""),
+    ("(?<=[iu]s)$", ""),
     ("(?<=[^aeiou_])ies$", "y"),
     ("(?<=ss|sh|ch|.x|zz)es$", ""),
     ("(?<=[^s])s$", ""),
@@ -87,6 +89,7 @@ class Names(Record, forbid_unknown_fields=True):
     work: str
     aside: str
     people: str
+    people_words: tuple[str, ...]
     candidates: dict[str, str]
     guesses: dict[Phase, str]
     roles: tuple[Role, ...]
@@ -165,6 +168,7 @@ class Proposal(Record):
     guessed: tuple[str, ...] = ()
     states: tuple[ProposedStatus, ...] = ()
     sampled: bool = False
+    keys: tuple[str, ...] = ()  # columns of a key of several; ``key`` is then the first
     rows: int = 0  # that were looked at
     zeros: frozenset[str] = frozenset()  # roles whose columns have a value that means none, such as 0
     questions: tuple[AuthorQuestion, ...] = ()
@@ -241,6 +245,8 @@ class Proposal(Record):
     def lacks(self, part: str) -> str:
         """Return why a finding or an action cannot be proposed, or ""."""
         by_status, roles = "status" in self.roles, self.roles
+        if self.keys and part not in (*FINDINGS, ""):
+            return names().lacks["keys"]
         there: dict[str, Any] = {
             "waiting": self.of(*WAITING),
             "due": "due" in roles,
@@ -336,6 +342,8 @@ def proposal_of(
     """
     key = _key(table)
     roles, guessed = _roles(table, key)
+    rows, always = _telling(rows)
+    roles = {role: column for role, column in roles.items() if role not in always}
     if "status" not in roles or not words:  # the states then come from other columns
         words = ()
         roles.pop("status", None)
@@ -345,13 +353,14 @@ def proposal_of(
         kind=_kind(table.name),
         table=table,
         key=key,
+        keys=() if (key.name,) in table.keys and key.builtin and key.type in KEY_TYPES else table.keys[0],
         roles=roles,
         guessed=tuple(role for role in roles if role in guessed),
         sampled=sampled,
         rows=sum(each.n for each in rows.values()),
         zeros=frozenset(zeros),
     )
-    states = tuple(settled(state_of(word), rows.get(word), word == base.default_word) for word in words)
+    states = _apart([settled(state_of(word), rows.get(word), word == base.default_word) for word in words], rows)
     base = msgspec.structs.replace(base, states=states or tuple(_derived(base)))
     base = msgspec.structs.replace(base, actions=tuple(_actions(base)))
     asked = (AuthorQuestion(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
@@ -378,17 +387,15 @@ def _key(table: Table) -> Column:
     single = [columns[0] for columns in table.keys if len(columns) == 1]
     if not table.keys:
         raise NoProposalError(f"The table {table.name} has no key.", "A row that has no key cannot be named again.")
-    if not single:
-        several = ", ".join(table.keys[0])
-        id_ = " || '|' || ".join(f"{name}::text" for name in table.keys[0])
-        how = f"Write its folder by hand: its statements return the id {id_} and compare ids with it (docs/engines.md)."
-        raise NoProposalError(f"The key of {table.name} has several columns: {several}.", how)
-    for column in map(table.column, single):
-        if column.type in names().keys and column.builtin:
-            return column
-    kinds = ", ".join(names().keys)
-    type_ = table.column(single[0]).type
-    raise NoProposalError(f"The key {single[0]} of {table.name} is of type {type_}.", f"A key is one of {kinds}.")
+    usual = (column for column in map(table.column, single) if column.type in KEY_TYPES and column.builtin)
+    first = next(usual, None)
+    odd = [] if first else [c for c in map(table.column, table.keys[0]) if not (c.enum or c.type in names().keys)]
+    if odd:
+        kinds = ", ".join(names().keys)
+        raise NoProposalError(
+            f"The key {odd[0].name} of {table.name} is of type {odd[0].type}.", f"A key is one of {kinds}."
+        )
+    return first or table.column(table.keys[0][0])
 
 
 # Columns
@@ -400,7 +407,8 @@ def roles_of(table: Table) -> dict[str, Column]:
 
 
 def _roles(table: Table, key: Column) -> tuple[dict[str, Column], set[str]]:
-    free = {column.name: column for column in table.columns if column.name != key.name and not column.generated}
+    alone = key.name if (key.name,) in table.keys else ""
+    free = {column.name: column for column in table.columns if column.name != alone and not column.generated}
     roles: dict[str, Column] = {}
     guessed = set()
     for name, of in table.parents:
@@ -412,6 +420,9 @@ def _roles(table: Table, key: Column) -> tuple[dict[str, Column], set[str]]:
             best = min(fitting, key=lambda column: _rank(column, role))
             roles[role.name] = free.pop(best.name)
             guessed |= {role.name} if role.like else set()
+    held = "finished" not in roles and {"owner", "lease", "heartbeat"} & roles.keys()
+    if held and "taken" in roles and _plain_name(roles["taken"]) in ("delivered_at", "performed_at"):
+        roles["finished"] = roles.pop("taken")
     if "owner" in roles and (roles["owner"].refers or not any(role in roles for role in HELD[1:])):
         del roles["owner"]  # it may be anything that has the row: only a question
     return roles, guessed
@@ -491,11 +502,11 @@ def settled(state: ProposedStatus, rows: StatusRows | None, default: bool) -> Pr
 
     The word decides within that. ``default``: of a new row.
     """
-    seen = _seen(rows) if rows else ""
+    seen = _seen(rows, state.phase) if rows else ""
     if rows is None or not seen or state.phase in _ALLOWED[seen]:
         return state
     if state.phase is Phase.UNKNOWN and seen == "waiting":
-        ends = any(role in rows.shares for role in (*OVER, "error"))
+        ends = any(role in rows.shares for role in OVER)
         phase = Phase.READY if default or ends else Phase.UNKNOWN
         return msgspec.structs.replace(state, phase=phase, guessed=phase is not Phase.UNKNOWN)
     first = _ALLOWED[seen][0]
@@ -505,16 +516,44 @@ def settled(state: ProposedStatus, rows: StatusRows | None, default: bool) -> Pr
         seen in ("over", "failed", "error") and state.phase in (*WAITING, Phase.RUNNING)
     )
     if not against:
-        return msgspec.structs.replace(state, doubt=seen)
+        ended = seen == "running" and state.phase not in WAITING and not rows.shares.keys() & {*OVER}
+        return state if ended else msgspec.structs.replace(state, doubt=seen)  # a worker leaves its name
     return msgspec.structs.replace(state, phase=first, guessed=True, doubt=seen)
 
 
-def _seen(rows: StatusRows) -> str:
+def _apart(states: Sequence[ProposedStatus], rows: Mapping[str, StatusRows]) -> tuple[ProposedStatus, ...]:
+    """Return the states; one that seems to wait, and whose rows workers hold, is running if another one waits."""
+    waits = [state for state in states if state.phase in WAITING and state.word in rows and state.doubt != "running"]
+    return tuple(
+        msgspec.structs.replace(state, phase=Phase.RUNNING, guessed=True)
+        if state.doubt == "running" and state.phase in WAITING and waits
+        else state
+        for state in states
+    )
+
+
+def _telling(rows: Mapping[str, StatusRows]) -> tuple[dict[str, StatusRows], set[str]]:
+    """Return the rows without shares that tell nothing, because all statuses have them.
+
+    Return also the roles of workers' columns among these.
+    """
+    every = [each.shares for each in rows.values()]
+    names_ = {role for role in (*HELD, *OVER) if len(every) > 2 and all(each.get(role, 0) > 0.9 for each in every)}
+    told = {
+        word: msgspec.structs.replace(each, shares={k: v for k, v in each.shares.items() if k not in names_})
+        for word, each in rows.items()
+    }
+    return told, names_ & {*HELD}
+
+
+def _seen(rows: StatusRows, phase: Phase) -> str:
     """Return what nearly all rows of a status show, or ""."""
     if rows.over(*OVER):
         return "failed" if rows.over("failed") or rows.over("error", least=0.5) else "over"
     if rows.over("error"):
         return "error"
+    if rows.over("later") and phase in (*WAITING, Phase.UNKNOWN):
+        return "scheduled"
     if rows.over(*HELD, "is_taken"):
         return "running"
     if rows.over("later"):
@@ -568,6 +607,8 @@ def _derived(base: Proposal) -> Iterator[ProposedStatus]:
 
 
 def _actions(base: Proposal) -> Iterator[ProposedAction]:
+    if base.keys:
+        return
     ready, roles = base.ready, base.roles
     now = _set(roles.get("due"), base.stored("due", "now()") if "due" in roles else "")
     back = _set(roles.get("status"), literal(ready.word) if ready else "")

@@ -70,7 +70,7 @@ CREATE TABLE messenger_messages (id bigserial PRIMARY KEY, body text NOT NULL, h
 
 -- dbscheduler.scheduled_tasks
 CREATE TABLE scheduled_tasks (task_name text NOT NULL, task_instance text NOT NULL, task_data bytea, execution_time timestamptz NOT NULL, picked bool NOT NULL, picked_by text, last_success timestamptz, last_failure timestamptz, consecutive_failures int, last_heartbeat timestamptz, version int8 NOT NULL DEFAULT 1, priority int2, PRIMARY KEY (task_name, task_instance));
--- all: task_name='mail' task_instance=i::text task_data='x'
+-- all: task_name='mail' task_instance='m'||n task_data='x'
 -- stuck: execution_time=@-3h picked=true picked_by='a' last_heartbeat=@-3h
 -- running: execution_time=@-1m picked=true picked_by='b' last_heartbeat=@-1m
 -- late: execution_time=@-40m picked=false
@@ -78,7 +78,7 @@ CREATE TABLE scheduled_tasks (task_name text NOT NULL, task_instance text NOT NU
 
 -- quartz.qrtz_triggers
 CREATE TABLE qrtz_triggers (sched_name varchar(120) NOT NULL, trigger_name varchar(200) NOT NULL, trigger_group varchar(200) NOT NULL, job_name varchar(200) NOT NULL, job_group varchar(200) NOT NULL, description varchar(250), next_fire_time int8, prev_fire_time int8, priority int, trigger_state varchar(16) NOT NULL, trigger_type varchar(8) NOT NULL, start_time int8 NOT NULL, end_time int8, calendar_name varchar(200), misfire_instr int2, job_data bytea, PRIMARY KEY (sched_name, trigger_name, trigger_group));
--- all: sched_name='s' trigger_name='t' || i trigger_group='DEFAULT' job_name='mail' job_group='DEFAULT' trigger_type='SIMPLE' start_time=@ms-1d job_data=''
+-- all: sched_name='s' trigger_name='t'||n trigger_group='DEFAULT' job_name='mail' job_group='DEFAULT' trigger_type='SIMPLE' start_time=@ms-1d job_data=''
 -- failed: trigger_state='ERROR' next_fire_time=@ms-1h
 -- stuck: trigger_state='ACQUIRED' next_fire_time=@ms-3h
 -- running: trigger_state='ACQUIRED' next_fire_time=@ms-1m
@@ -288,7 +288,7 @@ CREATE TABLE sms_queue (id serial PRIMARY KEY, phone text NOT NULL, message text
 
 -- home9.crawl_queue
 CREATE TABLE crawl_queue (url text PRIMARY KEY, status text NOT NULL DEFAULT 'todo', fetch_after timestamptz, crawler text, fetch_started timestamptz, retries int NOT NULL DEFAULT 0, http_error text);
--- all: url='https://x/' || n
+-- all: url='https://x/'||n
 -- done: status='fetched' retries=0
 -- failed: status='error' http_error='404' retries=3
 -- stuck: status='fetching' crawler='c1' fetch_started=@-3h fetch_after=@-3h

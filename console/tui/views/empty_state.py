@@ -6,7 +6,7 @@ from console.model.node_list import ListKind, NodeList
 from console.model.session import Session
 from console.text import formatting
 from queries.change.plan import count_nodes
-from queries.contract.outside import PROPOSE
+from queries.contract.outside import EMPTY
 from queries.workspace import Workspace
 
 LIMITS = {
@@ -23,6 +23,8 @@ def why(session: Session, nodes: NodeList | None, search_hint: str = "") -> tupl
     if session.workspace is None:
         return _unconnected(session)
     if nodes is None:
+        if session.workspace.tables == 0:
+            return "This database contains no tables.", f"{EMPTY}\n@ opens another context · q quits"
         engines = "task engine that can be read" if session.workspace.declined_alike else "known task engine"
         return f"This database contains no {engines}.", _expected(session.workspace)
     if not nodes.read:
@@ -47,4 +49,6 @@ def _unconnected(session: Session) -> tuple[str, str]:
 def _expected(workspace: Workspace) -> str:
     lines = [f"Declined: {d.engine} in {d.schema}: {d.why}" for d in workspace.declined_alike]
     lines += [line for folder in workspace.broken for line in folder.lines]
-    return "\n".join([*lines, PROPOSE, *(f"Looked for {line}" for line in workspace.expected)])  # the end may be cut
+    return "\n".join(
+        [*lines, *workspace.nothing, *(f"Looked for {line}" for line in workspace.expected)]
+    )  # the end may be cut

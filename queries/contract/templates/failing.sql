@@ -1,7 +1,7 @@
 -- :about
 -- kinds: :kind
 WITH newest AS MATERIALIZED (
-  SELECT :narrow FROM :"schema".:table AS t WHERE :ids IS NULL AND NOT :need = ANY (:met_needs) ORDER BY t.:key DESC LIMIT 5000
+  SELECT :narrow FROM :"schema".:table AS t WHERE :ids IS NULL AND NOT :need = ANY (:met_needs) ORDER BY :latest LIMIT 5000
 ),
 failed AS MATERIALIZED (
 -- :each

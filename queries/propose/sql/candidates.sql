@@ -1,5 +1,6 @@
 -- Tables whose columns' names look like those of work: by three of the patterns. Only the catalog is read.
--- args: patterns: of columns, by mark; names: of tables that are known, or are no work, with their schemas
+-- schema: the only one, or ""
+-- args: patterns: of columns, by mark; names: of tables that are known, or are no work, with their schemas; `schema.*`: all
 -- Index: pg_attribute_relid_attnum_index.
 SELECT f.schema, f.name, f.tuples,
        (SELECT jsonb_agg(jsonb_build_object(
@@ -15,8 +16,8 @@ SELECT f.schema, f.name, f.tuples,
           FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
          WHERE c.relkind IN ('r', 'p') AND NOT c.relispartition AND c.relnatts BETWEEN 4 AND 200
            AND n.nspname NOT IN ('pg_catalog', 'information_schema', 'unstick') AND n.nspname NOT LIKE 'pg\_t%'
-           AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
-           AND NOT (:args::text::jsonb -> 'names') ? (n.nspname || '.' || c.relname)
+           AND :schema IN ('', n.nspname) AND has_schema_privilege(n.oid, 'USAGE') AND has_table_privilege(c.oid, 'SELECT')
+           AND NOT (:args::text::jsonb -> 'names') ?| ARRAY[n.nspname || '.' || c.relname, n.nspname || '.*']
          ORDER BY c.oid DESC LIMIT 5000) AS f
  WHERE f.marks >= 3
  ORDER BY f.marks DESC, f.schema, f.name

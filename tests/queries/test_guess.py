@@ -1,0 +1,179 @@
+"""Tables that no engine describes: those that hold work are read as guesses, and no others."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from queries.propose import guess
+from queries.records.node import Phase
+from queries.workspace import Workspace
+from tests.command import fetch, unstick
+from tests.servers import PostgresServer
+
+HERE = Path(__file__).parent
+COUNTS = {"done": 140, "failed": 20, "stuck": 10, "running": 5, "late": 15, "later": 10}
+UNITS = {"m": "minutes", "h": "hours", "d": "days"}
+MISSED = {"nextcloud"}  # a reservation and data only
+# Whose rows do not say it: no end or no error is recorded, tries are left, or no worker's name
+UNTOLD = {"que": 1, "camunda": 1, "goodjob": 1, "celery": 1, "pgmq": 1, "home10": 1}
+
+
+def _value(text: str) -> str:
+    """Return SQL of a value of queues.sql."""
+
+    def moment(match: re.Match[str]) -> str:
+        form, sign, n, unit = match.groups()
+        at = f"(now() {sign} interval '{n} {UNITS[unit]}')"
+        seconds = f"extract(epoch FROM {at})"
+        return {"": at, "ms": f"({seconds} * 1000)::int8", "s": f"{seconds}::int4"}[form]
+
+    return re.sub(r"@(ms|s|)([+-])(\d+)([mhd])", moment, text)
+
+
+def queues(*names: str) -> Iterator[tuple[str, str, dict[str, int], str]]:
+    """Yield schema, table, number of rows by state, and the script of each queue of queues.sql."""
+    for block in re.split(r"\n\n+(?=-- \w+\.)", (HERE / "queues.sql").read_text()):
+        if not (named := re.match(r"-- (\w+)\.(\w+)\n", block)) or (names and named[1] not in names):
+            continue
+        states = {
+            state: dict(each.split("=", 1) for each in re.split(r' (?="?\w+"?=)', values))
+            for state, values in re.findall(r"(?m)^-- (\w+): (.*)$", block)
+        }
+        common, last = states.pop("all", {}), 0
+        lines = [f"CREATE SCHEMA {named[1]}; SET search_path = {named[1]};", re.sub(r"(?m)^--.*$", "", block)]
+        for state, values in states.items():
+            row = common | values
+            sql = re.sub(r"\bn\b", f"({last} + i)", ", ".join(map(_value, row.values())))
+            rows = f"FROM generate_series(1, {COUNTS[state]}) AS i;"
+            lines.append(f'INSERT INTO "{named[2]}" ({", ".join(row)}) SELECT {sql} {rows}')
+            last += COUNTS[state]
+        yield named[1], named[2], {state: COUNTS[state] for state in states}, "\n".join([*lines, "RESET search_path;"])
+
+
+def no_queues() -> Iterator[str]:
+    """Yield the script of each table of no_queues.txt, with rows of many values."""
+    for line in (HERE / "no_queues.txt").read_text().splitlines():
+        name, _, columns = line.partition(": ")
+        types, values = {"id": "bigserial PRIMARY KEY"}, {}
+        for k, text in enumerate(columns.split()):
+            column, type_, words = re.fullmatch(r"(\w+)(?::(\w+))?(?:=(\S+))?", text).groups()  # type: ignore[union-attr]
+            time = re.search(r"(_at|_(start|end|until|from|to|after|attempt))$", column)
+            types[column] = type_ or ("int8" if column.endswith("_id") else "timestamptz" if time else "text")
+            values[column] = {
+                "text": f"CASE WHEN hashint4(i * 17 + {k}) % 4 <> 0 THEN 'text ' || i END",
+                "bool": f"hashint4(i * 7 + {k}) % 2 = 0",
+                "jsonb": "jsonb_build_object('a', i)",
+                **dict.fromkeys(
+                    ("timestamptz", "date"),
+                    f"CASE WHEN (i * 31 + {k}) % 3 > 0 THEN now() - hashint4(i + {k}) % 500 * interval '1 h' END",
+                ),
+            }.get(types[column], f"abs(hashint4(i * 13 + {k}) % 50)")
+            if words:
+                some = words.split(",")
+                values[column] = f"(ARRAY{some})[1 + i % {len(some)}]"
+        made = ", ".join(f'"{column}" {type_}' for column, type_ in types.items())
+        into = ", ".join(f'"{column}"' for column in values)
+        yield (
+            f'CREATE TABLE "{name}" ({made});'
+            f'INSERT INTO "{name}" ({into}) SELECT {", ".join(values.values())} FROM generate_series(1, 90) AS i;'
+        )
+
+
+async def opened(dsn: str, path: Path) -> Workspace:
+    return await Workspace(dsn, guess=True, file=path / "audit").open()
+
+
+async def test_queues_are_named_with_the_phases_of_their_rows(
+    server: PostgresServer, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(guess, "MOST_TABLES", 100)
+    every = list(queues())
+    for *_, script in every:
+        server.sql(script, database)
+    workspace = await opened(database, tmp_path)
+    named = {reader.detected.schema: reader for reader in workspace.engines.values()}
+    assert {schema for schema, *_ in every} - named.keys() == MISSED
+    wrong: dict[str, object] = {}
+    for schema, _, states, _ in every:
+        if schema in named:
+            counts = {each.phase: each.n or 0 for each in await named[schema].nodes.counts()}
+            waiting = counts.get(Phase.READY, 0) + counts.get(Phase.SCHEDULED, 0)
+            found = (counts.get(Phase.FAILED, 0), counts.get(Phase.RUNNING, 0), waiting, counts.get(Phase.UNKNOWN, 0))
+            held, idle = ("stuck", "running"), ("late", "later")
+            right = (states.get("failed", 0), *(sum(states.get(s, 0) for s in some) for some in (held, idle)), 0)
+            if found != right:
+                wrong[schema] = found, right
+    await workspace.close()
+    assert wrong.keys() == UNTOLD.keys(), wrong
+
+
+async def test_other_tables_are_not_taken_for_queues(server: PostgresServer, database: str, tmp_path: Path) -> None:
+    """And the database has 200 of them beside two queues."""
+    scripts = list(no_queues())
+    assert len(scripts) >= 200
+    server.sql("\n".join(scripts), database)
+    workspace = await opened(database, tmp_path)
+    assert len(workspace.engines) <= 1, [reader.engine.guess for reader in workspace.engines.values()]
+    await workspace.close()
+    for *_, script in queues("river", "home1"):
+        server.sql(script, database)
+    workspace = await opened(database, tmp_path)
+    assert {"river_job", "email_outbox"} <= workspace.engines.keys()
+    await workspace.close()
+
+
+@pytest.mark.parametrize(("schema", "table", "kind"), [("river", "river_job", "river_job"), ("pgboss", "job", "job"),
+                                                      ("home1", "email_outbox", "email_outbox")])  # fmt: skip
+def test_a_guess_is_read_by_every_command_and_changed_by_none(
+    server: PostgresServer, database: str, schema: str, table: str, kind: str
+) -> None:
+    ((*_, script),) = queues(schema)
+    server.sql(script, database)
+    before = fetch(database, f"SELECT sum(hashtext(t::text)::int8) FROM {schema}.{table} t")
+    stuck = unstick("stuck", "--json", dsn=database)
+    assert {"late", "owner_dead"} <= {each["code"] for each in stuck.json["incidents"]}
+    assert re.search(rf"{table}: A guess, only read: {schema}.{table} looks like work \(holding: .+; due: ", stuck.err)
+    assert "All 200 rows were looked at" in stuck.err
+    engines = unstick("engines", dsn=database)
+    assert engines.code == 0
+    assert "20 failed, 15 ready, 15 running, 10 scheduled" in engines.out
+    nodes = unstick("tree", "--json", "--limit", "500", dsn=database).json["nodes"]
+    held = next(node["id"] for node in nodes if node["phase"] == "running")
+    shown = unstick("show", held, dsn=database)
+    assert shown.code == 0, shown.err
+    assert held in unstick("find", re.split("[:+]", held)[-1], dsn=database).out
+    assert len(re.findall(rf"{table}/{kind}:", unstick("dead", "--limit", "500", dsn=database).out)) >= 20
+    done = unstick("do", "release", held, "--reason", "x", "--yes", dsn=database)
+    assert done.code != 0
+    if schema != "pgboss":
+        assert f"unstick engine new {schema}.{table}" in done.err + done.out
+    assert fetch(database, f"SELECT sum(hashtext(t::text)::int8) FROM {schema}.{table} t") == before
+
+
+def test_a_guess_can_be_turned_off_and_an_untrusted_table_is_none(
+    server: PostgresServer, database: str, tmp_path: Path
+) -> None:
+    ((*_, script),) = queues("river")
+    server.sql(script, database)
+    settings = tmp_path / "config.toml"
+    for words, there in (("guess = false", False), ('not_work = ["river.river_job"]', False), ("", True)):
+        settings.write_text(f'[contexts.a]\ndsn = "{database}"\n{words}\n')
+        answer = unstick("engines", "@a", "--config", str(settings))
+        assert ("river_job" in answer.out) == there
+        assert there or "holds no task engine" in answer.err
+    role = server.unique("other")
+    server.sql(f"CREATE ROLE {role}; ALTER TABLE river.river_job OWNER TO {role}", database)
+    assert unstick("engines", dsn=database).code == 1
+    assert "river_job" in unstick("engines", "--trust", role, dsn=database).out
+
+
+def test_the_empty_and_the_unknown_database_have_another_next_step(server: PostgresServer, database: str) -> None:
+    assert "holds no tables" in unstick("stuck", dsn=database).err
+    server.sql("CREATE TABLE users (id int8 PRIMARY KEY, email text, name text, state text)", database)
+    said = unstick("stuck", dsn=database).err
+    assert "none of its 1 table looks like work" in said
+    assert "unstick engine new TABLE" in said
