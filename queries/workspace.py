@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -30,6 +31,7 @@ from queries.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from queries.log.choice import AuditLog
+    from queries.propose.hidden import HiddenGuesses
 
 DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
 READ_ONLY = "this console is read-only"
@@ -86,7 +88,8 @@ class Workspace:
         self.tables: int | None = None  # of a database without engines
         self.broken: tuple[BrokenFolder, ...] = outside.broken
         self._all_engines = (*builtin(), *outside.engines)
-        self.servers = KnownServers(file.parent if file else user_dirs.folder("state"))
+        self._state = file.parent if file else user_dirs.folder("state")
+        self.servers = KnownServers(self._state)
         self.tried: dict[str, tuple[str, Finding]] = {}  # by node: its version, and what the server refused in a try
         self.awaited_standbys = ""  # synchronous_standby_names while a COMMIT is sent that waits for one
         self.locked: frozenset[str] = frozenset()  # tables read only in part: another session locks them
@@ -95,6 +98,7 @@ class Workspace:
         self._recorded: tuple[Mapping[str, Any], Rows] | None = None  # state and trust of the table of entries
         self._overrides, self._schema, self._trusted = overrides or {}, schema, trusted
         self._guess, self.not_work, self._guesses = guess, {*not_work}, tuple[Engine, ...]()
+        self._hidden: HiddenGuesses | None = None
         self._later = False
 
     async def open(self, *, later: bool = False) -> Workspace:
@@ -119,8 +123,10 @@ class Workspace:
         """
         await self.database.together(self._detect(renew or bool(self._guesses)))
         if self._guess and not (renew and self.engines):
-            from queries.propose import guess  # slow to import, and a console without guesses does without
+            from queries.propose import guess, hidden  # slow to import, and a console without guesses does without
 
+            self._hidden = self._hidden or hidden.HiddenGuesses(self._state)
+            self.not_work |= self._hidden.of(self._where)
             names = {engine.name for engine in self._all_engines}
             if found := await guess.guesses(self.database, self._known(), names, self._trusted, self._schema):
                 self._guesses = found
@@ -135,8 +141,23 @@ class Workspace:
         tables = await attempted(guess.tables(self.database))
         return None if isinstance(tables, DatabaseError) else tables
 
+    def hide(self, guess: Reader) -> None:
+        """Read the table of a guess no more, also later in this context."""
+        if self._hidden is not None:
+            self._hidden.hide(self._where, guess.engine.of_table)
+        self.not_work.add(guess.engine.of_table)
+        del self.engines[guess.label]
+        self.detected = -math.inf  # so that the next read detects again
+
+    @property
+    def _where(self) -> str:
+        return self._context or f"@{self.server.system_identifier}/{self.server.database}"
+
     def _known(self) -> set[str]:
-        """Return tables that are not guessed to hold work, with their schemas, and schemas as ``schema.*``."""
+        """Return tables, with their schemas, that are not guessed to hold work.
+
+        ``schema.*`` is all of a schema.
+        """
         here = [(r.detected.schema, r.engine) for r in self.engines.values() if not r.engine.guess]
         here += [(each.schema, engine) for each in self.declined for engine in builtin() if engine.name == each.engine]
         own = {f"{schema}.{name}" for schema, e in here for name in (*e.spec.recognise.relations, *e.spec.own.columns)}
@@ -234,7 +255,7 @@ class Workspace:
 
     @property
     def nothing(self) -> tuple[str, ...]:
-        """What the database holds in place of a task engine, and the next step, in lines."""
+        """What the database holds in place of an engine, and the next step."""
         name = self.server.database
         if self.tables == 0:
             return f"The database {name} holds no tables.", EMPTY

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from console.cli.output import output_for
+from console.cli.output import output_for, say
 from console.target import Target
 from console.text.spans import Spans
 from queries.contract.builtin import builtin
@@ -16,6 +16,7 @@ from queries.contract.outside import standard_place, wrong_name
 from queries.db.database import Database
 from queries.propose.catalog import read_table
 from queries.propose.files import files, save
+from queries.propose.guess import why_no_work
 from queries.propose.proposal import Missing, engine_name, propose
 from queries.records.record import Record
 
@@ -55,6 +56,7 @@ async def new(target: Target, table: str, to: Path | None) -> int:
         proposal = await propose(database, described, folder.name)
     finally:
         await database.close()
+    say(*filter(None, [why_no_work(described)]))
     made = files(proposal)
     try:
         save(made, folder)

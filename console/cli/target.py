@@ -119,7 +119,7 @@ async def opened(target: Target, *, empty: bool = False, later: bool = False) ->
 
 
 def no_engine_lines(workspace: Workspace) -> list[str]:
-    """Return why no engine was detected: declined schemas and known engines, and the next step."""
+    """Return what the database holds in place of an engine, and the next step."""
     first, next_ = workspace.nothing
     lines = [f"Declined {d.engine} in {d.schema}: {d.why}." for d in workspace.declined_alike]
     names = ", ".join(line.partition(":")[0] for line in workspace.expected)

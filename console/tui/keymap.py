@@ -130,6 +130,7 @@ ROWS = (  # bound by the screen of every list
 
 TREE = (
     Key("tree.live", "l", "screen.live", "live list", "Everything unfinished as one list, most urgent first", 20),
+    Key("tree.no_work", "d", "screen.hide_guess", "no work", "Hide the table of a guess: it holds no work"),
     Key("tree.engine", "greater_than_sign", "screen.step_system(1)", "next engine", "The next engine"),
     Key("tree.engine_before", "less_than_sign", "screen.step_system(-1)", "previous engine", "The previous engine"),
     *NODE,

@@ -799,7 +799,7 @@ class _Writer:
         }
 
     def _wanted(self, kind: Kind, start: str) -> str:
-        """Return the condition that a row has one of the ids of several columns, which their index serves."""
+        """Return the condition that a row has one of the ids, for the index of its key."""
         columns, texts, patterns = [], [], []
         for place, column in enumerate(kind.keys, 1):
             type_ = KEY_TYPES.get(_first(self._relation(kind)[column]))
@@ -808,17 +808,16 @@ class _Writer:
             texts.append(f"CAST({_unescaped(part)} AS {type_.cast if type_ else 'text'})")
             patterns.append(type_.text if type_ and type_.text != ".*" else f"[^{KEY_SEPARATOR}]*")
         pattern = f"^{kind.name}:{rf'[{KEY_SEPARATOR}]'.join(patterns)}$"
-        wanted = f"SELECT {', '.join(texts)} FROM unnest(:ids) AS i WHERE i ~ '{pattern}'"
-        return f"({', '.join(columns)}) IN ({wanted})"
+        return one_line("wanted_keys", columns=", ".join(columns), texts=", ".join(texts), pattern=pattern)
 
     def _with_keys(self, line: str) -> str:
-        """Return a line of a statement in which rows have the text of a key of several columns."""
+        """Return a line of a statement whose rows have their keys as text."""
         for kind in self.tables:
             if kind.keys:
                 table = f':"schema".{sql_name(kind.table)} AS t'
                 text = f" || '{KEY_SEPARATOR}' || ".join(_escaped(f"{_of(column)}::text") for column in kind.keys)
-                own = f"SELECT {text} AS {sql_name(kind.key)}, t.*, t.xmin FROM {table}"
-                line = line.replace(f"FROM {table}", f"FROM ({own}) AS t")
+                own = one_line("with_keys", text=text, key=sql_name(kind.key), table=sql_name(kind.table))
+                line = line.replace(f"FROM {table}", own)
         return line
 
     def _part(

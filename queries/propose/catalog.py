@@ -5,7 +5,7 @@ Nothing is written.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -15,11 +15,11 @@ from queries.contract.detect import NO_TABLE
 from queries.contract.trust import Trust
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, SlowError
-from queries.db.query import Query, statement
+from queries.db.query import Query, Rows, statement
 from queries.files.statement import parse_statement, sql_text
 from queries.records.record import Record
 from queries.text.json_text import decoded
-from queries.text.psql_text import bound, sql_name
+from queries.text.psql_text import bound, literal, sql_name
 
 FOLDER = Path(__file__).parent / "sql"
 _LISTS = ("columns", "keys", "parents", "triggers", "checks", "beside")  # columns of the answer in JSON
@@ -170,23 +170,46 @@ async def read_words(
     With each come the number of its rows, and the shares of them for which ``facts`` are true, both as SQL. Return none
     if there are too many words or it takes too long. Raises DatabaseError.
     """
-    key = table.keys[0] if table.keys else ()
     numbers = range(len(facts))
     raw = {
         "word": word,
         "facts": ", ".join(f"({fact})::int AS f{n}" for n, fact in zip(numbers, facts, strict=True)) or "1 AS f",
         "shares": ", ".join(f"avg(s.f{n})" for n in numbers),
-        "order": ", ".join(f"t.{sql_name(name)} DESC" for name in key) or "1",
-        "rows": str(rows),
         "limit": str(MOST_WORDS + 2),
     }
-    sql = sql_text(FOLDER / "words.sql")
-    text = bound(sql.text, {"schema": table.schema, "table": table.name, **raw})
-    query = parse_statement(msgspec.structs.replace(sql, text=text))
-    try:
-        async with database.reading() as transaction:
-            found = await transaction.rows(query, {})
-    except SlowError:
-        return []
+    found = await _newest(database, table, "words", rows, raw)
     words = [(row["word"], row["n"], row["shares"]) for row in found]
     return words if sum(word is not None for word, _, _ in words) <= MOST_WORDS else []
+
+
+async def read_alike(
+    database: Database, table: Table, group: str, columns: Sequence[Column], rows: int
+) -> dict[tuple[str, str], dict[str | None, float]]:
+    """Read values that many of the newest rows have.
+
+    ``group``: SQL of the name of a row's group, or NULL. Raises DatabaseError.
+    """
+    texts = [f"{column.sql}::text AS v{n}" for n, column in enumerate(columns)]
+    raw = {
+        "group": group,
+        "values": ", ".join(texts),
+        "names": ", ".join(literal(column.name) for column in columns),
+        "texts": ", ".join(f"s.v{n}" for n in range(len(columns))),
+    }
+    alike: dict[tuple[str, str], dict[str | None, float]] = {}
+    for row in await _newest(database, table, "alike", rows, raw) if columns else ():
+        alike.setdefault((row["name"], row["part"]), {})[row["value"]] = row["share"]
+    return alike
+
+
+async def _newest(database: Database, table: Table, name: str, rows: int, raw: Mapping[str, str]) -> Rows:
+    """Read the newest rows of a table with a statement; none if it takes too long."""
+    key = table.keys[0] if table.keys else ()
+    order = ", ".join(f"t.{sql_name(name)} DESC" for name in key) or "1"
+    sql = sql_text(FOLDER / f"{name}.sql")
+    text = bound(sql.text, {"schema": table.schema, "table": table.name, "order": order, "rows": str(rows), **raw})
+    try:
+        async with database.reading() as transaction:
+            return await transaction.rows(parse_statement(msgspec.structs.replace(sql, text=text)), {})
+    except SlowError:
+        return ()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import textwrap
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from queries.contract.folder import FIXTURE, SCHEMA, TOML
 from queries.files.state_file import make_private, open_private
 from queries.propose.catalog import Column
-from queries.propose.proposal import FAILED_AT, HELD, WAITING, Proposal, ProposedAction, ProposedStatus, names
+from queries.propose.proposal import FAILED_AT, HELD, WAITING, Proposal, ProposedAction, ProposedStatus, names, one_of
 from queries.propose.toml_text import Inline, written
 from queries.records.node import Phase
 from queries.text.psql_text import bound, identifier, literal
@@ -132,7 +132,11 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
     columns["status"] = proposal.status
     for name, role in _NODE_COLUMNS.items():
         if role in proposal.roles:
-            columns[name] = proposal.time(role, "node") if name.endswith("_at") else proposal.roles[role].name
+            column = proposal.roles[role]
+            last = f"{column.sql}[array_upper({column.sql}, 1)]"  # who took it last
+            columns[name] = proposal.time(role, "node") if name.endswith("_at") else column.name
+            if column.type in ("_text", "_json", "_jsonb"):
+                columns[name] = f"({last})::text"
     sign = next((role for role in ("heartbeat", "taken") if role in proposal.roles), "")
     if sign:
         columns["heartbeat_at"] = proposal.time(sign, "node")
@@ -171,7 +175,7 @@ def _statuses(proposal: Proposal) -> Iterator[tuple[str, Any]]:
 def _claim(proposal: Proposal) -> dict[str, Any]:
     """Return what a worker takes, with the findings that follow from it."""
     status, roles = proposal.status, proposal.roles
-    waiting, running = (_one_of(status, proposal.of(*phases)) for phases in (WAITING, (Phase.RUNNING,)))
+    waiting, running = (one_of(status, proposal.of(*phases)) for phases in (WAITING, (Phase.RUNNING,)))
     conditions = {"status": Inline({"holds": waiting, "shows": f"({status})::text"})}
     if proposal.taken:
         conditions["free"] = Inline({"holds": f"({proposal.taken}) IS NOT TRUE"})
@@ -189,10 +193,6 @@ def _claim(proposal: Proposal) -> dict[str, Any]:
         claim["failed_at"] = _first_of(proposal, *FAILED_AT)
     claim["finders"] = [name for name in proposal.findings if name in ("late", "owner_dead", "failing")]
     return {name: value for name, value in claim.items() if value}
-
-
-def _one_of(status: str, states: Sequence[ProposedStatus]) -> str:
-    return f"({status}) IN ({', '.join(literal(state.word) for state in states)})" if states else "false"
 
 
 def _first_of(proposal: Proposal, *roles: str) -> str:
@@ -225,6 +225,7 @@ def _used(proposal: Proposal) -> list[Column]:
         proposal.key.name,
         *proposal.keys,
         *(c.name for c in proposal.roles.values()),
+        *proposal.learned,
         *(c.name for c in _payloads(proposal).values()),
     }
     return [column for column in proposal.table.columns if column.name in used]

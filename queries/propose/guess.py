@@ -1,4 +1,4 @@
-"""Guesses: tables that hold work and that no folder describes, read as engines that change nothing.
+"""Guesses: tables of work that no folder describes, as engines that change nothing.
 
 Candidates come from the catalog. Of each, some of the newest rows are looked at. What is read is the proposal of
 `unstick engine new`, in memory.
@@ -128,21 +128,21 @@ def worth(table: Table, proposal: Proposal | None = None) -> int:
 
 
 def _people(table: Table, words: Sequence[str]) -> int:
-    """Return the number of columns and statuses of people's work that count: one alone does not."""
+    """Return how many columns and statuses of people's work count; one does not."""
     columns = sum(bool(re.fullmatch(names().people, plain_name(column.name))) for column in table.columns)
     number = columns + sum(plain(word) in names().people_words for word in words)
     return min(number, MOST_PEOPLE) if number > 1 else 0
 
 
 def why_no_work(table: Table) -> str:
-    """Return what of a table does not look like work, or ""."""
+    """Return why a table does not look like work, or ""."""
     roles = roles_of(table)
     missing = [mark for mark in names().marks if mark not in marks(roles)]
     people = [column.name for column in table.columns if re.fullmatch(names().people, plain_name(column.name))]
     if worth(table) >= MARKS - 1 or not missing:
         return ""
     has = f"it has {', '.join(people[:MOST_PEOPLE])}" if people else "nothing in it says that a worker takes its rows"
-    return f"{safe_text(table.name)} does not look like work: {safe_text(has)}, and no column for {', '.join(missing)}"
+    return f"{safe_text(table.name)} does not look like work: {safe_text(has)}, and no column for {', '.join(missing)}."
 
 
 def _engine(proposal: Proposal, rows: int) -> Engine:

@@ -17,7 +17,7 @@ from queries.contract.id_forms import KEY_TYPES
 from queries.contract.spec import A_NAME
 from queries.db.database import Database
 from queries.files.toml_file import TomlFile
-from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_words
+from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_alike, read_words
 from queries.records.node import Phase
 from queries.records.record import Record
 from queries.text.psql_text import literal
@@ -26,6 +26,7 @@ HELD = ("owner", "taken", "heartbeat", "lease")  # roles of the columns that a w
 SIGNS = ("heartbeat", "lease", "taken", "changed")  # roles of the columns that tell when a worker last did something
 FINDINGS = ("late", "owner_dead", "failing", "dead_letters")
 FAILED_AT = ("failed", "finished", "changed")  # roles of the columns that tell when work failed
+LEARNED = ("bool", "int2", "int4", "int8", "text", "varchar", "bpchar", "uuid", "timestamp", "timestamptz", "_text")
 OVER = ("failed", "finished")  # roles of the times at which a worker was done with a row
 FLAGS = ("is_taken", "is_over", "is_failed")  # roles of columns that are true or false
 MOST_ROWS = 100_000  # newest rows whose statuses are read for a proposal
@@ -46,7 +47,7 @@ _STATE_NAME = re.compile(r"(?:^|_)stat(?:e(?!ment)|us)")
 _TIME_NAME = re.compile(r"(?:^|_)(?:time|date|eta|timestamp|ts)(?:_|$)|_(?:at|on)$")
 _DEFAULT_WORD = re.compile(r"'((?:[^']|'')*)'::|(-?\d+)$")
 _WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])")  # in names such as lockedAt
-_SHORT = 2  # letters of words that are split from a longer one only at its end, such as at
+_SHORT = 2  # length of words that are split from a longer one only at its end, such as at
 _PLURALS = (
     ("(?<=series|pecies)$", ""),
     ("(?<=[iu]s)$", ""),
@@ -89,6 +90,7 @@ class Names(Record, forbid_unknown_fields=True):
     work: str
     aside: str
     people: str
+    past: str
     people_words: tuple[str, ...]
     candidates: dict[str, str]
     guesses: dict[Phase, str]
@@ -102,7 +104,7 @@ class Names(Record, forbid_unknown_fields=True):
 
 
 class StatusRows(Record):
-    """Rows of a status: their number, and the share of them in which the column of a role is set.
+    """Rows of a status: their number, and the share in which each role is set.
 
     ``shares`` also has ``later``, of those that are due later, and ``ROLE!``, of those whose column has a value that
     means none, such as 0.
@@ -171,6 +173,7 @@ class Proposal(Record):
     keys: tuple[str, ...] = ()  # columns of a key of several; ``key`` is then the first
     rows: int = 0  # that were looked at
     zeros: frozenset[str] = frozenset()  # roles whose columns have a value that means none, such as 0
+    learned: Mapping[str, str] = {}  # columns that a release sets, as rows that wait have them
     questions: tuple[AuthorQuestion, ...] = ()
     actions: tuple[ProposedAction, ...] = ()
 
@@ -227,6 +230,11 @@ class Proposal(Record):
         return f"CASE {' '.join(cases)} ELSE {last} END" if len(self.states) > 1 else last
 
     @property
+    def past(self) -> bool:
+        """True if the table's name says that its rows are over."""
+        return re.fullmatch(names().past, plain_name(self.table.name)) is not None
+
+    @property
     def splits(self) -> bool:
         """True if rows that wait for a worker are scheduled until they are due.
 
@@ -245,8 +253,8 @@ class Proposal(Record):
     def lacks(self, part: str) -> str:
         """Return why a finding or an action cannot be proposed, or ""."""
         by_status, roles = "status" in self.roles, self.roles
-        if self.keys and part not in (*FINDINGS, ""):
-            return names().lacks["keys"]
+        if (self.keys or self.past) and part not in FINDINGS:
+            return names().lacks["keys" if self.keys else "past"]
         there: dict[str, Any] = {
             "waiting": self.of(*WAITING),
             "due": "due" in roles,
@@ -322,10 +330,36 @@ async def propose(database: Database, table: Table, name: str, most: int = MOST_
     if status and not any(word is not None for word, _, _ in words) and not status.words:
         words = await read_words(database, table, "NULL", [*facts.values()], most)
     rows = {word or "": StatusRows(n=n, shares=dict(zip(facts, shares, strict=True))) for word, n, shares in words}
-    if status is None or status.words:
-        return proposal_of(table, name, status.words if status else (), rows=rows)
-    there = [word for word in rows if word]
-    return proposal_of(table, name, sorted(there, key=int) if status.number else there, sampled=True, rows=rows)
+    listed = status.words if status else ()
+    there = () if listed or not status else [word for word in rows if word]
+    given = listed or (sorted(there, key=int) if status and status.number else there)
+    sampled = status is not None and not listed
+    proposal = proposal_of(table, name, given, sampled=sampled, rows=rows)
+    learned = await _learned(database, proposal, most)
+    return proposal_of(table, name, given, sampled=sampled, rows=rows, learned=learned) if learned else proposal
+
+
+async def _learned(database: Database, base: Proposal, most: int) -> dict[str, str]:
+    """Return what rows that wait have in common and running rows do not, as SQL."""
+    if all(action.name != "release" for action in base.actions):
+        return {}
+    running = one_of(base.status, base.of(Phase.RUNNING)) + (f" OR {base.taken}" if base.taken else "")
+    group = f"CASE WHEN {running} THEN 'running' WHEN {one_of(base.status, base.of(Phase.READY))} THEN 'waiting' END"
+    named = {column.name for role, column in base.roles.items() if role not in (*HELD, *OVER, *FLAGS)}
+    columns = [
+        column
+        for column in base.table.columns
+        if column.builtin and column.type in LEARNED and not column.generated and column.name not in named
+        if column.name != base.key.name
+    ]
+    alike = await read_alike(database, base.table, group, columns, most)
+    learned = {}
+    for column in columns:
+        held, waiting = alike.get((column.name, "running")), alike.get((column.name, "waiting"), {})
+        value, share = max(waiting.items(), key=lambda each: each[1], default=(None, 0.0))
+        if held is not None and share >= 0.95 and held.get(value, 0.0) <= 0.2:
+            learned[column.name] = "NULL" if value is None else literal(value)
+    return learned
 
 
 def proposal_of(
@@ -335,10 +369,12 @@ def proposal_of(
     *,
     sampled: bool = False,
     rows: Mapping[str, StatusRows] = {},
+    learned: Mapping[str, str] = {},
 ) -> Proposal:
     """Return the proposal for a table whose status has these words.
 
-    ``sampled``: they were read from rows. ``rows``: those of each status. Raises NoProposalError.
+    ``sampled``: they were read from rows. ``rows``: those of each status. ``learned``: values of rows that wait, as SQL
+    by column. Raises NoProposalError.
     """
     key = _key(table)
     roles, guessed = _roles(table, key)
@@ -359,12 +395,18 @@ def proposal_of(
         sampled=sampled,
         rows=sum(each.n for each in rows.values()),
         zeros=frozenset(zeros),
+        learned=learned,
     )
     states = _apart([settled(state_of(word), rows.get(word), word == base.default_word) for word in words], rows)
     base = msgspec.structs.replace(base, states=states or tuple(_derived(base)))
     base = msgspec.structs.replace(base, actions=tuple(_actions(base)))
     asked = (AuthorQuestion(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
     return msgspec.structs.replace(base, questions=tuple(asked))
+
+
+def one_of(status: str, states: Sequence[ProposedStatus]) -> str:
+    """Return the condition of rows of these states."""
+    return f"({status}) IN ({', '.join(literal(state.word) for state in states)})" if states else "false"
 
 
 def engine_name(table: str) -> str:
@@ -522,7 +564,10 @@ def settled(state: ProposedStatus, rows: StatusRows | None, default: bool) -> Pr
 
 
 def _apart(states: Sequence[ProposedStatus], rows: Mapping[str, StatusRows]) -> tuple[ProposedStatus, ...]:
-    """Return the states; one that seems to wait, and whose rows workers hold, is running if another one waits."""
+    """Return the states, each with the phase that the others leave it.
+
+    One that seems to wait, and whose rows workers hold, is running if another one waits.
+    """
     waits = [state for state in states if state.phase in WAITING and state.word in rows and state.doubt != "running"]
     return tuple(
         msgspec.structs.replace(state, phase=Phase.RUNNING, guessed=True)
@@ -533,17 +578,17 @@ def _apart(states: Sequence[ProposedStatus], rows: Mapping[str, StatusRows]) -> 
 
 
 def _telling(rows: Mapping[str, StatusRows]) -> tuple[dict[str, StatusRows], set[str]]:
-    """Return the rows without shares that tell nothing, because all statuses have them.
+    """Return the rows without shares that are those of every status.
 
     Return also the roles of workers' columns among these.
     """
     every = [each.shares for each in rows.values()]
     names_ = {role for role in (*HELD, *OVER) if len(every) > 2 and all(each.get(role, 0) > 0.9 for each in every)}
-    told = {
+    named = {
         word: msgspec.structs.replace(each, shares={k: v for k, v in each.shares.items() if k not in names_})
         for word, each in rows.items()
     }
-    return told, names_ & {*HELD}
+    return named, names_ & {*HELD[1:]}
 
 
 def _seen(rows: StatusRows, phase: Phase) -> str:
@@ -607,13 +652,16 @@ def _derived(base: Proposal) -> Iterator[ProposedStatus]:
 
 
 def _actions(base: Proposal) -> Iterator[ProposedAction]:
-    if base.keys:
+    if base.keys or base.past:
         return
     ready, roles = base.ready, base.roles
     now = _set(roles.get("due"), base.stored("due", "now()") if "due" in roles else "")
     back = _set(roles.get("status"), literal(ready.word) if ready else "")
     again = _set(roles.get("attempts"), "0")
     free = [each for role in HELD for each in emptied(roles.get(role))]
+    like_waiting = {column.name: (column, value) for column, value in free}
+    for name, value in base.learned.items():
+        like_waiting[name] = (base.table.column(name), value)
     over = [each for role in OVER for each in emptied(roles.get(role))]
     if not base.lacks("wake"):
         yield ProposedAction(name="wake", phases=(Phase.SCHEDULED,), sets=tuple(now), effect="It is due now.")
@@ -626,7 +674,7 @@ def _actions(base: Proposal) -> Iterator[ProposedAction]:
         yield ProposedAction(
             name="release",
             phases=(Phase.RUNNING,),
-            sets=(*back, *free),
+            sets=(*back, *like_waiting.values()),
             effect="It has no worker and waits for one again.",
             refused=f"({base.sign_sql} < {base.stored(base.sign, 'now() - :stale')}) IS NOT TRUE",
             why="its worker has shown a sign of life",
@@ -674,6 +722,7 @@ def _questions(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
         if "attempts" in base.roles and action in actions:
             yield f"attempts_on_{action}", (base.roles["attempts"].name,)
     if actions:
+        yield "claim", ()
         yield "notify", ()
     if base.table.triggers:
         said = (f"{t.name} ({t.function}{', which notifies' if t.notifies else ''})" for t in base.table.triggers)

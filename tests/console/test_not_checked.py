@@ -180,6 +180,10 @@ async def test_no_engine_is_nothing_checked(server: PostgresServer, tmp_path: Pa
     await workspace.close()
     async with run_tui(dsn, tmp_path) as tui:
         await tui.press("2")
+        await tui.wait_for("contains no tables", "Is it the right one?", "● live")
+    server.sql("CREATE TABLE people (id int8 PRIMARY KEY)", dsn)
+    async with run_tui(dsn, tmp_path) as tui:
+        await tui.press("2")
         await tui.wait_for("contains no known task engine", "Looked for oban", "unstick engine new TABLE", "● live")
         assert [word for word in ("critical", "not checked", "show in tree") if word in tui.text] == []
     server.drop(dsn)

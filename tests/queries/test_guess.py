@@ -1,4 +1,4 @@
-"""Tables that no engine describes: those that hold work are read as guesses, and no others."""
+"""Guesses: tables of work that no engine describes are read, and no others."""
 
 from __future__ import annotations
 
@@ -10,16 +10,23 @@ import pytest
 
 from queries.propose import guess
 from queries.records.node import Phase
+from queries.text.psql_text import identifier
 from queries.workspace import Workspace
 from tests.command import fetch, unstick
+from tests.console.tui_driver import run_tui
 from tests.servers import PostgresServer
 
 HERE = Path(__file__).parent
 COUNTS = {"done": 140, "failed": 20, "stuck": 10, "running": 5, "late": 15, "later": 10}
 UNITS = {"m": "minutes", "h": "hours", "d": "days"}
 MISSED = {"nextcloud"}  # a reservation and data only
-# Whose rows do not say it: no end or no error is recorded, tries are left, or no worker's name
-UNTOLD = {"que": 1, "camunda": 1, "goodjob": 1, "celery": 1, "pgmq": 1, "home10": 1}
+UNTOLD = {  # whose rows do not say it
+    "que": "a worker has a row while it holds an advisory lock",
+    "pgmq": "a taken row is one that is due later",
+    "camunda": "it has failed without tries that are left",
+    "goodjob": "it has failed if it is finished with an error",
+    "home10": "it has failed by the code of its exit",
+}
 
 
 def _value(text: str) -> str:
@@ -35,7 +42,7 @@ def _value(text: str) -> str:
 
 
 def queues(*names: str) -> Iterator[tuple[str, str, dict[str, int], str]]:
-    """Yield schema, table, number of rows by state, and the script of each queue of queues.sql."""
+    """Yield schema, table, rows by state, and the script of each queue of queues.sql."""
     for block in re.split(r"\n\n+(?=-- \w+\.)", (HERE / "queues.sql").read_text()):
         if not (named := re.match(r"-- (\w+)\.(\w+)\n", block)) or (names and named[1] not in names):
             continue
@@ -83,6 +90,33 @@ def no_queues() -> Iterator[str]:
         )
 
 
+# What a worker holds, and what it takes next
+CLAIMS = {
+    "river": ("state = 'running'", "state = 'available' AND scheduled_at <= now()"),
+    "goodjob": (
+        "performed_at IS NOT NULL AND finished_at IS NULL",
+        "locked_by_id IS NULL AND performed_at IS NULL AND finished_at IS NULL AND scheduled_at <= now()",
+    ),
+    "delayed": ("locked_at IS NOT NULL", "locked_at IS NULL AND failed_at IS NULL AND run_at <= now()"),
+    "laravel": ("reserved_at IS NOT NULL", "reserved_at IS NULL AND available_at <= extract(epoch FROM now())"),
+    "symfony": ("delivered_at IS NOT NULL", "delivered_at IS NULL AND available_at <= now()"),
+    "windmill": ("running", "NOT running AND scheduled_for <= now()"),
+    "dbos": ("status = 'PENDING'", "status = 'ENQUEUED' AND started_at_epoch_ms IS NULL AND executor_id IS NULL"),
+    "odoo": ("state = 'started'", "state = 'pending' AND date_enqueued IS NULL AND coalesce(eta, now()) <= now()"),
+    "peertube": ("state = 2", """state = 1 AND "processingJobToken" IS NULL AND "runnerId" IS NULL"""),
+    "camunda": ("lock_owner_ IS NOT NULL", "lock_exp_time_ IS NULL AND retries_ > 0 AND duedate_ <= now()"),
+    "home1": ("status = 'sending'", "status = 'new' AND picked_by IS NULL AND send_after <= now()"),
+    "home4": ("processing", "NOT processing AND NOT done AND NOT failed AND locked_at IS NULL"),
+    "home6": (""""StatusName" = 'InProgress'""", """"StatusName" = 'Queued' AND "LockedBy" IS NULL"""),
+    "home7": ("run_state = 'running'", "run_state = 'queued' AND started_at IS NULL AND host IS NULL"),
+    "home8": (
+        "taken_by <> -1 AND sent_at IS NULL",
+        "taken_by = -1 AND taken_at = 'epoch' AND sent_at IS NULL AND failed_at IS NULL",
+    ),
+    "home9": ("status = 'fetching'", "status = 'todo' AND crawler IS NULL AND fetch_after <= now()"),
+}
+
+
 async def opened(dsn: str, path: Path) -> Workspace:
     return await Workspace(dsn, guess=True, file=path / "audit").open()
 
@@ -109,6 +143,27 @@ async def test_queues_are_named_with_the_phases_of_their_rows(
                 wrong[schema] = found, right
     await workspace.close()
     assert wrong.keys() == UNTOLD.keys(), wrong
+
+
+async def test_what_a_release_sets_is_learned_from_rows_that_wait(
+    server: PostgresServer, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Compare with a worker's own claim. The action is a proposal: nothing can be run."""
+    monkeypatch.setattr(guess, "MOST_TABLES", 100)
+    every = list(queues(*CLAIMS))
+    for *_, script in every:
+        server.sql(script, database)
+    workspace = await opened(database, tmp_path)
+    named = {reader.detected.schema: reader for reader in workspace.engines.values()}
+    await workspace.close()
+    for schema, table, *_ in every:
+        (held, claim), name = CLAIMS[schema], f'{schema}."{table}"'
+        (release,) = [each for each in named[schema].engine.spec.actions if each.name == "release"]
+        assert not named[schema].availability(release).ok
+        ((before,),) = fetch(database, f"SELECT count(*) FROM {name} WHERE {claim}")
+        sets = ", ".join(f"{identifier(column)} = {value}" for column, value in release.set.items())
+        server.sql(f"UPDATE {name} SET {sets} WHERE {held}", database)
+        assert fetch(database, f"SELECT count(*) FROM {name} WHERE {claim}") == [(before + 15,)], (schema, sets)
 
 
 async def test_other_tables_are_not_taken_for_queues(server: PostgresServer, database: str, tmp_path: Path) -> None:
@@ -171,9 +226,37 @@ def test_a_guess_can_be_turned_off_and_an_untrusted_table_is_none(
     assert "river_job" in unstick("engines", "--trust", role, dsn=database).out
 
 
+def test_a_table_of_people_is_said_not_to_look_like_work(server: PostgresServer, database: str, tmp_path: Path) -> None:
+    server.sql("CREATE TABLE users (id int8 PRIMARY KEY, email text, password text, locked_at timestamptz)", database)
+    answer = unstick("engine", "new", "users", "--to", str(tmp_path / "own_users"), dsn=database)
+    assert "users does not look like work: it has email, password, and no column for due, tries" in answer.err
+
+
 def test_the_empty_and_the_unknown_database_have_another_next_step(server: PostgresServer, database: str) -> None:
     assert "holds no tables" in unstick("stuck", dsn=database).err
     server.sql("CREATE TABLE users (id int8 PRIMARY KEY, email text, name text, state text)", database)
     said = unstick("stuck", dsn=database).err
     assert "none of its 1 table looks like work" in said
     assert "unstick engine new TABLE" in said
+
+
+async def test_a_false_guess_is_hidden_by_a_key_and_stays_hidden(
+    server: PostgresServer, database: str, tmp_path: Path
+) -> None:
+    for *_, script in queues("river", "home2"):
+        server.sql(script, database)
+    async with run_tui(database, tmp_path) as tui:
+        await tui.press("1")
+        await tui.wait_for("a guess, only read", "river_job (guess)", "tasks (guess)", "● live")
+        await tui.press("question_mark")
+        await tui.wait_for("looks like work (holding:")
+        await tui.press("escape")
+        await tui.wait_for("› river_job" if "› river_job" in tui.text else "› tasks")
+        shown = "river_job" if "› river_job" in tui.text else "tasks"
+        await tui.press("d")
+        await tui.wait_for("is hidden here", "› tasks" if shown == "river_job" else "› river_job")
+        assert f"{shown} (guess)" not in tui.text
+    async with run_tui(database, tmp_path) as tui:
+        await tui.press("1")
+        await tui.wait_for("a guess, only read", "● live")
+        assert f"{shown} (guess)" not in tui.text

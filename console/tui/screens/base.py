@@ -468,7 +468,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 
 def _name(label: str, engine: Engine) -> str:
     """Return a label, with the variant and whether the engine is the operator's own."""
-    notes = ", ".join(filter(None, ("own" if engine.origin else "", engine.variant)))
+    what = "own" if engine.origin else "guess" if engine.guess else ""
+    notes = ", ".join(filter(None, (what, engine.variant)))
     name, _, schema = label.partition("@")
     label = name if name == schema else label
     return f"{label} ({notes})" if notes else label
@@ -482,6 +483,8 @@ def _engines(engine: Engine | None, workspace: Workspace) -> str:
     parts = []
     if engine is not None and engine.origin:
         parts.append("own engine, not checked: no actions" if engine.unproven else "own engine")
+    if engine is not None and engine.guess:
+        parts.append("a guess, only read (?), d hides it")
     if newer := [each.label for each in workspace.engines.values() if each.detected.newer]:
         parts.append(f"{', '.join(newer)} newer than this release (?)")
     if broken := len(workspace.broken):

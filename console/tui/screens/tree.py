@@ -320,6 +320,16 @@ class TreeScreen(ListScreen):
         self._kind = ListKind.TREE
         self._switched()
 
+    def action_hide_guess(self) -> None:
+        reader, workspace = self.session.engines.get(self._label or ""), self.session.workspace
+        if reader is None or workspace is None or not reader.engine.guess:
+            self.say("This is no guess: only the table of a guess can be hidden.", "faint")
+            return
+        workspace.hide(reader)
+        self._switched()
+        self.session.refresh()
+        self.say(f"{safe_text(reader.engine.of_table)} is hidden here: it holds no work.")
+
     def action_step_system(self, step: int) -> None:
         labels = list(self.session.engines)
         if len(labels) > 1 and self._label in labels:

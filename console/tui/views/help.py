@@ -68,7 +68,11 @@ def help_lines(width: int, context: HelpContext, keys: Keys, session: Session) -
     ``view`` is explained first.
     """
     engines = session.engines.values()
-    lines = [*_of_context(context, engines, width), *wrapped(OPENING, width, indent=0), BLANK]
+    lines: list[Spans] = []
+    for each in (reader for reader in engines if reader.engine.guess):
+        lines += [heading(f"{each.label}: a guess"), *wrapped(each.engine.guess, width)]
+        lines += [*wrapped(f"{each.engine.unproven}.", width), BLANK]
+    lines += [*_of_context(context, engines, width), *wrapped(OPENING, width, indent=0), BLANK]
     for where, table in keymap.TABLES.items():
         lines += [heading(f"Keys {where}")]
         lines += pairs([(keys.all_shown(key), key.about) for key in table], width)

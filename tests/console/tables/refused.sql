@@ -1,7 +1,6 @@
 -- Tables for which nothing is proposed.
 CREATE TABLE no_key (state text);
-CREATE TABLE of_two (a int8, b int8, state text, PRIMARY KEY (a, b));
-CREATE TABLE odd_key (id numeric PRIMARY KEY, state text);
+CREATE TABLE odd_key (id inet PRIMARY KEY, state text);
 CREATE TABLE "with.dot" (id int8 PRIMARY KEY, state text);
 CREATE TABLE queue (id int8 PRIMARY KEY, state text);
 CREATE VIEW a_view AS SELECT * FROM queue;

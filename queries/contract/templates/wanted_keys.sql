@@ -1,0 +1,1 @@
+(:columns) IN (SELECT :texts FROM unnest(:ids) AS i WHERE i ~ ':pattern')
