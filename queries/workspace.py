@@ -255,7 +255,7 @@ class Workspace:
 
     @property
     def nothing(self) -> tuple[str, ...]:
-        """What the database holds in place of an engine, and the next step."""
+        """Sentence that there is no engine, and the next step."""
         name = self.server.database
         if self.tables == 0:
             return f"The database {name} holds no tables.", EMPTY

@@ -1,4 +1,4 @@
-"""Guesses: tables of work that no folder describes, as engines that change nothing.
+"""Tables of work that no folder describes, as engines that change nothing.
 
 Candidates come from the catalog. Of each, some of the newest rows are looked at. What is read is the proposal of
 `unstick engine new`, in memory.

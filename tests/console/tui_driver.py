@@ -208,6 +208,7 @@ async def run_tui(
     guide: Guide | None = None,
     begun: bool = False,
     eager: bool = AS_PROGRAM,
+    guess: bool = False,
 ) -> AsyncIterator[TuiDriver]:
     """Run the console on ``dsn``; its audit log file is in ``folder``.
 
@@ -217,7 +218,8 @@ async def run_tui(
     async def open_() -> Workspace:
         file = folder / "audit_log.jsonl"
         rules = target.rules
-        workspace = await Workspace(dsn, read_only=read_only, file=file, outside=outside, rules=rules).open(later=True)
+        made = Workspace(dsn, read_only=read_only, file=file, outside=outside, rules=rules, guess=guess)
+        workspace = await made.open(later=True)
         workspace.database.load = ServerLoad(now)
         return workspace
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -118,7 +119,9 @@ CLAIMS = {
 
 
 async def opened(dsn: str, path: Path) -> Workspace:
-    return await Workspace(dsn, guess=True, file=path / "audit").open()
+    workspace = await Workspace(dsn, guess=True, file=path / "audit").open()
+    await workspace.close()  # it connects again
+    return workspace
 
 
 async def test_queues_are_named_with_the_phases_of_their_rows(
@@ -145,7 +148,7 @@ async def test_queues_are_named_with_the_phases_of_their_rows(
     assert wrong.keys() == UNTOLD.keys(), wrong
 
 
-async def test_what_a_release_sets_is_learned_from_rows_that_wait(
+def test_what_a_release_sets_is_learned_from_rows_that_wait(
     server: PostgresServer, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compare with a worker's own claim. The action is a proposal: nothing can be run."""
@@ -153,9 +156,8 @@ async def test_what_a_release_sets_is_learned_from_rows_that_wait(
     every = list(queues(*CLAIMS))
     for *_, script in every:
         server.sql(script, database)
-    workspace = await opened(database, tmp_path)
+    workspace = asyncio.run(opened(database, tmp_path))
     named = {reader.detected.schema: reader for reader in workspace.engines.values()}
-    await workspace.close()
     for schema, table, *_ in every:
         (held, claim), name = CLAIMS[schema], f'{schema}."{table}"'
         (release,) = [each for each in named[schema].engine.spec.actions if each.name == "release"]
@@ -245,7 +247,7 @@ async def test_a_false_guess_is_hidden_by_a_key_and_stays_hidden(
 ) -> None:
     for *_, script in queues("river", "home2"):
         server.sql(script, database)
-    async with run_tui(database, tmp_path) as tui:
+    async with run_tui(database, tmp_path, guess=True) as tui:
         await tui.press("1")
         await tui.wait_for("a guess, only read", "river_job (guess)", "tasks (guess)", "● live")
         await tui.press("question_mark")
@@ -256,7 +258,7 @@ async def test_a_false_guess_is_hidden_by_a_key_and_stays_hidden(
         await tui.press("d")
         await tui.wait_for("is hidden here", "› tasks" if shown == "river_job" else "› river_job")
         assert f"{shown} (guess)" not in tui.text
-    async with run_tui(database, tmp_path) as tui:
+    async with run_tui(database, tmp_path, guess=True) as tui:
         await tui.press("1")
         await tui.wait_for("a guess, only read", "● live")
         assert f"{shown} (guess)" not in tui.text
