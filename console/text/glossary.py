@@ -14,6 +14,7 @@ WORDS: Final[Mapping[str, str]] = {
         "action."
     ),
     "engine": "One task engine's schema in a database: `tasker`, `oban`, one of your own.",
+    "guess": "A table that looks like work and that no engine describes. unstick only reads it.",
     "label": (
         "The name of an engine in this database: `eternaltwin`, or `eternaltwin@schema` if two schemas hold "
         "the same engine."
