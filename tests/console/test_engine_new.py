@@ -96,7 +96,7 @@ SHAPES = [
         {"wake", "release"}, {"late", "owner_dead"}),
     Shape("pair", "sync_requests",
         {"queued": WAITING, "running": {"running"}, "failed": {"failed"}, "done": {"done"}},
-        ["no_cancelled", "stale"], set(), EVERY),
+        ["no_cancelled", "guessed_columns", "stale"], set(), EVERY),
     Shape("ended", "archive", {"done": {"done"}}, ["free_text", "no_cancelled"], set(), set()),
 ]  # fmt: skip
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=[shape.file for shape in SHAPES])
