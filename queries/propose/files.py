@@ -100,7 +100,9 @@ def _settings(proposal: Proposal) -> dict[str, Any]:
         "statuses": dict(_statuses(proposal)),
         "thresholds": {"late": "5m", "stale": "15m"},
         "claim": {proposal.kind: _claim(proposal)} if {"late", "owner_dead"} & {*proposal.findings} else {},
-        "findings": {name: {"proof": "assumed"} for name in proposal.findings if name != "dead_letters"},
+        "findings": {  # an inferred finding suggests nothing that would run work twice
+            name: {"proof": "assumed", "action": ""} for name in proposal.findings if name != "dead_letters"
+        },
         "actions": {action.name: _action(proposal, action) for action in proposal.actions},
     }
     status = proposal.roles.get("status")

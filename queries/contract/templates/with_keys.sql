@@ -1,1 +1,1 @@
-FROM (SELECT :text AS :key, t.*, t.xmin, t.ctid, t.tableoid FROM :"schema".:table AS t) AS t
+FROM (SELECT :text AS :key, t.*, t.xmin, t.xmax, t.ctid, t.tableoid FROM :"schema".:table AS t) AS t
