@@ -79,6 +79,18 @@ async def test_the_audit_page_names_role_and_user(night: tuple[str, str], tmp_pa
         await tui.wait_for("tenant left", f"{role_of(colleague)} ({audit_log.operator().os_user}@")
 
 
+async def test_a_run_is_one_line_of_the_audit_page(night: tuple[str, str], tmp_path: Path) -> None:
+    dsn, _ = night
+    group = (await asyncio.to_thread(unstick, "dead", "--json", dsn=dsn)).json["dead"][0]["groups"][0]["key"]
+    words = ("redrive", "--group", group, "--wait", "0s", "-r", "disk is back", "-y")
+    await asyncio.to_thread(unstick, *words, dsn=dsn)
+    async with run_tui(dsn, tmp_path, size=(160, 30)) as tui:
+        await tui.press("4")
+        await tui.wait_for("1 of 12 changed", ": IOError: boom", lambda: tui.text.count("disk is back") == 1)
+        await tui.press("enter")
+        await tui.wait_for("begun, 12 nodes", lambda: tui.text.count("disk is back") > 2)
+
+
 # which customer
 
 

@@ -1,4 +1,4 @@
-"""The database is named as it was typed, with cluster_name, database and role, everywhere."""
+"""Names of the database: as it was typed, with cluster_name, database and role."""
 
 from __future__ import annotations
 

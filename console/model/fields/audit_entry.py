@@ -7,13 +7,15 @@ from typing import Any, Final
 
 import msgspec
 
-from console.model.fields.field import Bundle, Context, Field, Form, RecordType, by, moment, within
+from console.model.fields.field import Bundle, Context, Field, Form, Grouping, RecordType, by, moment, within
 from console.text import formatting, spans
 from console.text.spans import Spans
 from console.text.views.audit_entry import given, outcome, target
 from console.text.views.audit_entry import who as entry_who
-from queries.records.action import Result
+from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
+from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 
 def who(entry: AuditLogEntry) -> str:
@@ -26,13 +28,55 @@ def _targets(entry: AuditLogEntry) -> list[str]:
     return [*(result.id for result in entry.results), *entry.titles.values()]
 
 
+class RunGroup(Record):
+    """The entries of a run, in one row."""
+
+    run: str
+
+
+def _by_run(entry: AuditLogEntry) -> tuple[str, object]:
+    return (f"run {entry.run}", RunGroup(run=entry.run)) if entry.run else (entry.id, entry.id)
+
+
+def _events(row: Bundle[AuditLogEntry]) -> dict[str, Any]:
+    """Return what the first and the last entry of a run say, as far as they were read."""
+    return {
+        name: value for entry in sorted(row.records, key=lambda each: each.at) for name, value in entry.event.items()
+    }
+
+
 def _when(row: Bundle[AuditLogEntry], context: Context) -> Spans:
     at = max(entry.at for entry in row.records)
-    return [(f"{row.group} " if row.foldable else moment(at, context), "$faint")]
+    named = row.foldable and not isinstance(row.group, RunGroup)
+    return [(f"{row.group} " if named else moment(at, context), "$faint")]
+
+
+def _action(row: Bundle[AuditLogEntry], context: Context) -> Spans:
+    names = dict.fromkeys(entry.action for entry in sorted(row.records, key=lambda each: each.at))
+    return [(next(iter(names)) if len(names) == 1 or isinstance(row.group, RunGroup) else "", "bold $accent")]
 
 
 def _outcome(row: Bundle[AuditLogEntry], context: Context) -> Spans:
-    return [(f"{len(row.records)} entries", "bold")] if row.record is None else outcome(row.record)
+    if row.record is not None:
+        return outcome(row.record)
+    if not isinstance(row.group, RunGroup):
+        return [(f"{len(row.records)} entries", "bold")]
+    changed = sum(result.outcome is Outcome.CHANGED for entry in row.records for result in entry.results)
+    events = _events(row)
+    nodes, answers = events.get("nodes"), events.get("answers")
+    parts = [f"{changed:,} of {nodes:,} changed" if isinstance(nodes, int) else f"{changed:,} changed"]
+    parts += [f"{n} {name}".replace("_", " ") for name, n in answers.items()] if isinstance(answers, dict) else []
+    return [(safe_text(", ".join(parts)), "bold")]
+
+
+def _target(row: Bundle[AuditLogEntry], context: Context) -> Spans:
+    if row.record is not None:
+        return [(target(row.record), "")]
+    return (
+        [(safe_text(str(_events(row).get("selection") or f"run {row.group.run}")), "")]
+        if isinstance(row.group, RunGroup)
+        else []
+    )
 
 
 def _arguments(entry: AuditLogEntry) -> list[str]:
@@ -40,6 +84,7 @@ def _arguments(entry: AuditLogEntry) -> list[str]:
 
 
 FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
+    Field("run", lambda entry, _: entry.run, Form.BEGINNING, "id of its run", group=Grouping("run", _by_run)),
     Field(
         "age",
         "at",
@@ -65,6 +110,7 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         printed="action",
         width=9,
         style="bold $accent",
+        row=_action,
     ),
     Field(
         "outcome",
@@ -87,6 +133,7 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         title="target",
         printed="target",
         spans=lambda entry, _: [(target(entry), "")],
+        row=_target,
         order=lambda entry, _: target(entry),
     ),
     Field(
@@ -138,7 +185,7 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
     Field("nodes", lambda entry, _: len(entry.results), Form.NUMBER, "number of its nodes"),
 )
 NAMED: Final = {field.name: field for field in FIELDS}
-ENTRIES: Final = RecordType[AuditLogEntry]("entry", lambda entry: entry.id, FIELDS)
+ENTRIES: Final = RecordType[AuditLogEntry]("entry", lambda entry: entry.id, FIELDS, grouped=True)
 
 Row = tuple[AuditLogEntry, Result]
 """An entry, and the outcome of one of its nodes."""
