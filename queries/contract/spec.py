@@ -327,10 +327,9 @@ class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
     sort: str = ""  # SQL of the name of the work; default: that of the queue
     created: str = NO_TIME  # SQL, if the key grows: the newest rows show what comes and ends
     ended: str = NO_TIME  # SQL: when it ended
-    signs: str = (
-        ""  # a query of few rows ``queue``, ``sort``, ``at`` and ``what`` (took, ended, failed) of the history,
-    )
-    # and perhaps ``began``
+    # A query of few rows ``queue``, ``sort``, ``at`` and ``what`` (took, ended, failed) of the history; it may have a
+    # column ``began``
+    signs: str = ""
     revised: str = "NULL"  # SQL: how often a waiting row was put off
 
     @property
