@@ -35,6 +35,7 @@ from queries.db.errors import BALANCED, NO_CONNECTION, STANDBY, UNCHANGED, Datab
 from queries.log.audit_log import InDoubtError
 from queries.records.action import Change, Outcome, Result, Risk
 from queries.records.record import Record
+from queries.text.duration import spelled
 from queries.workspace import Workspace
 
 WAITING = "Interrupted: waiting for the outcome of what is under way ..."
@@ -176,7 +177,7 @@ async def carry_out(target: Target, workspace: Workspace, course: Course, consen
     try:
         await _follow(course, loop, consent)
     except NO_CONNECTION as error:
-        waited = "" if loop.run is None or loop.stopped else f" for {OUTAGE_SECONDS:.0f} s"
+        waited = "" if loop.run is None or loop.stopped else f" for {spelled(OUTAGE_SECONDS)}"
         say(f"The server was unreachable{waited}. {error.line}")
         given_up = True
     except DatabaseError as error:  # another console continues the run, for example
@@ -310,7 +311,7 @@ async def _follow(course: Course, loop: Loop, consent: Consent) -> None:
             async for step in steps:
                 if step.do is Do.PAUSE:
                     so_far = sum(result.outcome is Outcome.CHANGED for result in loop.state.results.values())
-                    text = f"Server lost, retrying in {step.seconds:.0f} s. Changed so far: {so_far}. Ctrl-C stops."
+                    text = f"Server lost, retrying in {spelled(step.seconds)}. Changed so far: {so_far}. Ctrl-C stops."
                     text = f"{text} {loop.error_text}"
                 else:
                     text = course.line(loop)

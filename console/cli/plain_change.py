@@ -23,6 +23,7 @@ from queries.log.audit_log import TABLE
 from queries.records.action import Change, Outcome, Result
 from queries.records.finding import OPEN
 from queries.records.run import BULK, commands_of
+from queries.text.duration import spelled
 from queries.workspace import Workspace
 
 UNREACHABLE = "not tried: the server stayed unreachable"
@@ -53,7 +54,7 @@ async def change(
 
     async def begin() -> Loop:
         if held:
-            say(f"Waiting up to {wait:.0f} s for {count_nodes(len(held), ())}. Ctrl-C stops.")
+            say(f"Waiting up to {spelled(wait)} for {count_nodes(len(held), ())}. Ctrl-C stops.")
         return await Loop(workspace, dry_run, run=run).begin()
 
     course = Course(
@@ -64,7 +65,7 @@ async def change(
             lines=lambda cells: dry_run_text(target, workspace, dry_run, plan, cells, rows=consent.rows),
             results=shown.results,
         ),
-        more=f" Then wait up to {wait:.0f} s for {len(held)} that an executor holds." if held else "",
+        more=f" Then wait up to {spelled(wait)} for {len(held)} that an executor holds." if held else "",
         possible=bool(held)
         or len(dry_run.results) < len(dry_run.versions)
         or any(r.outcome is Outcome.CHANGED for r in dry_run.results),

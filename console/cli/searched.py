@@ -23,6 +23,7 @@ from queries.read.nodes import NODES_AT_ONCE
 from queries.read.reader import Reader
 from queries.records.dead_letter import DeadLetter
 from queries.records.finding import OPEN, Incident
+from queries.text.duration import spelled
 from queries.workspace import Workspace
 
 GROUP_DEAD_LETTERS = 10_000  # dead letters that are read for --group
@@ -39,7 +40,7 @@ async def of_incident(workspace: Workspace, key: str, action: str, limit: int | 
         for spec in reader.engine.spec.findings
     )
     if sampled:
-        say(f"{key} needs samples: looking at the database for up to {SAMPLES_TAKEN * SAMPLE_SECONDS:.0f} s.")
+        say(f"{key} needs samples: looking at the database for up to {spelled(SAMPLES_TAKEN * SAMPLE_SECONDS)}.")
     for _ in range(SAMPLES_TAKEN if sampled else 0):
         if incident := await _incident(workspace, key, SAMPLE_SECONDS):
             break

@@ -27,6 +27,7 @@ from console.text.spans import Make, Spans
 from queries.read.findings import FINDING_NODES
 from queries.records.finding import HIDDEN_ROWS, Incident
 from queries.records.record import Record
+from queries.text.duration import spelled
 
 HOOK_TRIES = 3  # of the command for one incident
 HOOK_SECONDS = 60.0  # seconds until a command is ended
@@ -231,7 +232,7 @@ async def run(command: Sequence[str], document: str) -> str:
         async with asyncio.timeout(HOOK_SECONDS):
             await process.communicate(f"{document}\n".encode())
     except TimeoutError:
-        return f"the command was ended after {HOOK_SECONDS:.0f} s"
+        return f"the command was ended after {spelled(HOOK_SECONDS)}"
     finally:
         with contextlib.suppress(ProcessLookupError):  # also children that outlive the command
             os.killpg(process.pid, signal.SIGKILL)

@@ -44,6 +44,9 @@ GLYPHS: Final[dict[Phase, str]] = {
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉█"
 
 
+ID_CELLS = 13  # of an id beside a title
+
+
 def age(seconds: float | None, parts: int = 2) -> str:
     """Return an age in at most six cells: ``45s 3m12s 2h05m 12d04h 3y -3m``."""
     if seconds is None or math.isnan(seconds):
@@ -244,7 +247,17 @@ def engine_label(label: str, cells: int) -> str:
     if width(label) <= cells or name == schema or not at:
         return crop(name if name == schema else label, cells)
     room = cells - width(schema) - 1
-    return crop(name, room) + at + schema if room >= 2 else crop(schema, cells)
+    return crop(name, room) + at + schema if room >= 2 else "…" + schema[-(cells - 1) :]
+
+
+def short_id(key: str, cells: int = ID_CELLS) -> str:
+    """Return what tells apart rows that look alike: ``#dca7afd7``, ``#…85:14:00``.
+
+    "" if there is no room for it.
+    """
+    is_uuid = key[8:9] == "-" and key.count("-") == 4
+    forms = (f"#{key}", f"#{key[:8]}" if is_uuid else f"#…{key[-8:]}", f"#…{key[-4:]}")
+    return next((form for form in forms if len(form) <= cells), "")
 
 
 def ending(text: str, cells: int) -> str:

@@ -45,6 +45,7 @@ from queries.db.errors import DatabaseError
 from queries.records.node import Node
 from queries.records.snapshot import Snapshot
 from queries.records.where import Where
+from queries.text.duration import measured
 from queries.text.safe_text import safe_text
 
 START_SECONDS = 20.0  # after which the start is no longer most of the load
@@ -569,7 +570,7 @@ class UnstickApp(App[None]):
         interval, workspace = self.session.pick_interval(step), self.session.workspace
         load = workspace.database.load if workspace else None
         share = f" (≈{load.share():.1%} of the time now)" if load and self._now() - load.began > START_SECONDS else ""
-        self.say(f"Refresh interval {interval:g} s; longer while refreshing costs too much{share}.")
+        self.say(f"Refresh interval {measured(interval)}; longer while refreshing costs too much{share}.")
         self.renew()
 
     def action_perform(self, key: str) -> None:
@@ -599,7 +600,7 @@ class UnstickApp(App[None]):
             self._acting = False
 
     def refuse(self, why: str) -> None:
-        """Say in one line why a key does nothing. Text that is typed for its dialog is ignored."""
+        """Say why a key does nothing. Text that is typed for its dialog is ignored."""
         self.keyboard.ignore_text()
         if self.front is not None:
             self.front.refuse(why)

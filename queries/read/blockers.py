@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from datetime import timedelta
 from typing import Any
 
 import msgspec
@@ -24,6 +23,7 @@ from queries.read.server_findings import ServerFindings
 from queries.records.action import Proof
 from queries.records.finding import Finding, Findings, SkippedFinding
 from queries.records.lock import Blockers, LockSession, RowHolder
+from queries.text.duration import spelled
 from queries.text.instant import unknown_last
 
 ROW_LOCKED, LATE_ROWS_LOCKED = "row_locked", "late_rows_locked"
@@ -307,7 +307,7 @@ def _finding(
         "blocker": first.pid,
         "backend_start": first.backend_start,
         "gid": first.gid,
-        "age": "an unknown time" if first.since is None else str(timedelta(seconds=int(read.at - first.since))),
+        "age": "an unknown time" if first.since is None else spelled(max(read.at - first.since, 0.0)),
         "state": _state(first, role),
         "through": through(holders, roots),
         "query": first.query,
@@ -372,7 +372,7 @@ def _waiting(read: Blockers, role: str, server: ServerFindings | None) -> Iterab
             "waiter": session.name,
             "pid": session.pid,
             "tables": ", ".join(session.tables),
-            "waits": str(timedelta(seconds=int(waits))),
+            "waits": spelled(max(waits, 0.0)),
             "root": ", ".join(sorted(s.name for s in roots)),
             "behind": ", ".join(sorted(s.name for s in roots if s.id != session.id)) or session.name,
             "blocker": first.pid,

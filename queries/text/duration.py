@@ -17,6 +17,8 @@ _PART = r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)"
 _NUMBER = r"(?a)\d+(?:\.\d+)?"
 _INTERVAL = re.compile(r"(?a)(?:(\d+) days? )?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
 
+_COUNTED = re.compile(r"(?a)(\d+(?:\.\d+)?) (ms|s|min)")
+
 
 def parse(written: object) -> float:
     """Return the seconds of a number or of a text such as ``"10m"`` or ``"1h30m"``.
@@ -75,13 +77,21 @@ def _parts(whole: int, unit: str, size: int, small: str, step: int, parts: int) 
     return f"{whole // size}{unit}{whole % size // step:02}{small}"
 
 
+def measured(seconds: float) -> str:
+    """Return a duration as `spelled`, with parts of a second: ``334ms 2.4s``."""
+    if seconds >= MINUTE or seconds == int(seconds):
+        return spelled(seconds)
+    return f"{seconds * 1000:.3g}ms" if seconds < 0.9995 else f"{seconds:.1f}".removesuffix(".0") + "s"
+
+
 def of_interval(text: str) -> str:
-    """Return an interval in the server's text as ``spelled`` does.
+    """Return an interval of the server, or a number with a unit, as elsewhere.
 
     Other text is returned as it is.
     """
     match = _INTERVAL.fullmatch(text)
     if match is None:
-        return text
+        counted = _COUNTED.fullmatch(text)
+        return measured(float(counted[1]) * UNITS[counted[2].removesuffix("in")]) if counted else text
     days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return spelled(days * DAY + hours * HOUR + minutes * MINUTE + seconds)

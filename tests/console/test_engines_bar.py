@@ -80,7 +80,7 @@ async def test_the_engine_in_front_has_the_line_and_the_others_their_number_wors
         assert worst == sorted(worst, reverse=True)
         await tui.press("home", "tab", "enter")  # the second one
         second = list(lines)[1]
-        await tui.wait_for(f"› {second} › ", lambda: bar(tui).startswith(f" ▸ {second}"))
+        await tui.wait_for(lambda: tui.app.current_mode == "tree", lambda: bar(tui)[3:].startswith(second))
         await tui.press("2")
         await tui.wait_for("incident", lambda: tui.app.front.table.size.height >= 13)
         assert all(name in tui.text for name in ("1 tree", "2 stuck", "3 dead", "4 audit", "5 changed", "? help"))

@@ -66,7 +66,8 @@ def test_lower_case_looks_and_upper_case_changes() -> None:
         if part.isalpha() and len(part) == 1 and (part, key.id) != ("H", "shift")  # which only copies
     ]
     assert all(
-        name.isupper() == handler.startswith(("screen.signal", "screen.undo", "screen.redrive", "screen.create"))
+        name.isupper()
+        == handler.startswith(("screen.signal", "screen.end_session", "screen.undo", "screen.redrive", "screen.create"))
         for name, handler in single
     )
     actions = [action for each in builtin() for action in each.spec.actions]

@@ -174,9 +174,9 @@ async def test_pause_and_interval(eternaltwin_db: EternaltwinDb, eternaltwin: st
         await tui.press("r")
         await tui.wait_for("Second")
         await tui.press("p", "plus")
-        await tui.wait_for("Refresh interval 0.5 s", "● live")
+        await tui.wait_for("Refresh interval 500ms", "● live")
         await tui.press("minus")
-        await tui.wait_for("Refresh interval 0.2 s")
+        await tui.wait_for("Refresh interval 200ms")
 
 
 async def test_help_lists_every_action_and_why_some_are_unavailable(

@@ -10,6 +10,7 @@ import pytest
 from console.model.node_list import SIBLINGS_READ, NodeList
 from console.tui.screens.tree import TreeScreen
 from tests.console.tui_driver import TuiDriver, run_tui
+from tests.db.agent_jobs import AgentJobsDb
 from tests.db.eternaltwin import EternaltwinDb
 
 
@@ -21,6 +22,30 @@ def tree(tui: TuiDriver) -> TreeScreen:
 
 def columns(tui: TuiDriver) -> list[str]:
     return [column.name for column in tree(tui).table.look.shown]
+
+
+async def test_rows_that_look_alike_have_their_ids_and_a_parent_says_what_is_below(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    job = await eternaltwin_db.job()
+    first, second = [await eternaltwin_db.task(job, status="Blocked", timer=-6000) for _ in range(2)]
+    other = await eternaltwin_db.task(job, kind="SendFax", polled=1)
+    async with run_tui(eternaltwin, tmp_path, size=(120, 30)) as tui:
+        await tui.wait_for("● live", "2 below")
+        if "▾" not in tui.text:
+            await tui.press("right")
+        await tui.wait_for(f"SendEmail v1  #{str(first)[:8]}", f"SendEmail v1  #{str(second)[:8]}", "overdue timer")
+        assert str(other)[:8] not in tui.text.split("────")[0], "no other row looks like it"
+
+
+async def test_the_error_of_a_failed_node_is_in_its_row(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    await agent_jobs_db.job("failed", error="429 Too Many Requests\nretry later", number=7)
+    await agent_jobs_db.job("completed", number=8)
+    async with run_tui(agent_jobs_db.dsn, tmp_path, size=(120, 30)) as tui:
+        await tui.wait_for("● live", "clerk")
+        if "▾" not in tui.text:
+            await tui.press("right")
+        await tui.wait_for("job 7  429 Too Many Requests  ", "job 8", lambda: "retry later" not in tui.text)
 
 
 async def test_a_column_comes_with_its_first_value(

@@ -93,7 +93,7 @@ async def test_names_of_schemas_are_shown_and_never_sent(
         await engine.install(connection)
         await connection.close()
     with Terminal(eternaltwin, home=tmp_path, size=(140, 60)) as terminal:
-        terminal.wait_for("● live", "eternaltwin@public").press("tab").settled().press(*">>>").settled()
+        terminal.wait_for("● live", "eternaltwin@").press("tab").settled().press(*">>>").settled()
         terminal.press("enter").settled()
         terminal.press("2").settled().press("3").settled().press("4").settled().press("?").settled()
         terminal.press("escape").settled()

@@ -28,7 +28,10 @@ NEEDS = {Phase.FAILED: 0, Phase.RUNNING: 72, Phase.READY: 90}  # cells of the na
 
 
 class EngineLine(Record):
-    """Numbers of an engine, as they are shown: so that two differ only if they look different."""
+    """Numbers of an engine as they are shown.
+
+    Two differ only if they look different.
+    """
 
     label: str
     name: str  # the label as it is shown, with the variant
@@ -58,7 +61,7 @@ class EngineLine(Record):
 
 
 def worst_first(line: EngineLine) -> tuple[int, int, str]:
-    """Return what engines are sorted by: the worst severity, then the number of stuck nodes."""
+    """Return what engines are sorted by: the worst severity, then the number."""
     return -line.severity, -len(line.stuck or ()), line.label
 
 

@@ -53,6 +53,7 @@ class Context(Record):
     now: float = 0.0  # server time; 0 where times are printed in full
     ascii: bool = False
     codes: Mapping[str, Collection[str]] = {}  # codes of the console's own findings, by node id
+    below: Mapping[str, int] = {}  # how many nodes with problems are loaded below a node
     documents: Mapping[str, Collection[Any]] = {}  # stored JSON texts, decoded, by node id
     node: Callable[[str], Node | None] = _nothing  # returns a node as last read, by its id
     gone: Collection[str] = ()  # ids of nodes that no longer exist

@@ -59,9 +59,14 @@ def _codes(node: Node, context: Context) -> list[str]:
 def _findings(node: Node, context: Context) -> Cell:
     codes = _codes(node, context)
     if not codes:
-        return "", ""
+        return (f"{context.below[node.id]} below", "finding") if node.id in context.below else ("", "")
     more = f" +{len(codes) - 1}" if len(codes) > 1 else ""
     return f"{codes[0].replace('_', ' ')}{more}", "finding"
+
+
+def error_line(node: Node) -> str:
+    """Return the first line of what a failed node said, or ""."""
+    return (node.error or "").strip().partition("\n")[0] if node.phase is Phase.FAILED else ""
 
 
 def _most_first(value: float | None) -> float | None:

@@ -28,6 +28,7 @@ from queries.records.action import (
 )
 from queries.records.node import Node
 from queries.text.counted import counted
+from queries.text.duration import measured
 
 RISKS = {Risk.LOW: ("·", "$success"), Risk.MEDIUM: ("!", "$warning"), Risk.HIGH: ("‼", "bold $error")}
 """Sign and colour of each risk, with the signs of the severities."""
@@ -83,7 +84,7 @@ def dry_run_lines(
     blast radius, ids of what is skipped, and the audit log entry. ``actions``: the action for each kind of the nodes.
     ``skipped``: nodes that were not in the dry run. ``rows_key``: shows the rows if ``limit`` is 0.
     """
-    took = f"The dry run took {dry_run.held:.1f} s of the {WRITE_SECONDS:.0f} s that a transaction may take."
+    took = f"The dry run took {measured(dry_run.held)} of the {measured(WRITE_SECONDS)} that a transaction may take."
     slow = f"{took} The commit may be refused: select fewer nodes at a time."
     owned = owners(dry_run.results, cells, limit=skipped_limit or 3)
     owned = section("Owner, dead or alive", owned, "read again at the commit")
@@ -107,7 +108,7 @@ def reached(dry_run: Change, cells: int) -> list[Spans]:
     radius = dry_run.blast_radius
     if radius is None:
         return []
-    held = f"measured in the dry run, {radius.seconds * 1000:.0f} ms with rows locked"
+    held = f"measured in the dry run, {measured(radius.seconds)} with rows locked"
     return section("Blast radius", blast_radius(radius, cells), held)
 
 

@@ -12,7 +12,7 @@ from console.text.views.audit_entry import summary
 from console.text.views.findings import findings
 from console.text.views.lines import heading, pairs, plain, safe, section, stacked, table, wrapped
 from queries.contract.engine import Engine
-from queries.read.sentence import in_text
+from queries.read.sentence import written
 from queries.records.audit import AuditLogEntry
 from queries.records.detail import Detail, Section
 from queries.records.finding import Finding
@@ -170,7 +170,7 @@ def _section(section: Section, cells: int, now: float, more: str) -> list[Spans]
     if section.drawn:
         changes = timeline.changes(section.columns, section.rows)
         return [heading(section.title), *timeline.draw(changes, room, now)]
-    rows = [[in_text(value) if isinstance(value, str) else value for value in row] for row in section.rows]
+    rows = [[written(value) if isinstance(value, str) else value for value in row] for row in section.rows]
     return [heading(section.title), *table(section.columns, rows, cells)]
 
 

@@ -19,7 +19,10 @@ OF_RECORDS = ("rows.mark", "rows.group", "rows.unfold", "rows.fold")  # an engin
 
 
 class EnginesScreen(RecordsScreen[EngineLine]):
-    """Shows what the line of the engines has no room for. ``mode``: from which it was opened."""
+    """Shows what the line of the engines has no room for.
+
+    ``mode``: from which it was opened.
+    """
 
     KEYS = keymap.ROWS
     RECORDS = ENGINES

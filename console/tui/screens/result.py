@@ -26,6 +26,7 @@ from queries.change.plan import Plan
 from queries.records.action import Outcome
 from queries.records.finding import OPEN
 from queries.text.counted import counted
+from queries.text.duration import spelled
 from queries.text.safe_text import safe_text
 
 STOP, GO_ON, UNDO, AGAIN = keymap.RESULT
@@ -176,7 +177,7 @@ class ResultDialog(Dialog[str | Again]):
         if work.error_text:
             stop = self.host.keys.shown(STOP)
             return plain(
-                f"Server lost, retrying in {work.retry_in:.0f} s. {stop} stops. {done}. {work.error_text}",
+                f"Server lost, retrying in {spelled(work.retry_in)}. {stop} stops. {done}. {work.error_text}",
                 "$warning",
                 0,
             )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Coroutine, Sequence
+from collections import Counter
+from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any
 
 from textual import on
@@ -375,8 +376,19 @@ class TreeScreen(ListScreen):
             now=self.rows.at,
             ascii=self.host.ascii,
             codes=self.session.state.findings.codes,
+            below=self._below(),
             documents=self.rows.documents,
         )
+
+    def _below(self) -> Mapping[str, int]:
+        """Return how many nodes with problems are loaded below each row."""
+        numbers, rows = Counter[str](), self.rows
+        for id_ in self.session.state.findings.codes:
+            above = rows.parent(id_) if id_ in rows else None
+            while above is not None:
+                numbers[above] += 1
+                above = rows.parent(above)
+        return numbers
 
     def set_filter(self, filter: Filter | None) -> None:
         if filter:

@@ -7,6 +7,7 @@ from console.model.session import Session
 from console.text import formatting
 from queries.change.plan import count_nodes
 from queries.contract.outside import EMPTY
+from queries.text.duration import spelled
 from queries.workspace import Workspace
 
 LIMITS = {
@@ -42,7 +43,7 @@ def why(session: Session, nodes: NodeList | None, search_hint: str = "") -> tupl
 def _unconnected(session: Session) -> tuple[str, str]:
     if not session.error_text:
         return "Connecting …", ""
-    again = f"retrying in {session.retry_in:.0f} s" if session.retry_in >= 1 else "retrying"
+    again = f"retrying in {spelled(session.retry_in)}" if session.retry_in >= 1 else "retrying"
     return "Not connected yet.", f"{session.error_text}\n\n{again} · r retries now · q quits"
 
 

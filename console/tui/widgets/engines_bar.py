@@ -1,4 +1,4 @@
-"""Line of the engines: the numbers of the one in front, and how many nodes are stuck in the others."""
+"""Line of the engines: numbers of the one in front, stuck nodes of the others."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def engine_lines(width: int, engines: EngineLines) -> Content:
 
 
 def _ways(width: int, others: int) -> Sequence[tuple[bool, int, int]]:
-    """Return what may be shown, from most to least: words, number of extras, number of named engines."""
+    """Return what may be shown, most first: words, number of extras, named engines."""
     words = [True, False] if width >= WORDS_CELLS else [False]
     least = min(others, 2 if width >= WORDS_CELLS else int(width >= ONE_NAMED_CELLS))
     return [
@@ -104,20 +104,14 @@ def _stuck(line: EngineLine, width: int, ascii: bool) -> Content:
 
 
 def _others(others: Sequence[tuple[int, EngineLine]], named: int, *, alone: bool) -> Content:
-    """Return the other engines, each with its number of stuck nodes: ``tasker 47 · oban 26 · 9 more``."""
-    parts = [
-        clickable(
-            Content.assemble(
-                (f"{safe_text(line.name)} ", "$faint"),
-                (
-                    "…" if line.stuck is None else line.number,
-                    f"bold {band(line.severity).ink}" if line.stuck else "$faint",
-                ),
-            ),
-            f"app.show_engine({place})",
-        )
-        for place, line in others[:named]
-    ]
+    """Return the other engines with their stuck nodes: ``tasker 47 · 9 more``."""
+    parts = []
+    for place, line in others[:named]:
+        number = "…" if line.stuck is None else line.number
+        ink = f"bold {band(line.severity).ink}" if line.stuck else "$faint"
+        unread = (" not read" if line.stale else "", "$warning")
+        about = Content.assemble((f"{safe_text(line.name)} ", "$faint"), (number, ink), unread)
+        parts.append(clickable(about, f"app.show_engine({place})"))
     if rest := len(others) - named:
         parts.append(
             clickable(

@@ -7,6 +7,7 @@ from textual.content import Content
 from console.text import formatting
 from console.tui.widgets.text_bar import Part, spread
 from queries.records.record import Record
+from queries.text.duration import measured, spelled
 from queries.text.safe_text import safe_text
 
 LATE_INTERVALS = 2.0  # age from which on data is late
@@ -121,7 +122,7 @@ def _state(header: Header, width: int) -> list[Part]:
     plain = header.production
     parts: list[Part] = [_critical(header, width)]
     if width >= WIDE_CELLS and header.link == "live" and header.pace > header.interval * 1.5:
-        parts.append((f"read every {_seconds(header.pace)}  ", "" if plain else "$faint"))
+        parts.append((f"read every {measured(header.pace)}  ", "" if plain else "$faint"))
     if header.link == "live" and header.paused:
         parts.append((f"paused, {header.age}" if header.age else "paused", "bold" if plain else "bold $warning"))
     elif header.link == "live" and header.screen_failed:
@@ -137,10 +138,10 @@ def _state(header: Header, width: int) -> list[Part]:
         parts.append(("● live", "" if plain else "$success"))
         parts.append((f" {header.age}" if header.age and width >= NARROW_CELLS else "", "" if plain else "$faint"))
     elif not header.age:
-        again = f"no connection, again in {header.retry:.0f}s" if header.retry >= 1 else "connecting…"
+        again = f"no connection, again in {spelled(header.retry)}" if header.retry >= 1 else "connecting…"
         parts.append((again, "bold" if plain else "$warning"))
     else:
-        again = f", again in {header.retry:.0f}s" if header.retry >= 1 else ", reconnecting"
+        again = f", again in {spelled(header.retry)}" if header.retry >= 1 else ", reconnecting"
         parts.append((f"no connection, {header.age}{again}", "bold" if plain else "bold $error"))
     return parts
 
@@ -151,13 +152,3 @@ def _critical(header: Header, width: int) -> Part:
     ink = "$phase-failed" if header.critical else "$faint"
     what = f" incident{'' if header.critical == 1 else 's'}" if width >= WIDE_CELLS else ""
     return f"{header.critical} critical{what}  ", "bold" if header.production else f"bold {ink}"
-
-
-def _seconds(seconds: float) -> str:
-    return (
-        formatting.duration(seconds)
-        if seconds >= 60
-        else f"{seconds:g}s"
-        if seconds == int(seconds)
-        else f"{seconds:.1f}s"
-    )

@@ -14,13 +14,14 @@ from rich.style import Style as RichStyle
 from textual.strip import Strip
 
 from console.model.fields.field import NOTHING, Context, Field
+from console.model.fields.node import error_line
 from console.model.flat_list import EdgeRow, Listed, Order, Row
 from console.text import formatting, spans
 from console.text.ascii import TABLE
 from console.text.formatting import Align
 from console.text.spans import Spans
 from console.tui.widgets.columns import ALWAYS, GAP_CELLS, LIST_GAP_CELLS, fitted, heading, layout
-from queries.records.node import Phase
+from queries.records.node import Phase, split_id
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
@@ -41,6 +42,9 @@ CLASSES = {
         *(f"phase-{phase}" for phase in Phase),
     )
 }
+
+
+LEAST_ERROR_CELLS = 12  # of a row, for the begin of an error beside its title
 
 
 class Glyphs(Record, kw_only=False):
@@ -113,6 +117,8 @@ class Look(Generic[T]):
         """
         self.columns = columns
         self.folds = folds or self._tree
+        self._titled: dict[tuple[str | None, str], str] = {}  # the first row of a tree with a title, by its parent
+        self._alike: set[tuple[str | None, str]] = set()  # titles that several rows have: each shows its id
         self._widest: dict[str, int] = {}  # cells of the widest text of each column that has one
         self._lay_out()
 
@@ -133,7 +139,12 @@ class Look(Generic[T]):
         Return True if the columns were laid out again. No column vanishes or becomes narrower because of rows that come
         and go, so that these move nothing.
         """
-        before = dict(self._widest)
+        rows = list(rows)
+        before, alike = dict(self._widest), len(self._alike)
+        for row in rows if self._tree else ():
+            record: Any = row.record
+            if record is not None and self._titled.setdefault((row.parent_id, record.title), row.id) != row.id:
+                self._alike.add((row.parent_id, record.title))
         columns = [column for column in self.columns if not (self._tree and column.name in before)]
         for row in rows if columns else ():
             if row.record is None:
@@ -145,7 +156,7 @@ class Look(Generic[T]):
                     cells += len(self._before(row)) if column is self.columns[0] else 0
                     self._widest[column.name] = max(self._widest.get(column.name, 0), cells)
         if self._widest == before:
-            return False
+            return len(self._alike) > alike
         self._lay_out()
         return True
 
@@ -223,6 +234,19 @@ class Look(Generic[T]):
         fold_sign = (glyphs.unfolded if row.expanded else glyphs.folded) if row.expandable else BLANK
         return indent(row, room_for_indent(self._first), self.context.ascii) + fold_sign
 
+    def _beside(self, row: Row[T], record: Any, title: Spans, room: int) -> Spans:
+        """Return a title with its id if others look alike, and a failed node's error.
+
+        What there is no room for is omitted.
+        """
+        key, error, left = split_id(row.id)[2], error_line(record), room - spans.width(title)
+        short = formatting.short_id(key, min(left - 2, formatting.ID_CELLS))
+        if (row.parent_id, record.title) in self._alike and key not in record.title and short:
+            title, left = [*title, (f"  {short}", "muted")], left - len(short) - 2
+        if error and left > LEAST_ERROR_CELLS:
+            title = [*title, (f"  {formatting.crop(safe_text(error), left - 2)}", "muted")]
+        return title
+
     def _cells(self, row: Row[T], record: T, room: int, base: tuple[str, ...], changed: frozenset[str]) -> list[Run]:
         runs: list[Run] = []
         end = GUTTER_CELLS
@@ -230,6 +254,8 @@ class Look(Generic[T]):
             line = self._cell(column, record)
             if self._unnamed is not None and start == GUTTER_CELLS and spans.text(self._cell(self._unnamed, record)):
                 line = [(FINDING_SIGN + line[0][0], line[0][1])]  # the column that says which finding it is has no room
+            if self._tree and column.name == "title":
+                line = self._beside(row, record, line, room)
             names = (*base, CHANGED) if not changed.isdisjoint(column.parts) else base
             if start > end:
                 runs.append((" " * (start - end), base))

@@ -13,7 +13,7 @@ TONES = {"": "$foreground", "good": "$success", "warn": "$warning", "bad": "bold
 
 
 def status_line(width: int, text: str, tone: str = "") -> Content:
-    """Return the last event, or the reason why a key had no effect: a line, or a few if it is long.
+    """Return the last event, or the reason why a key had no effect.
 
     ``tone`` is one of TONES.
     """
