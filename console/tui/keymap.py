@@ -164,8 +164,10 @@ FOUND = (
     *NODE,
 )
 
+SEARCH = Key("text.search", "slash", "screen.search", "search", "Show the entries of the screen with a text", 10)
+
 HELP = (
-    Key("help.search", "slash", "screen.search", "search", "Show the entries of the help with a text", 10),
+    SEARCH,
     Key("help.back", "escape,backspace", "screen.back", "back", "Show the whole help again, or the screen before", 1),
 )
 
@@ -176,6 +178,7 @@ DETAIL = (
     Key("detail.link_before", "shift+tab", "screen.link(-1)", "previous id", "The previous id on the screen"),
     Key("detail.follow", "enter", "screen.follow", "open id", "Open the chosen id: parent, child, owner, blocker", 7),
     Key("detail.back", "escape,backspace", "screen.back", "back", "Back to the previous screen", 1),
+    SEARCH,
     Key("detail.more", "m", "screen.more", "more bytes", "Fetch more of the stored bytes", 20),
     Key("detail.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 25),
     *NODE,
@@ -186,10 +189,11 @@ BLOCKERS = (
     Key("blockers.link", "tab", "screen.link(1)", "next session", "Choose the next session", 6),
     Key("blockers.link_before", "shift+tab", "screen.link(-1)", "previous session", "Choose the previous session"),
     Key("blockers.end", "E", "screen.signal('end_session')", "end session", "End the chosen session, or the root", 10),
+    SEARCH,
     Key("blockers.cancel", "K", "screen.signal('cancel_query')", "cancel query", "Cancel its statement", 11),
 )
 
-ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1),)
+ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1), SEARCH)
 
 DIALOG = (Key("dialog.leave", "escape", "screen.leave", "close", "Close the dialog without a change"),)
 

@@ -99,3 +99,25 @@ async def test_the_chosen_session_is_the_one_that_is_ended(
         await tui.wait_for(f"End session: pid {other.get_server_pid()}")
     for holder in holders:
         await holder.close()
+
+
+async def test_a_text_is_searched_in_any_screen_of_text(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.task(await eternaltwin_db.job(), status="Blocked", timer=-600)
+    async with run_tui(eternaltwin, tmp_path, size=(120, 50)) as tui:
+        await on_task(tui)
+        await tui.press("enter")
+        await tui.wait_for("Why it is stuck", "last changed", "/ search")
+        await tui.burst("slash", *"last changed")
+        await tui.wait_for("Recorded", "last changed", lambda: "Why it is stuck" not in tui.text)
+        await tui.burst("enter", "slash", *"x", "enter")
+        await tui.wait_for("'last changedx' is not on this screen.")
+        await tui.press("escape")
+        await tui.wait_for("Why it is stuck")
+        await tui.press("x")
+        await tui.wait_for("No transaction in progress locks", "/ search")
+        await tui.burst("slash", *"transaction")
+        await tui.wait_for("No transaction in progress locks", lambda: tui.app.focused.id == "search")
+        await tui.burst("escape", "escape")
+        await tui.wait_for("Why it is stuck")

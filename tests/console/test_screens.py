@@ -159,7 +159,7 @@ async def test_the_help_is_searched(eternaltwin_demo: str, tmp_path: Path) -> No
         await tui.type("unfold all")
         await tui.wait_for(lambda: "Lower-case" not in tui.text)
         await tui.press("x")
-        await tui.wait_for("The help does not have 'unfold allx'.")
+        await tui.wait_for("'unfold allx' is not on this screen.")
         await tui.press("backspace", "enter", "escape")
         await tui.wait_for("Lower-case keys only read")
 

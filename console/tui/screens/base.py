@@ -225,21 +225,12 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             self.say("Refresh is paused: the screen is read once now. r reads it again.", "warn")
 
     def on_key(self, event: events.Key) -> None:
-        """Refuse keys that open a field elsewhere.
-
-        Text typed after them must not run as commands.
-        """
+        """Refuse keys that open a field elsewhere: text typed after them is no command."""
         typed = event.character or ""
         if typed.islower() and not typed.isascii():
             self.say(f"{typed} is no command: the keys are Latin. Switch the keyboard layout.", "warn")
-        upper = typed.isupper()
-        opens = upper or event.key in self.host.keys.names(keymap.BY_ID["rows.filter"])
-        if not opens or event.key in self.active_bindings:  # these take long to find
-            return
-        if upper:
+        if typed.isupper() and event.key not in self.active_bindings:  # these take long to find
             self.host.refuse(f"{event.character} does nothing here. ? lists the keys.")
-        else:
-            self.host.refuse(f"{keymap.shown(event.key)} works in the lists only. 1 opens the tree.")
 
     def on_paste(self, event: events.Paste) -> None:
         """Search for text that is pasted outside a field: it must not run as commands."""

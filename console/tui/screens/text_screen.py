@@ -1,16 +1,24 @@
-"""Screen with a text that scrolls."""
+"""Screen with a text that scrolls and can be searched."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from textual import on
+from textual.widgets import Input
+
 from console.text.spans import Spans
+from console.text.views.lines import matching, wrapped
 from console.tui.screens.base import MainScreen
+from console.tui.widgets.filter_line import FilterLine
 from console.tui.widgets.line_view import LineView
 
 
 class TextScreen(MainScreen):
-    """Screen with the lines of one text. Subclasses make them."""
+    """Screen with the lines of one text, or those entries that have a text.
+
+    Subclasses make the lines.
+    """
 
     def lines(self, width: int) -> Sequence[Spans]:
         """Return the lines of the screen for a width in cells."""
@@ -20,14 +28,51 @@ class TextScreen(MainScreen):
     def text_view(self) -> LineView:
         return self.query_one(LineView)
 
+    @property
+    def _line(self) -> FilterLine:
+        return self.query_one("#search", FilterLine)
+
     def body(self) -> Iterable[object]:
         yield LineView(id="lines")
+        yield FilterLine(id="search", hint="a text of this screen")
 
     def on_mount(self) -> None:
+        self._line.display = False
         self.text_view.focus()
 
     def show_body(self) -> None:
-        self.text_view.put(self.lines)
+        self.text_view.put(self._shown_lines)
+
+    def _shown_lines(self, width: int) -> Sequence[Spans]:
+        lines, sought = self.lines(width), self._line.value.strip()
+        if not sought:
+            return lines
+        return matching(lines, sought) or wrapped(f"{sought!r} is not on this screen.", width, "$warning", 0)
+
+    def action_search(self) -> None:
+        self._line.display = True
+        self._line.focus()
+
+    @on(Input.Changed, "#search")
+    def _searched(self) -> None:
+        self.show_body()
+        self.text_view.action_edge(-1)
+
+    def on_filter_line_kept(self) -> None:
+        self._line.display = bool(self._line.value)
+        self.text_view.focus()
+
+    def on_filter_line_left(self) -> None:
+        self._line.value = ""
+        self.on_filter_line_kept()
 
     def action_back(self) -> None:
+        """Show the whole text again, or else the screen before."""
+        if self._line.value:
+            self.on_filter_line_left()
+        else:
+            self.leave()
+
+    def leave(self) -> None:
+        """Leave the screen, which has no search."""
         self.dismiss()
