@@ -112,7 +112,7 @@ async def test_a_text_is_searched_in_any_screen_of_text(
         await tui.burst("slash", *"last changed")
         await tui.wait_for("Recorded", "last changed", lambda: "Why it is stuck" not in tui.text)
         await tui.burst("enter", "slash", *"x", "enter")
-        await tui.wait_for("'last changedx' is not on this screen.")
+        await tui.wait_for("'x' is not on this screen.")
         await tui.press("escape")
         await tui.wait_for("Why it is stuck")
         await tui.press("x")
