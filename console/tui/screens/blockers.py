@@ -65,7 +65,11 @@ class BlockersScreen(TextScreen):
     # keys
 
     def offers(self, key: Key) -> bool:
-        useful = {"blockers.back": True, "blockers.link": self._ready and bool(self.text_view.links)}
+        useful = {
+            "blockers.back": True,
+            "text.search": True,
+            "blockers.link": self._ready and bool(self.text_view.links),
+        }
         return super().offers(key) and useful.get(key.id, bool(self._roots()))
 
     def _roots(self) -> list[LockSession]:
