@@ -31,6 +31,7 @@ from console.text.ascii import takes_unicode
 from console.text.formatting import Times
 from console.tui import keymap, textual_compat, theme
 from console.tui.bindings import bindings
+from console.tui.clipboard import UNSUPPORTED_TERMS
 from console.tui.driver import Terminal
 from console.tui.guide import Guide
 from console.tui.help_context import HelpContext
@@ -50,6 +51,7 @@ from queries.text.safe_text import safe_text
 
 START_SECONDS = 20.0  # after which the start is no longer most of the load
 FIRST_FRAME_SECONDS = 0.4  # seconds to wait for rows before "Connecting" is painted
+KEEP_TITLE, TITLE = "\x1b[22;2t", "\x1b]2;{text}\x07"  # of the terminal
 BETWEEN = "between"  # mode without a screen, while all screens are replaced
 
 
@@ -134,6 +136,7 @@ class UnstickApp(App[None]):
         self._color_filters = filter_for(self.console.color_system)
         self.animation_level = "none"
         self._painted: tuple[MainScreen | None, Snapshot | None] = (None, None)  # the screen that was read, and of what
+        self.terminal_title = ""  # once it is set
         self._acting = False
         self._dragged = False  # since the last key or click
         self._visited = VisitedPlaces()
@@ -201,7 +204,7 @@ class UnstickApp(App[None]):
         self._watch_session()
         self.run_worker(self.keyboard.run(), group="keys")
         self.run_worker(self._paint_first(), group="start")
-        self.app_resume_signal.subscribe(self, lambda _: self.screen.refresh())  # the terminal was cleared
+        self.app_resume_signal.subscribe(self, lambda _: self._resumed())
 
     def on_unmount(self) -> None:
         if self._header_timer is not None:
@@ -297,10 +300,22 @@ class UnstickApp(App[None]):
 
     def _announce(self) -> None:
         """Report once that the connection was lost or restored, or that a read failed."""
-        textual_compat.put_title(self, safe_text(f"unstick {self.where.text}"))
+        self._put_title(safe_text(f"unstick {self.where.text}"))
         text, tone = self.session.message(noticed=self.front is not None and not self.starting)
         if text:
             self.say(text, tone)
+
+    def _put_title(self, text: str) -> None:
+        if text != self.terminal_title and os.environ.get("TERM", "") not in UNSUPPORTED_TERMS:
+            keep = "" if self.terminal_title else KEEP_TITLE
+            self.terminal_title = text
+            textual_compat.send(self, f"{keep}{TITLE.format(text=text)}")
+
+    def _resumed(self) -> None:
+        """Repaint the terminal, which a shell has used meanwhile."""
+        self.screen.refresh()
+        if self.terminal_title:
+            textual_compat.send(self, TITLE.format(text=self.terminal_title))
 
     def _notify(self) -> None:
         """Send the notification that the settings ask for if there are new incidents."""

@@ -13,12 +13,9 @@ from click import ClickException
 from textual.constants import ESCAPE_DELAY
 from textual.drivers.linux_driver import LinuxDriver
 
-from console.tui import clipboard
-from console.tui.multiplexer import passed_on
 from console.tui.terminal_bytes import decoder
 from console.tui.textual_compat import XTermParser, end_with
 
-KEEP_TITLE, GIVE_TITLE_BACK = "\x1b[22;2t", "\x1b[23;2t"
 READ_BYTES = 4096  # at most, at once
 
 
@@ -35,26 +32,6 @@ class Terminal(LinuxDriver):
         write, flush = self._reporting(file.write), self._reporting(file.flush)
         self._file = cast(Any, SimpleNamespace(write=write, flush=flush, fileno=file.fileno))
         self.exit_event = self._end_of_keys = WakingEvent()
-        self._title = ""  # of the terminal, while the console draws on it
-
-    def put_title(self, text: str) -> None:
-        """Set the terminal's title, if it is not set."""
-        if text != self._title and os.environ.get("TERM", "") not in clipboard.UNSUPPORTED_TERMS:
-            self._title = text
-            self.write(passed_on(f"\x1b]2;{text}\x07"))
-
-    def start_application_mode(self) -> None:
-        """Keep the title of the terminal, and set it again after a pause."""
-        LinuxDriver.start_application_mode(self)  # type: ignore[no-untyped-call]
-        self.write(KEEP_TITLE)
-        title, self._title = self._title, ""
-        if title:
-            self.put_title(title)
-
-    def stop_application_mode(self) -> None:
-        """Give the terminal the title that it had."""
-        self.write(GIVE_TITLE_BACK)
-        super().stop_application_mode()
 
     def _reporting(self, do: Callable[..., object]) -> Callable[..., None]:
         def reporting(*arguments: object) -> None:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from console import garbage
 from console.model.session import Session
 from console.target import Target
-from console.tui.multiplexer import in_screen
+from console.tui.multiplexer import in_screen, passed_on
 from queries.text.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -66,6 +66,9 @@ async def _run(app: UnstickApp, *, mouse: bool) -> int:
             await app.run_async(mouse=mouse)
     finally:
         collecting.cancel()
+        if app.terminal_title:
+            with contextlib.suppress(OSError):  # stderr is closed
+                sys.stderr.write(passed_on("\x1b[23;2t"))  # the title that it had
         if app.session.works.under_way:
             _say("Waiting for the change under way ...")
         await app.session.close()

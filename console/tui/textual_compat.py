@@ -146,12 +146,6 @@ def send(app: App[Any], sequence: str) -> None:
         app._driver.write(passed_on(sequence))
 
 
-def put_title(app: App[Any], text: str) -> None:
-    """Set the title of the terminal, unless the app draws on none."""
-    if (put := getattr(app._driver, "put_title", None)) is not None:
-        put(text)
-
-
 def copy(app: App[Any], text: str) -> None:
     """Keep a text for the fields, and copy it with OSC 52."""
     app._clipboard = text

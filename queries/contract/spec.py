@@ -252,7 +252,7 @@ class FindingSpec(
 
 
 class Worker(Record, forbid_unknown_fields=True, rename=_follow(name="title")):
-    """Actions of one kind of worker in the database. The console checks if its role can do them."""
+    """Statements of one kind of worker. The console checks if its role may run them."""
 
     title: str
     # ``"UPDATE task"``, ``"EXECUTE send"``; ``"UPDATE pgmq.q_*"``: on tables whose names begin so, for its own queues
@@ -296,7 +296,7 @@ class Condition(Record, forbid_unknown_fields=True, rename=_follow(name="name"))
 
 
 class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
-    """Claim of workers on nodes of a kind: the conditions of the engine's dequeue, in the engine's order."""
+    """Claim of workers on nodes of a kind: the engine's dequeue, in its order."""
 
     kind: str
     conditions: Annotated[tuple[Condition, ...], msgspec.Meta(min_length=1, description=A_CONDITION)]  # by name

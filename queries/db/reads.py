@@ -126,7 +126,10 @@ async def lockstep(source: Reads, reads: Iterable[Coroutine[Any, Any, Any]], *, 
 
 
 def _end(read: Coroutine[Any, Any, Any]) -> None:
-    """End a read wherever it waits, also in an async generator, which Python leaves running when a caller is closed."""
+    """End a read wherever it waits.
+
+    Python leaves an async generator running if a coroutine that waits for it is closed.
+    """
     if inspect.getcoroutinestate(read) == inspect.CORO_SUSPENDED:
         with contextlib.suppress(asyncio.CancelledError, DatabaseError, StopIteration):
             read.throw(asyncio.CancelledError())

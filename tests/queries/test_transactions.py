@@ -123,7 +123,7 @@ async def test_a_read_in_lockstep_may_only_let_the_event_loop_run(db: Database) 
 
 
 async def test_a_read_that_is_cancelled_ends_its_generators(db: Database) -> None:
-    """A generator that waits for rows is ended with the read that loops over it, at any depth of lockstep."""
+    """At any depth of lockstep, also while they wait for rows."""
     began, ended = asyncio.Event(), []
 
     async def numbers() -> AsyncGenerator[int]:

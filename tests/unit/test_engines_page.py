@@ -42,7 +42,7 @@ def test_the_columns_are_those_of_the_contract() -> None:
 
 
 def settings(record: type[msgspec.Struct], path: str, pages: dict[type, tuple[str, list[Row]]]) -> None:
-    """Add the settings of a table, and of those in it: name, meaning, type and default.
+    """Add the settings of a table and of those in it.
 
     A field whose name is in brackets follows from others. The meaning is its comment.
     """
