@@ -45,7 +45,8 @@ async def guesses(
     objects may be read. ``schema``: the only one, or "". Raises an error of NO_CONNECTION only.
     """
     try:
-        estimates = await _candidates(database, known, schema)
+        if not (estimates := await _candidates(database, known, schema)):
+            return ()
         every = await read_tables(database, [f"{quoted_name(s)}.{quoted_name(t)}" for s, t in estimates], trusted)
     except NO_CONNECTION:
         raise
