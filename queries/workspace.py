@@ -20,6 +20,7 @@ from queries.contract.trust import Trust
 from queries.db.database import Database, Server
 from queries.db.errors import DatabaseError, LockedError, LostError, UnknownIdError, attempted
 from queries.db.query import Query, Rows, statement
+from queries.db.reads import value_of
 from queries.db.servers import KnownServer, KnownServers, OtherHosts, Rules
 from queries.files import user_dirs
 from queries.read.reader import Reader
@@ -99,6 +100,8 @@ class Workspace:
         self._overrides, self._schema, self._trusted = overrides or {}, schema, trusted
         self._guess, self.not_work, self._guesses = guess, {*not_work}, tuple[Engine, ...]()
         self._hidden: HiddenGuesses | None = None
+        self._guessing = False  # read which tables may hold work when the engines are detected
+        self._work_tables: Rows = ()
         self._later = False
 
     async def open(self, *, later: bool = False) -> Workspace:
@@ -121,14 +124,16 @@ class Workspace:
         Raises DatabaseError. ``renew`` keeps the readers of engines that still exist, with their samples. If
         ``locked`` is not empty afterwards, a later call may find more.
         """
+        self._guessing, self._work_tables = self._guess and not (renew and self.engines), ()
         await self.database.together(self._detect(renew or bool(self._guesses)))
-        if self._guess and not (renew and self.engines):
+        self._guessing = False
+        if rows := self._work_tables:
             from queries.propose import guess, hidden  # slow to import, and a console without guesses does without
 
             self._hidden = self._hidden or hidden.HiddenGuesses(self._state)
             self.not_work |= self._hidden.of(self._where)
             names = {engine.name for engine in self._all_engines}
-            if found := await guess.guesses(self.database, self._known(), names, self._trusted, self._schema):
+            if found := await guess.guesses(self.database, rows, self._known(), names, self._trusted):
                 self._guesses = found
                 await self.database.together(self._detect(True))
         if not self.engines:
@@ -250,7 +255,14 @@ class Workspace:
         """
         state = Query(statement("audit_log_state"), json={})
         engines = (*self._all_engines, *(guess for guess in self._guesses if guess.of_table not in self.not_work))
-        answers = await self.database.batch([*detection_queries(engines, self._trusted), state])
+        queries = [*detection_queries(engines, self._trusted), state]
+        if self._guessing:
+            queries.append(Query(statement("work_tables"), {"schema": self._schema}, json={}))
+        async with self.database.reading() as transaction:
+            found = await transaction.each(queries)
+        if self._guessing and not isinstance(tables := found.pop(), DatabaseError):
+            self._work_tables = tables
+        answers = [value_of(each) for each in found]
         return roles.bound(engines, {row["relation"] for row in answers[0]}), answers
 
     @property

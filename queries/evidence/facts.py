@@ -18,7 +18,7 @@ from queries.workspace import Workspace
 MINOR = 3  # severity of what is no problem
 NOTHING_ENDS = "nothing_ends"
 CLOCK = "clock_behind"
-BEFORE = "before"  # in the evidence: seconds by which an owner took a node before that was created
+TAKEN_EARLY = "taken_early"  # in the evidence: seconds by which an owner took a node before that was created
 CLOCK_SECONDS = 30.0  # by which clocks of one installation may differ
 
 
@@ -30,15 +30,20 @@ def with_clocks(parts: Sequence[Part], server: Part) -> tuple[list[Part], Part]:
     clocks: list[Finding] = []
     judged = []
     for part in parts:
-        findings = sorted(part.findings.findings, key=lambda each: each.evidence.get(BEFORE) or 0.0)
-        behind = {f.evidence.get("owner", ""): f for f in findings if (f.evidence.get(BEFORE) or 0.0) >= CLOCK_SECONDS}
+        findings = sorted(part.findings.findings, key=_early)
+        behind = {each.evidence.get("owner", ""): each for each in findings if _early(each) >= CLOCK_SECONDS}
         clocks += [_clock(part.label, owner, each) for owner, each in behind.items()]
         judged.append(part.with_findings([_kept(each, behind) for each in part.findings.findings]))
     return judged, server.with_findings((*server.findings.findings, *clocks))
 
 
+def _early(finding: Finding) -> float:
+    seconds = finding.evidence.get(TAKEN_EARLY)
+    return seconds if isinstance(seconds, float | int) else 0.0
+
+
 def _clock(label: str, owner: str, found: Finding) -> Finding:
-    spec, by = server_spec().codes[CLOCK], spelled(found.evidence[BEFORE])
+    spec, by = server_spec().codes[CLOCK], spelled(found.evidence[TAKEN_EARLY])
     evidence = {**found.evidence, "label": label, "owner": owner, "by": by, "node": found.node_id}
     return finding_of(spec, f"{LABEL}/clock:{label}.{owner}", None, evidence, affects=[label])
 

@@ -16,7 +16,7 @@ from queries.contract.folder import TOML, Folder
 from queries.contract.loader import parsed
 from queries.db.database import Database
 from queries.db.errors import NO_CONNECTION, DatabaseError
-from queries.db.query import Query
+from queries.db.query import Query, Rows
 from queries.files.statement import parse_statement, sql_text
 from queries.propose.catalog import FOLDER, Column, NoProposalError, Table, read_tables
 from queries.propose.files import toml
@@ -37,16 +37,17 @@ UNPROVEN = "{table} is read as a guess, and nothing of it is changed. To change 
 
 
 async def guesses(
-    database: Database, known: Collection[str], taken: Collection[str], trusted: Sequence[str] = (), schema: str = ""
+    database: Database, rows: Rows, known: Collection[str], taken: Collection[str], trusted: Sequence[str] = ()
 ) -> tuple[Engine, ...]:
     """Return an engine for each table that holds work.
 
-    ``known``: tables that are not looked at, with their schemas. ``taken``: names of engines. ``trusted``: roles whose
-    objects may be read. ``schema``: the only one, or "". Raises an error of NO_CONNECTION only.
+    ``rows``: of ``work_tables.sql``. ``known``: tables that are not looked at, with their schemas; ``schema.*`` is all
+    of a schema. ``taken``: names of engines. ``trusted``: roles whose objects may be read. Raises an error of
+    NO_CONNECTION only.
     """
+    if not (estimates := _candidates(rows, known)):
+        return ()
     try:
-        if not (estimates := await _candidates(database, known, schema)):
-            return ()
         every = await read_tables(database, [f"{quoted_name(s)}.{quoted_name(t)}" for s, t in estimates], trusted)
     except NO_CONNECTION:
         raise
@@ -78,13 +79,12 @@ async def tables(database: Database) -> int:
     return int(rows[0]["n"])
 
 
-async def _candidates(database: Database, known: Collection[str], schema: str) -> dict[tuple[str, str], int]:
+def _candidates(rows: Rows, known: Collection[str]) -> dict[tuple[str, str], int]:
     """Return the estimated numbers of rows of the likeliest tables."""
-    query = parse_statement(sql_text(FOLDER / "candidates.sql"))
-    args = {"patterns": names().candidates, "names": sorted(known)}
-    (rows,) = await database.batch([Query(query, {"args": args, "schema": schema})])
     marked = []
     for row in rows:
+        if f"{row['schema']}.{row['name']}" in known or f"{row['schema']}.*" in known:
+            continue
         columns = msgspec.convert(decoded(row["columns"]), tuple[Column, ...])
         table = Table(schema=row["schema"], name=row["name"], columns=columns)
         if (number := worth(table)) >= MARKS - 1:

@@ -92,7 +92,6 @@ class Names(Record, forbid_unknown_fields=True):
     people: str
     past: str
     people_words: tuple[str, ...]
-    candidates: dict[str, str]
     guesses: dict[Phase, str]
     roles: tuple[Role, ...]
     times: dict[str, TimeFormat]

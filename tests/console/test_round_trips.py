@@ -32,7 +32,11 @@ COMMANDS = {
     "engines": (19, "engines"),
     "dead": (22, "dead"),
     "changed": (26, "changed"),
-    "show": (30, "show", "TASK"),  # a payload is a statement of its own
+    "show": (
+        33,
+        "show",
+        "TASK",
+    ),  # a payload is a statement of its own, and so are findings with a plan for their values
     "find": (19, "find", "TASK"),
 }
 

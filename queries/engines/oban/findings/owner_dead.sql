@@ -7,7 +7,7 @@ WITH \ir ../parts/executing_jobs.sql
 , \ir ../parts/producer.sql
 (SELECT 'job:' || j.id AS id, extract(epoch FROM coalesce(p.updated_at, j.attempted_at))::float8 AS since,
         jsonb_build_object('owner', coalesce(j.attempted_by[1], 'an unknown node'), 'taken', date_trunc('second', j.attempted_at)::text,
-          'seen', date_trunc('second', coalesce(p.updated_at, j.attempted_at))::text, 'queue', j.queue, 'producer', j.attempted_by[2], 'before', CASE WHEN isfinite(j.inserted_at) AND isfinite(j.attempted_at) THEN extract(epoch FROM j.inserted_at - j.attempted_at)::float8 END,
+          'seen', date_trunc('second', coalesce(p.updated_at, j.attempted_at))::text, 'queue', j.queue, 'producer', j.attempted_by[2], 'taken_early', CASE WHEN isfinite(j.inserted_at) AND isfinite(j.attempted_at) THEN extract(epoch FROM j.inserted_at - j.attempted_at)::float8 END,
           'sign', CASE WHEN p.id IS NULL THEN 'not registered any more' ELSE 'silent since ' || date_trunc('second', p.updated_at) || ' UTC' END) AS evidence
    FROM executing j LEFT JOIN producer p ON p.id = j.id
   WHERE p.updated_at < timezone('UTC', now()) - :alive

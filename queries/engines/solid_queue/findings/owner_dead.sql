@@ -26,7 +26,7 @@ claims AS MATERIALIZED (
 )
 (SELECT 'job:' || c.job_id AS id, extract(epoch FROM coalesce(p.last_heartbeat_at, c.created_at))::float8 AS since,
         jsonb_build_object('owner', c.process_id::text, 'taken', date_trunc('second', c.created_at)::text,
-          'seen', date_trunc('second', coalesce(p.last_heartbeat_at, c.created_at))::text, 'key', j.concurrency_key, 'before', CASE WHEN isfinite(j.created_at) AND isfinite(c.created_at) THEN extract(epoch FROM j.created_at - c.created_at)::float8 END,
+          'seen', date_trunc('second', coalesce(p.last_heartbeat_at, c.created_at))::text, 'key', j.concurrency_key, 'taken_early', CASE WHEN isfinite(j.created_at) AND isfinite(c.created_at) THEN extract(epoch FROM j.created_at - c.created_at)::float8 END,
           'process', CASE WHEN p.id IS NULL THEN coalesce('process ' || c.process_id || ', which is not registered any more', 'no process')
                           ELSE p.kind || ' ' || p.id || coalesce(' on ' || p.hostname, '') || ', pid ' || p.pid || ', silent since '
                                || date_trunc('second', p.last_heartbeat_at) || ' UTC' END) AS evidence
