@@ -53,7 +53,7 @@ def problems(command: str, answer: Answer) -> list[str]:
 
 def answers(dsn: str) -> Iterator[tuple[str, Answer]]:
     """Yield an answer or more of every command that prints JSON."""
-    for name in ("engines", "tree", "stuck", "dead", "blockers", "grants", "audit", "info", "why"):
+    for name in ("engines", "tree", "stuck", "dead", "blockers", "grants", "audit", "info", "why", "shift"):
         yield name, unstick(name, "--json", dsn=dsn)
     yield "stuck", unstick("stuck", "--json", "--sample", "0", dsn=dsn)
     yield "sql", unstick("sql", "wake", "--json")

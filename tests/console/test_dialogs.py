@@ -101,7 +101,7 @@ async def test_the_whole_text_is_readable_on_a_small_screen(
         for action in [action for _, action in tui.app.front.actions() if action.writes]:  # type: ignore[union-attr]
             key = next(k for k, names in tui.app.keys.actions.items() if action.name in names)
             await tui.press(key)
-            await tui.wait_for(lambda: tui.app.screen is not tui.app.front)
+            await tui.wait_for(lambda: tui.app.screen is not tui.app.front or "Nothing was changed." in tui.text)
             if tui.app.screen.query("#reason"):
                 seen = words(tui.text)
                 for _ in range(20):
