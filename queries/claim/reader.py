@@ -129,7 +129,8 @@ class ClaimReader:
 
     async def _with_place(self, reads: Reads, why: Why) -> Why:
         """Add how many nodes come first, if all conditions of the row itself hold."""
-        if not all(each.holds for each in why.conditions[:-1]):
+        kind = split_id(why.node_id)[1]
+        if not all(each.holds for each in why.conditions[:-1]) or self._variant.select("next", kind=kind) is None:
             return why
         ids = await attempted(self._first(reads, why))
         if isinstance(ids, DatabaseError):

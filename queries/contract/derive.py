@@ -534,7 +534,8 @@ class _Writer:
             self._finders(claim, values, (*needs, *own))
         asked = {**values, "header": self._header(own), **_beside(claim, *of_rows, *of_node)}
         self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", asked)])
-        self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", values, parts)])
+        if not kind.keys:  # the texts of all keys would be read
+            self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", values, parts)])
         values["header"] = self._header((*needs, *claim.running_needs, *own))
         parts = _rows_of_claim(values, {**claim.unfinished, **claim.running})
         self._add(f"funnel.{kind.name}{suffix}.sql", at, [repeated("funnel", values, parts)])
