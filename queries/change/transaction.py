@@ -39,13 +39,12 @@ from queries.db.transaction import Transaction
 from queries.log import audit_log, run_log, settle
 from queries.log.choice import AuditLog
 from queries.log.settle import FIRED, Provable, TransactionMark
-from queries.records.action import Change, Durability, OtherRows, Outcome, RowChange
+from queries.records.action import FREEING, Change, Durability, OtherRows, Outcome, RowChange
 from queries.records.audit import OTHERS, RUN, AuditLogEntry
 from queries.records.images import Images
 from queries.workspace import Workspace
 
 HIDDEN = "row-level policies on {tables} may hide rows that it needs. A role that sees all rows can do it"
-FREEING = ("wake", "release", "retry")  # actions after which a worker should take the nodes
 UNREPLICATED = (
     "committed on this server, but not confirmed by a synchronous standby (synchronous_standby_names: {standbys}): a "
     "failover may lose it"

@@ -104,6 +104,6 @@ async def _explained(reader: Reader, trial: Trial, step: Step) -> Step:
         return step
     for why in await reader.claims.why([trial.node_id], place=False):
         failing = (each for each in why.conditions[:-1] if not each.holds)  # the last one is about workers
-        unmet = tuple(f"{each.words} ({each.shows})" if each.shows else each.words for each in failing)
+        unmet = tuple(each.said for each in failing)
         return msgspec.structs.replace(step, unmet=unmet, refused="" if unmet else SWALLOWED)
     return step

@@ -50,6 +50,11 @@ class Condition(Record):
         return self.name.replace("_", " ")
 
     @property
+    def said(self) -> str:
+        """Its name and the value that decides."""
+        return f"{self.words} ({self.shows})" if self.shows else self.words
+
+    @property
     def mark(self) -> str:
         """Sign of whether it holds."""
         return "?" if self.holds is None else "✓" if self.holds else "✗"

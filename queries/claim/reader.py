@@ -21,6 +21,7 @@ from queries.db.query import Query, Row, Rows
 from queries.db.reads import IN_STEP, Reads, lockstep, value_of
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
+from queries.records.finding import ENDS, FAILS, HELPS
 from queries.records.node import split_id
 from queries.text.json_text import decoded
 
@@ -101,10 +102,29 @@ class ClaimReader:
             for rows in await transaction.each([query]):
                 with contextlib.suppress(DatabaseError), readable("claim.sql"):
                     for row in () if isinstance(rows, DatabaseError) else rows:
-                        failing = [each for each in self._conditions(claim, row) if each.holds is False]
-                        shown = (f"{each.words} ({each.shows})" if each.shows else each.words for each in failing)
-                        unmet |= {self._full(row["id"]): ", ".join(shown)} if failing else {}
+                        failing = [each.said for each in self._conditions(claim, row) if each.holds is False]
+                        unmet |= {self._full(row["id"]): ", ".join(failing)} if failing else {}
         return unmet
+
+    async def after(self, id_: str) -> dict[str, str]:
+        """Read what becomes of a node by actions, by file.
+
+        Actions of which only a dry run tells it are omitted. Raises DatabaseError.
+        """
+        claim, said = self.kinds.get(id_.partition(":")[0]), dict[str, str]()
+        chosen = self._variant.select("after", kind=claim.kind) if claim else None
+        if claim is None or chosen is None:
+            return said
+        rows = await self._variant.rows(IN_STEP, "after", chosen, ids=[id_])
+        with readable("after.sql"):
+            for row in rows:
+                conditions = self._conditions(claim, {**row, "holders": [None] * len(claim.conditions)})
+                failing = ", ".join(each.said for each in conditions if each.holds is False)
+                if row["over"]:
+                    said[row["action"]] = ENDS
+                elif failing or all(each.holds for each in conditions):
+                    said[row["action"]] = f"{FAILS}{failing}" if failing else HELPS
+        return said
 
     def _why(self, claim: Claim, row: Any, workers: Sequence[Worker]) -> Why:
         with readable("claim.sql"):

@@ -11,12 +11,13 @@ from typing import NamedTuple
 
 import msgspec
 
+from queries.contract.effects import WRITTEN, set_values
 from queries.contract.folder import TOML, Folder, kind_of_file
 from queries.contract.id_forms import KEY_TYPES, KeyType
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.phases import ENDED
 from queries.contract.rows import COMPARED, NodeRow, columns
-from queries.contract.spec import KEY_SEPARATOR, NO_TIME, Action, Claim, EngineSpec, FindingSpec, Kind, Need
+from queries.contract.spec import KEY_SEPARATOR, NO_TIME, Action, Claim, Condition, EngineSpec, FindingSpec, Kind, Need
 from queries.contract.sql_templates import Filled, Lines, Values, filled, joined, one_line, repeated
 from queries.files.sections import sections
 from queries.files.statement import EngineFileError, SqlText
@@ -30,6 +31,8 @@ SEARCHED_ROWS = 10_001  # of a table, among which nodes that no root reaches are
 STATUSES_APART = 4  # of a claim that are read apart, each in the order of its index
 _SEPARATOR_IN_KEY = f"%{ord(KEY_SEPARATOR):02X}"  # the separator within a value
 UNKNOWN = "NULL::bool"  # a condition of which it is not known whether it holds
+OVER = (*ENDED, Phase.FAILED)  # no worker takes such a node by itself
+_CALL = re.compile(r':"schema"\.\w+\(')  # of an engine's function
 WAITING = (Phase.READY, Phase.SCHEDULED, Phase.BLOCKED, Phase.HELD)
 
 # Column of a node -> SQL that converts an expression
@@ -534,6 +537,8 @@ class _Writer:
             self._finders(claim, values, (*needs, *own))
         asked = {**values, "header": self._header(own), **_beside(claim, *of_rows, *of_node)}
         self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", asked)])
+        if after := [*self._after(claim, asked)]:
+            self._add(f"after.{kind.name}{suffix}.sql", at, [repeated("after", asked, after)])
         if not kind.keys:  # the texts of all keys would be read
             self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", values, parts)])
         values["header"] = self._header((*needs, *claim.running_needs, *own))
@@ -544,6 +549,45 @@ class _Writer:
             if claim.running_needs and set(claim.running_needs) - set(needs):
                 few = msgspec.structs.replace(claim, running={})
                 self._flow(few, {**values, "header": self._header(needs)}, ".few")
+
+    def _after(self, claim: Claim, values: Filled) -> Iterator[Values]:
+        """Yield what is asked of a claim after each action with known values."""
+        kind = self.kinds[claim.kind]
+        types = {name: type_ for name, type_ in self._relation(kind).items() if type_ != "*"}
+        for script in dict.fromkeys(a.script for a in self.spec.actions if a.writes and kind.name in a.kinds):
+            file = f"actions/{script}.sql"
+            texts = [self.folder.sql(file).text] if file in self.folder.files else []
+            texts += [self.files[file].text] if file in self.files else []
+            changes = (text[s.start : s.end] for text in texts for s in sections(text) if s.name == "change")
+            sql = re.sub("(?m)--.*$", "", "\n".join(changes))
+            tables = [each[2] for each in WRITTEN.finditer(sql)]
+            own = [each for each in WRITTEN.finditer(sql) if each[2] == kind.table]
+            now, over, asked = dict[str, str](), "true", [(UNKNOWN, "NULL")] * len(claim.conditions)
+            if len(own) != 1 or (own[0][1] != "DELETE" and (not own[0][3] or _CALL.search(sql))):
+                continue
+            if own[0][1] == "UPDATE":
+                change = set_values(sql, own[0], self.spec.thresholds)
+                unknown = [name for name in change if not change[name] or name not in types]
+                typed = {n: f"({v or 'NULL'})::{self._type(kind, n)}" for n, v in change.items() if n in types}
+                now = dict.fromkeys(change, "NULL") | typed
+                asked = [_after(claim, each, now, unknown, tables) for each in claim.conditions]
+                over = self._over(kind, now)
+            holds, shows = zip(*asked, strict=True)
+            yield {
+                **values,
+                "script": literal(script),
+                "over": over,
+                "holds": _with_commas(holds),
+                "shows": _with_commas(f"({each})::text" for each in shows),
+                "beside": [_with(now, each) for each in _beside(claim, *holds, *shows)["beside"]],
+            }
+
+    def _over(self, kind: Kind, now: Mapping[str, str]) -> str:
+        """Return whether a node has ended after its columns are set, as SQL."""
+        if self._status(kind) and not self._written("nodes", kind.name):
+            return f"{_with(now, self._column(kind, 'phase'))} IN ({', '.join(map(literal, OVER))})"
+        ended = [f"(SELECT {literal(status.native)} FROM" for status in self.spec.statuses if status.phase in OVER]
+        return str(any(each in text for each in ended for text in now.values())).lower()
 
     def _flow(self, claim: Claim, values: Filled, suffix: str) -> None:
         """Derive the rows of a claim that show how work comes and goes."""
@@ -937,6 +981,24 @@ def _beside(claim: Claim, *texts: str) -> dict[str, Lines]:
     named = [name for name in claim.parts if re.search(rf"\b{re.escape(name)}\b", wanted)]
     parts: Lines = [text for name in named for text in (f"\\ir parts/{name}.sql", ",")]
     return {"beside": lines, "parts": parts}
+
+
+def _after(claim: Claim, each: Condition, now: Mapping[str, str], unknown: Lines, tables: Lines) -> tuple[str, str]:
+    """Return whether a condition holds after an action, and its value, as SQL.
+
+    Of one that depends on other rows which the action may change, only that it holds is known.
+    """
+    beside = " ".join(_beside(claim, each.holds)["beside"])
+    if any(re.search(rf"\bt\.{name}\b", f"{each.holds} {beside}") for name in unknown):
+        return UNKNOWN, "NULL"
+    holds = _with(now, each.holds.replace("now()", "clock_timestamp()"))  # a time that is set is past by then
+    changes = any(re.search(rf"\b{name}\b", beside) for name in (*tables, *claim.parts))
+    return f"({holds})" + f" OR {UNKNOWN}" * changes, _with(now, each.shows)
+
+
+def _with(now: Mapping[str, str], sql: str) -> str:
+    """Return SQL of a row with other values of its columns."""
+    return re.sub(r"(?<![\w.])t\.(\w+)\b", lambda of: f"({now[of[1]]})" if of[1] in now else of[0], sql)
 
 
 def _named(kind: Kind, relation: Iterable[str], sql: str) -> str:

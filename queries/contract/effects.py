@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from functools import cache
 
 from queries.contract.sql_calls import Token, tokens_of
@@ -19,8 +19,10 @@ _DELETE = re.compile(rf"\bDELETE FROM (?:ONLY )?{_NAME}")
 _CALL = re.compile(rf"(?<!INTO ){_NAME} \(")
 _LOCK = re.compile(r"\bFOR (?:NO KEY UPDATE|UPDATE|KEY SHARE|SHARE)\b(?: OF (\w+(?: , \w+)*))?")
 _SOURCE = re.compile(rf"(?:\bFROM|\bJOIN|,) {_NAME}\b(?! \()(?: (?:AS )?(?P<alias>\w+))?")
-_TARGET = re.compile(r" (?:\((?P<several>[^)]*)\)|(?P<one>\w+))")
-_DELIMITER = re.compile(r"[(),]|\b(?:DISTINCT FROM|FROM|WHERE|RETURNING)\b")
+WRITTEN = re.compile(  # rows of a change as its file has it: how, of which table, and an UPDATE's name of it
+    r'(UPDATE|DELETE|INSERT)(?: FROM| INTO)?\s+:"schema"\.:?"?(\w+)"?(?:\s+(?:AS\s+)?(\w+)\s+SET\b)?'
+)
+_STOP = re.compile(r"'(?:[^']|'')*'|[(),]|\b(?:(?<!DISTINCT )FROM|WHERE|RETURNING)\b")
 _ENCODED = re.compile(r"__name_((?:[0-9a-f]{2})+)")
 
 
@@ -53,7 +55,8 @@ def effects_of(statements: Iterable[Statement]) -> Effects:
     for statement in statements:
         text = _plain(statement.text)
         for update in _UPDATE.finditer(text):
-            effects["columns"] += (f"{update['name']}.{column}" for column in _set(text, update.end()))
+            columns = (re.findall(r"\w+", part.partition("=")[0]) for part in _set(text, update.end()))
+            effects["columns"] += (f"{update['name']}.{column}" for each in columns for column in each)
         for insert in _INSERT.finditer(text):
             effects["inserts"].append(insert["name"])
             upsert = _UPSERT.search(text, insert.end())
@@ -86,21 +89,32 @@ def _decoded(names: str) -> str:
 
 
 def _set(text: str, start: int) -> Iterator[str]:
-    """Yield the columns of the SET list at an offset."""
+    """Yield the parts of the SET list at an offset."""
     depth = 0
-    yield from _target(text, start)
-    for match in _DELIMITER.finditer(text, start):
-        depth += {"(": 1, ")": -1}.get(match[0], 0)
-        if depth < 0 or (depth == 0 and match[0] in ("FROM", "WHERE", "RETURNING")):
+    for stop in _STOP.finditer(text, start):
+        depth += {"(": 1, ")": -1}.get(stop[0], 0)
+        ends = depth < 0 or (depth == 0 and stop[0].isalpha())
+        if ends or (depth == 0 and stop[0] == ","):
+            yield text[start : stop.start()]
+            start = stop.end()
+        if ends:
             return
-        if depth == 0 and match[0] == ",":
-            yield from _target(text, match.end())
+    yield text[start:]
 
 
-def _target(text: str, start: int) -> Iterator[str]:
-    match = _TARGET.match(text, start)
-    if match:
-        yield from re.findall(r"\w+", match["several"] or match["one"])
+def set_values(sql: str, update: re.Match[str], settings: Collection[str]) -> dict[str, str]:
+    """Return the values that an UPDATE sets, as SQL of its row ``t``.
+
+    "": more than the row and the settings decides.
+    """
+    values: dict[str, str] = {}
+    for part in _set(sql, update.end()):
+        columns, _, text = part.partition("=")
+        names, bare = re.findall(r"\w+", columns), re.sub("'[^']*'|::", " ", text)
+        known = {*re.findall(r"\b(\w+)\.", bare)} <= {update[3]} and {*re.findall(r":(\w+)", bare)} <= {*settings}
+        row = f"(SELECT {text.strip()} FROM (SELECT t.*) AS {update[3]})"
+        values |= dict.fromkeys(names, row if known and len(names) == 1 and ':"' not in bare else "")
+    return values
 
 
 def _locked(text: str) -> Iterator[str]:

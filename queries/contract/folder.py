@@ -24,6 +24,7 @@ TOML = "engine.toml"
 CATALOG = "catalog.toml"
 TEMPLATES = Path(__file__).parent / "templates"  # of statements that follow from it
 SUBFOLDERS = ("actions", "detail", "findings", "parts", "samples", "undo")
+OF_KIND = ("nodes", "children", "claim", "after", "next", "funnel", "flow")  # files whose names may have a kind
 FILE_BYTES = 1 << 20  # bytes of one file
 # Part of the digest: increase when `check` proves more or a derived statement changes. Folders are then checked again.
 CONTRACT = "5"
@@ -106,7 +107,7 @@ def kind_of_file(file: str, kinds: Collection[str]) -> str:
     """Return the KIND of a file such as ``nodes.KIND.sql``, or ""."""
     name, _, rest = file.partition(".")
     variant = re.split("[.@]", rest)[0]
-    return variant if name in ("nodes", "children", "claim", "next", "funnel", "flow") and variant in kinds else ""
+    return variant if name in OF_KIND and variant in kinds else ""
 
 
 def with_kinds(file: str, statement: Statement, kinds: Collection[str]) -> Statement:

@@ -178,6 +178,18 @@ class ClaimRow(Record):
     held: Time | None
 
 
+class AfterRow(Record):
+    """A row of ``after.sql``: the conditions of a node after an action.
+
+    ``over``: it has ended then.
+    """
+
+    action: str
+    over: bool | None
+    holds: Json
+    shows: Json
+
+
 class NextRow(Record):
     """A row of ``next.sql``: a node for which all conditions hold."""
 
@@ -333,6 +345,7 @@ SHAPES: dict[str, type[Record]] = {
     "options": OptionRow,
     "findings": FindingRow,
     "claim": ClaimRow,
+    "after": AfterRow,
     "next": NextRow,
     "funnel": FunnelRow,
     "flow": FlowRow,

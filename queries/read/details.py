@@ -50,7 +50,8 @@ async def _detail(reader: Reader, node_id: str, size: int) -> Detail | None:
     sections += reader.samples.sections(node_id)
     children = await _few_children(reader, page.nodes[0])
     ids = [node_id, *(child.id for child in children.nodes)] if children else [node_id]
-    found, why = await reader.database.together(reader.findings.read(ids), _why(reader, page.nodes[0]))
+    shown = page.nodes[0]
+    found, why = await reader.database.together(reader.findings.read(ids, offer=shown), _why(reader, shown))
     read = reader.findings.with_samples(found)
     codes = codes_by_node(read.findings)
     (node,) = marked(page.nodes, codes)

@@ -24,7 +24,7 @@ from queries.read.offers import Offers, for_now
 from queries.read.samples import SampleReader
 from queries.records.action import Proof
 from queries.records.finding import EVERY_CHECK, HIDDEN_ROWS, OPEN, Finding, Findings, SkippedFinding
-from queries.records.node import split_id
+from queries.records.node import Node, split_id
 
 FINDING_NODES = 200  # nodes with each finding
 NO_WORKER = 8  # severity of a late node at least, if no living worker takes its queue
@@ -67,14 +67,14 @@ class FindingReader:
     def __init__(self, variant: EngineVariant, ids: NodeIds, samples: SampleReader, claims: ClaimReader) -> None:
         self._variant, self._ids, self._samples, self._claims = variant, ids, samples, claims
         self.specs = {spec.code: spec for spec in variant.engine.spec.findings}
-        self._offers = Offers(variant, ids, self.specs)
+        self._offers = Offers(variant, ids, claims, self.specs)
 
     async def read(
-        self, ids: Iterable[str] | None = None, limit: int = FINDING_NODES, *, offer: bool = True
+        self, ids: Iterable[str] | None = None, limit: int = FINDING_NODES, *, offer: bool | Node = True
     ) -> Findings:
         """Run the findings that need one read, for all nodes or for ``ids``.
 
-        ``offer``: ask whether the suggested actions are refused, as `offered` does.
+        ``offer``: ask whether the suggested actions are refused, as `offered` does; of a node, ask all of its actions.
         """
         local = None if ids is None else [self._ids.local(i) for i in ids]
         findings: list[Finding] = []
@@ -95,7 +95,8 @@ class FindingReader:
             if ids is None and capped:
                 findings += await self._causes_beyond(transaction, findings, capped)
             there = tuple(self._with_workers(f, workers) for f in findings if self._samples.leave(f))
-            there = await self._offers.of(transaction, there) if offer else there
+            if offer:
+                there = await self._offers.of(transaction, there, offer if isinstance(offer, Node) else None)
         unread = self._unread(skipped)
         if not self.specs:
             skipped.append(self._skipped(EVERY_CHECK, "its folder has no findings"))

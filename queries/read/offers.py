@@ -1,111 +1,122 @@
-"""Suggested actions of findings, without those that refuse their nodes."""
+"""Suggested actions of findings, without those that refuse or do not help."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
+from queries.claim.reader import ClaimReader
 from queries.contract.rows import WitnessRow, json_kinds
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError
 from queries.db.query import Query
-from queries.db.reads import Reads
+from queries.db.reads import IN_STEP, Reads, lockstep, value_of
 from queries.files.statement import Statement
 from queries.read.incidents import REFUSED, REFUSED_FOR_NOW, Cause, cause_of
 from queries.read.nodes import NodeIds
 from queries.read.sentence import in_text
-from queries.records.action import Verdict
-from queries.records.finding import OPEN, Finding
-from queries.records.node import split_id
+from queries.records.action import FREEING, Verdict
+from queries.records.finding import ENDS, FAILS, HELPS, IS_REFUSED, OPEN, TELLS, WAITS, Finding
+from queries.records.node import Node, split_id
 
-REFUSALS_ASKED = 20  # nodes of each cause that its suggested action is asked about
+REFUSALS_ASKED = 20  # nodes of each cause that the actions of its finding are asked about
 
 _CALL = re.compile(r'"\.\w+\(')  # of an engine's function
+Question = tuple[str, str]  # an action's file, and its arguments
+Refusals = dict[str, tuple[str, bool]]  # by node: why, and whether for now only
+Specs = Mapping[str, FindingSpec]  # by code
+Answers = Mapping[str, str]  # by action
 
 
 class Offers:
     """Suggested actions of the findings of one engine."""
 
-    def __init__(self, variant: EngineVariant, ids: NodeIds, specs: Mapping[str, FindingSpec]) -> None:
-        self._variant, self._ids, self._specs = variant, ids, specs
+    def __init__(self, variant: EngineVariant, ids: NodeIds, claims: ClaimReader, specs: Specs) -> None:
+        self._variant, self._ids, self._claims, self._specs = variant, ids, claims, specs
 
-    async def of(self, transaction: Reads, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-        """Return the findings without suggested actions that refuse the nodes.
+    async def of(
+        self, transaction: Reads, findings: tuple[Finding, ...], node: Node | None = None
+    ) -> tuple[Finding, ...]:
+        """Return the findings with the actions that may help.
 
-        Each action's own section is asked about a few nodes of each cause. If it refuses all of them, the finding's
-        ``instead`` is suggested, if that does not refuse them, and if it was asked about all nodes. If it refuses some
-        for now only, the finding says so.
+        Reads alone ask a few nodes of each cause whether they refuse the finding's ``action`` and ``instead``. Nothing
+        is asked if the operator decides on the arguments. ``node``: only the findings of this one are asked, about each
+        of its actions, and a worker, too, about the values that these set.
         """
-        refused, waits, whole = await self._refused(transaction, findings)
-        held = [for_now(f, waits[cause]) if (cause := self._cause(f)) in waits else f for f in findings]
-        if not refused:
-            return tuple(held)
-        others = [
-            self._instead(f, refused[cause], cause in whole) if (cause := self._cause(f)) in refused else f
-            for f in held
-        ]
-        again, *_ = await self._refused(transaction, [f for f in others if self._cause(f) in refused])
-        return tuple(_unsuggested(f) if self._cause(f) in again else f for f in others)
+        causes: dict[Cause, list[int]] = {}
+        for place, finding in enumerate(findings):
+            action = self._variant.engine.action(finding.action or "", split_id(finding.node_id)[1])
+            of_node = node is None or finding.node_id == node.id
+            if of_node and action and action.writes and OPEN not in finding.arguments.values():
+                causes.setdefault(self._cause(finding), []).append(place)
+        questions: dict[Question, dict[str, None]] = {}
+        possible: dict[Cause, tuple[list[str], list[tuple[Action, Question]]]] = {}
+        for cause, places in causes.items():
+            some, first = [findings[place] for place in places[:REFUSALS_ASKED]], findings[places[0]]
+            ids = [self._ids.local(f.node_id) for f in some if f.arguments == first.arguments]
+            possible[cause] = ids, self._possible(first, node)
+            for action, question in possible[cause][1]:
+                if not self._variant.unmet(action) and self._askable(action):
+                    questions.setdefault(question, {}).update(dict.fromkeys(ids))
+        after_it = [self._claims.after(self._ids.local(node.id))] if node and causes else []
+        answer, *said_after = await lockstep(transaction, [self._refused(questions), *after_it])
+        refused: dict[Question, Refusals] = value_of(answer)
+        after: Answers = next((each for each in said_after if not isinstance(each, DatabaseError)), {})
+        offered = list(findings)
+        for cause, (ids, actions) in possible.items():
+            said = {each.name: self._said(each, ids, refused.get(q), after) for each, q in actions}
+            whole = len(ids) == len(causes[cause]) or self._variant.unmet(actions[0][0])
+            best = _best(said if whole else dict([*said.items()][:1]), self._specs[cause[1]].instead)
+            asked = {name: in_text(text) for name, text in said.items()} if node else {}
+            for place in causes[cause]:
+                offered[place] = _offered(msgspec.structs.replace(findings[place], asked=asked), said, best)
+        return tuple(offered)
 
-    async def _refused(
-        self, transaction: Reads, candidates: Iterable[Finding]
-    ) -> tuple[dict[Cause, str], dict[Cause, str], set[Cause]]:
-        """Return the causes whose action refuses all nodes asked about, with a reason.
+    def _possible(self, finding: Finding, node: Node | None) -> list[tuple[Action, Question]]:
+        """Return the actions of a finding with what each is asked, its own first."""
+        kind, own = split_id(finding.node_id)[1], msgspec.json.encode(finding.arguments).decode()
+        names = (finding.action or "", self._specs[finding.code].instead)
+        actions = {name: each for name in names if (each := self._variant.engine.action(name, kind))}
+        for each in self._variant.engine.actions_of(kind) if node else ():
+            chosen = any(a.required and not a.default for a in each.arguments)  # by the operator
+            if each.writes and not chosen and (not each.phases or (node and node.phase in each.phases)):
+                actions.setdefault(each.name, each)
+        return [(each, (each.script, own if each.name == finding.action else "{}")) for each in actions.values()]
 
-        Then those that it refuses for now, and those of which it was asked about all nodes. An action that lacks an
-        index refuses all. Nothing is asked if an action calls a function, or if the operator decides on its arguments.
-        The others are those of the finding.
-        """
-        by_cause: dict[Cause, list[Finding]] = {}
-        for finding in candidates:
-            if finding.action and OPEN not in finding.arguments.values():
-                by_cause.setdefault(self._cause(finding), []).append(finding)
-        questions: dict[tuple[str, str], list[str]] = {}
-        of_cause: dict[Cause, tuple[tuple[str, str], list[str]]] = {}
-        lacking: dict[Cause, str] = {}
-        for cause, findings in by_cause.items():
-            first = findings[0]
-            action = self._variant.engine.action(first.action or "", split_id(first.node_id)[1])
-            if action is not None and (unmet := self._variant.unmet(action)):
-                lacking[cause] = unmet
-            if action is None or cause in lacking or not self._askable(action):
-                continue
-            refusal = action.script, msgspec.json.encode(first.arguments).decode()
-            ids = [self._ids.local(f.node_id) for f in findings[:REFUSALS_ASKED] if f.arguments == first.arguments]
-            questions.setdefault(refusal, []).extend(ids)
-            of_cause[cause] = refusal, ids
-        queries: list[tuple[tuple[str, str], Query]] = []
+    async def _refused(self, questions: Mapping[Question, Iterable[str]]) -> dict[Question, Refusals]:
+        """Read which nodes actions refuse. Questions that fail are omitted."""
+        queries: list[tuple[Question, Query]] = []
         for (script, args), ids in questions.items():
-            values = self._variant.parameters(ids=list(dict.fromkeys(ids)), args=args)
+            values = self._variant.parameters(ids=[*ids], args=args)
             sections = (*self._refusals(script), *self._witnesses(script))
             parts = (part for part in sections if part.needs <= self._variant.detected.met_needs)
             queries += [((script, args), Query(part, values, json=json_kinds(WitnessRow))) for part in parts]
-        whys: dict[tuple[str, str], dict[str, str]] = {}
-        held: set[str] = set()
-        failed = set()
-        answers = await transaction.each([query for _, query in queries])
-        for (refusal, _), rows in zip(queries, answers, strict=True):
-            if isinstance(rows, DatabaseError):
-                failed.add(refusal)
-            else:
-                reasons = whys.setdefault(refusal, {})
-                for row in rows:
-                    if row.get("verdict") == Verdict.ALIVE:
-                        reasons.setdefault(row["id"], f"its owner may live: {row['detail']}")
-                    elif "why" in row:
-                        reasons[row["id"]] = row["why"]
-                held.update(row["id"] for row in rows if row.get("for_now"))
-        refused = {
-            cause: whys[refusal][ids[0]]
-            for cause, (refusal, ids) in of_cause.items()
-            if refusal in whys and refusal not in failed and all(i in whys[refusal] for i in ids)
-        }
-        waits = {cause: why for cause, why in refused.items() if not held.isdisjoint(of_cause[cause][1])}
-        whole = {cause for cause in refused if len(by_cause[cause]) == len(of_cause[cause][1])} | lacking.keys()
-        return lacking | {cause: why for cause, why in refused.items() if cause not in waits}, waits, whole
+        refused: dict[Question, Refusals] = {question: {} for question, _ in queries}
+        answers = await IN_STEP.each([query for _, query in queries])
+        failed = {queries[n][0] for n, rows in enumerate(answers) if isinstance(rows, DatabaseError)}
+        for (question, _), rows in zip(queries, answers, strict=True):
+            whys = refused[question]
+            for row in () if isinstance(rows, DatabaseError) else rows:
+                if row.get("verdict") == Verdict.ALIVE:
+                    whys.setdefault(row["id"], (f"its owner may live: {row['detail']}", False))
+                elif "why" in row:
+                    why, waits = whys.get(row["id"], (row["why"], False))
+                    whys[row["id"]] = why, waits or bool(row.get("for_now"))
+        return {question: whys for question, whys in refused.items() if question not in failed}
+
+    def _said(self, action: Action, ids: Sequence[str], refused: Refusals | None, after: Answers) -> str:
+        """Return what an action says of nodes."""
+        if unmet := self._variant.unmet(action):
+            return f"{IS_REFUSED}{unmet}"
+        if refused is None:
+            return TELLS
+        left = [id_ for id_ in ids if id_ not in refused]
+        if not left:
+            return f"{WAITS if any(refused[id_][1] for id_ in ids) else IS_REFUSED}{refused[ids[0]][0]}"
+        return after.get(action.script, TELLS)
 
     def _askable(self, action: Action) -> bool:
         parts = self._refusals(action.script)
@@ -128,12 +139,30 @@ class Offers:
     def _cause(self, finding: Finding) -> Cause:
         return cause_of(self._specs[finding.code], finding)
 
-    def _instead(self, finding: Finding, why: str, whole: bool) -> Finding:
-        """Return the finding with another action, and with the reason in its evidence."""
-        name = self._specs[finding.code].instead if whole else ""
-        action = self._variant.engine.action(name, split_id(finding.node_id)[1]) if name else None
-        evidence = {**finding.evidence, REFUSED: f"{finding.action} is refused: {in_text(why)}"}
-        return msgspec.structs.replace(_unsuggested(finding), action=action.name if action else None, evidence=evidence)
+
+def _best(said: Answers, instead: str) -> str:
+    """Return the action to suggest, or "" if all are refused.
+
+    The engine prefers the first. If that is to let a worker take the node, another action may do so, too.
+    """
+    first, left = next(iter(said)), {name: text for name, text in said.items() if not text.startswith(IS_REFUSED)}
+    for name, text in left.items():
+        if name == first or (name == instead and (text != ENDS or first not in left)):
+            if not text.startswith(FAILS) or name not in FREEING:
+                return name
+        elif text == HELPS and {first, name} <= {*FREEING}:
+            return name
+    return next((name for name in (first, instead) if name in left), "")
+
+
+def _offered(finding: Finding, said: Answers, best: str) -> Finding:
+    """Return the finding with its best action, and why not the declared one."""
+    first, why = next(iter(said.items()))
+    if best == first:
+        return for_now(finding, why.removeprefix(WAITS)) if why.startswith(WAITS) else finding
+    does = "is refused: " if why.startswith(IS_REFUSED) else "does not help: "
+    evidence = {**finding.evidence, REFUSED: f"{first} {does}{in_text(why.removeprefix(IS_REFUSED))}"}
+    return msgspec.structs.replace(finding, action=best or None, arguments={}, guard="", evidence=evidence)
 
 
 def _readable(part: Statement) -> bool:
@@ -143,7 +172,3 @@ def _readable(part: Statement) -> bool:
 def for_now(finding: Finding, why: str) -> Finding:
     """Return the finding with the reason why its action has to wait."""
     return msgspec.structs.replace(finding, evidence={**finding.evidence, REFUSED_FOR_NOW: why})
-
-
-def _unsuggested(finding: Finding) -> Finding:
-    return msgspec.structs.replace(finding, action=None, arguments={}, guard="")

@@ -13,6 +13,8 @@ from queries.records.record import Record
 from queries.text.counted import counted
 from queries.text.json_text import decoded
 
+FREEING = ("wake", "release", "retry")  # actions after which a worker should take the nodes
+
 
 class Undo(StrEnum):
     """Way to undo an action."""

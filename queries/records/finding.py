@@ -21,6 +21,8 @@ class Support(StrEnum):
 
 
 OPEN = shell.OPEN  # value of a suggested action's argument that the operator must choose
+HELPS, ENDS, TELLS = "a worker could take it then", "would end it", "the dry run tells"  # of an action that is asked
+FAILS, IS_REFUSED, WAITS = "would still fail: ", "refused: ", "refused for now: "  # before the reason
 EVERY_CHECK = "anything"  # code of the skipped finding if nothing of a part could be read
 HIDDEN_ROWS = "hidden rows"  # code of the skipped finding if row-level security hides rows
 
@@ -39,6 +41,7 @@ class Finding(Record):
     action: str | None = None  # the suggested action, if there is one
     arguments: dict[str, str] = {}  # of the suggested action, from the evidence; `OPEN`: the operator decides
     guard: str = ""  # opaque token that guards the suggested action instead of the node's version
+    asked: dict[str, str] = {}  # the possible actions, by name: what asking each of them has said
     evidence: dict[str, Any] = {}
     affects: tuple[str, ...] = ()  # labels of the engines that a finding about the server concerns
     suspected: bool = False  # shown only as the cause of symptoms that nothing else explains

@@ -38,7 +38,9 @@ def finding_lines(
         [(" " * indent, ""), *headline(finding, now, since=since), name],
         *reason(finding, cells, indent + 2),
     ]
-    return [*lines, suggestion(helps(finding), indent + 2)] if finding.action is not None else lines
+    lines += [suggestion(helps(finding), indent + 2)] if finding.action is not None else []
+    said = "; ".join(f"{name}: {text}" for name, text in finding.asked.items())
+    return lines + (wrapped(f"possible actions: {said}", cells, "$faint", indent + 2) if said else [])
 
 
 def headline(of: Finding | Incident, now: float, *, number: str = "", since: str = "") -> Spans:
