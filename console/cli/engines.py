@@ -82,7 +82,7 @@ async def engines(target: Target) -> int:
 
 
 def _public(answer: Engines) -> dict[str, Any]:
-    """Return the answer without the brackets around names of fields that no folder may set."""
+    """Return the answer without brackets around names that no folder may set."""
     public: dict[str, Any] = msgspec.to_builtins(answer, enc_hook=str)
     for each in (each for engine in public["engines"] for each in engine["actions"]):
         action = each["action"] = bare(each["action"])
