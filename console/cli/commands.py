@@ -372,7 +372,7 @@ def watch() -> None:
     """
 
 
-@_command("id", take=CliOptions.without_target, required=True, type=node_id)
+@_command("id", take=functools.partial(CliOptions.at_least_one, name="ID"), required=True, type=node_id)
 @click.option(
     "--size",
     type=click.IntRange(0),
@@ -684,7 +684,7 @@ def audit(
 @click.option("--since", metavar="TIME", default="8h", show_default=True, help="The last 8h, 12h, 1d ...")
 @click.option("--markdown", is_flag=True, help="Print Markdown, for a ticket.")
 def shift() -> None:
-    """Print a hand-over: what is open, what was done by purpose, what is stuck again.
+    """Print a hand-over: what is open, done by purpose, stuck again.
 
     Has at most 40 lines. It names what was undone as undone. --json has everything.
     """
@@ -698,7 +698,7 @@ def shift() -> None:
 @click.option("--all", "routine", is_flag=True, help="Also polls, heartbeats, locks and due times.")
 @_allow_scan
 def changed() -> None:
-    """List what the engines and the operators changed lately, newest first.
+    """List what engines and operators changed lately, newest first.
 
     Says which changes an engine records, and which it does not.
     """

@@ -79,3 +79,10 @@ class CliOptions:
         if len(rest) > 1:
             raise UsageError(f"Exactly one {name} is required, not {len(rest)}.")
         return rest[0] if rest else None
+
+    def at_least_one(self, words: Sequence[str], name: str) -> list[str]:
+        """Return the words beside an ``@context``. Raises UsageError."""
+        rest = self.without_target(words)
+        if not rest:
+            raise UsageError(f"At least one {name} is required.")
+        return rest

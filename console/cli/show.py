@@ -7,7 +7,6 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 import msgspec
-from click import UsageError
 from msgspec import structs
 
 from console.cli import find, suggested
@@ -39,8 +38,6 @@ class Details(Record):
 async def show(target: Target, texts: Sequence[str], size: int) -> int:
     """Show the nodes that the texts name. Return the exit code: 3 if one is missing."""
     shown: list[tuple[Detail, Make]] = []
-    if not texts:
-        raise UsageError("At least one ID is required.")
     async with opened(target) as workspace:
         for text in texts:
             if node_id := await find.node_id(workspace, text):

@@ -181,11 +181,19 @@ def test_what_is_no_postgresql_at_all(what: Callable[[socket.socket], None]) -> 
 
 
 @pytest.mark.parametrize("command", [["tree"], ["stuck"], ["show", NODE], ["do", "wake", NODE, "-r", "x", "--yes"]])
-def test_no_known_engine(database: str, command: list[str]) -> None:
-    answer = unstick(*command, dsn=database)
-    assert (answer.code, answer.out) == (1, "")
-    assert urlsplit(database).path.strip("/") in answer.err
-    assert "eternaltwin: a schema with job, task, task_timer" in answer.err
+def test_no_known_engine(database: str, server: PostgresServer, command: list[str]) -> None:
+    holds = f"unstick: The database {urlsplit(database).path.strip('/')} holds no "
+    other = "task engine that unstick supports, and none of its 1 table looks like work."
+    for sql, what, next_ in (
+        ("SELECT", "tables.", "unstick demo"),
+        ("CREATE TABLE a (b int)", other, "engine new TABLE"),
+    ):
+        server.sql(sql, database)
+        answer = unstick(*command, dsn=database)
+        first, known, last = answer.err.splitlines()
+        assert (answer.code, answer.out, first) == (1, "", holds + what)
+        assert "unstick knows agent_jobs, estuary, eternaltwin, " in known
+        assert (next_ in last, "Nothing was changed." in last) == (True, command[0] == "do")
 
 
 def test_no_known_engine_in_the_list_of_engines(database: str) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from console.cli import dead
+from console.model.dead_letter_board import read_dead_letters
 from queries.read.incidents import is_new
 from queries.snapshot import snapshot
 from tests.proof import proof
@@ -143,8 +143,8 @@ async def test_failures_that_nothing_leads_to_are_a_row_with_the_cost_of_a_scan(
     size = str(row.findings[0].evidence["size"])
     assert row.sentence.endswith(f"--engine agent_jobs --allow-scan reads them with a scan of about {size}.")
     assert float(size.removesuffix(" MB")) > 1
-    assert (await dead.read(reader, 100)).scan_required is not None
-    report = await dead.read(reader, 100, allow_scan=True)
+    assert (await read_dead_letters(reader, 100)).scan_required is not None
+    report = await read_dead_letters(reader, 100, allow_scan=True)
     assert [(group.n, group.capped) for group in report.groups] == [(100, True)], "of the fresh ones alone"
     await workspace.close()
     server.drop(dsn)
@@ -168,12 +168,12 @@ async def test_failures_between_two_backlogs_are_read_by_an_index_or_offered(
             (reader,) = workspace.engines.values()
         rows = {row.code: row for row in (await snapshot(workspace, [reader])).incidents}
         assert ("failures_not_read" in rows, "undecodable_message" in rows) == (not indexed, indexed)
-        report = await dead.read(reader, 500)
+        report = await read_dead_letters(reader, 500)
         assert (len(report.dead_letters), "the 2,500 tasks due first, the 2,500 due last" in report.scope) == (
             100 * indexed,
             True,
         )
-        assert len((await dead.read(reader, 500, allow_scan=True)).dead_letters) == 100
+        assert len((await read_dead_letters(reader, 500, allow_scan=True)).dead_letters) == 100
         await workspace.close()
     assert (rows["undecodable_message"].n, rows["undecodable_message"].capped) == (100, True)
     server.drop(dsn)
