@@ -11,7 +11,8 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from queries.files.toml_file import NAME, SettingError
+from queries.files.toml_file import SettingError
+from queries.records.record import NAME
 
 _NAMED = ("kinds", "statuses", "findings", "actions", "workers", "claim")  # tables of named entries
 _SHARING = ("findings", "actions", "workers")  # lists whose entries may have ``each``

@@ -10,11 +10,10 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 from msgspec.structs import force_setattr
 
-from queries.files.toml_file import NAME
 from queries.records.action import Proof, Risk, Undo
 from queries.records.finding import Support
 from queries.records.node import Node, Phase, split_id
-from queries.records.record import Record
+from queries.records.record import NAME, Record
 from queries.text.counted import noun_of, plural
 from queries.text.psql_text import sql_name
 

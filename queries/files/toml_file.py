@@ -16,6 +16,7 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from queries.records.fault import Fault
+from queries.records.record import NAME
 from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
 
@@ -23,7 +24,6 @@ T = TypeVar("T")
 Path = tuple[str | int, ...]
 """Names of the tables around a setting, and its own. An entry of a list has its name, or a number from 0."""
 
-NAME = "(name)"  # in a list that was a table of named entries
 _WORDS = {"bool": "true or false", "str": "text", "int": "a whole number", "float": "a number", "object": "a table"}
 _WORDS["array"] = "a list"
 _TYPE = re.compile(r"`([\w| ]+)`")

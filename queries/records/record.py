@@ -6,6 +6,8 @@ from typing import dataclass_transform
 
 import msgspec
 
+NAME = "(name)"  # in a file: the field for the name of an entry, of a list that was a table of named entries
+
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 class Record(msgspec.Struct, frozen=True, kw_only=True):

@@ -144,8 +144,9 @@ def test_stuck_with_several_looks(demo: str) -> None:
 
 def test_stuck_where_nothing_is(eternaltwin: str) -> None:
     answer = unstick("stuck", dsn=eternaltwin)
-    assert answer.code == 0
-    assert "eternaltwin" in answer.out.splitlines()[0]
+    where, nothing, *_ = answer.out.splitlines()
+    assert (answer.code, where.split()[1]) == (0, eternaltwin.rpartition("/")[2])
+    assert nothing == "No findings in eternaltwin, but some checks need several looks."
 
 
 def test_a_limit_says_that_there_is_more(demo: str) -> None:

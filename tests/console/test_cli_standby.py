@@ -72,7 +72,8 @@ def test_every_answer_says_how_old_its_data_is_and_suggests_no_change(pair: tupl
     assert {finding["action"] for finding in findings} == {None}
     assert not any(each["available"] for each in unstick("engines", "--json", dsn=there).json["engines"][0]["actions"])
     metrics = unstick("metrics", dsn=there)
-    age = re.search(r"^unstick_standby_data_age_seconds{} (.*)$", metrics.out, re.MULTILINE)
+    labels = rf'context="",server="[^"]+:\d+",database="{there.rpartition("/")[2]}"'
+    age = re.search(rf"^unstick_standby_data_age_seconds{{{labels}}} (.*)$", metrics.out, re.MULTILINE)
     assert age is not None
     assert float(age[1]) > 0
     assert LINE.match(metrics.err)

@@ -117,7 +117,8 @@ def test_nothing_stuck_names_the_schemas_on_one_line(server: PostgresServer, dat
     asyncio.run(empty())
     answer = unstick("stuck", dsn=database)
     assert answer.code == 0
-    first, *rest = answer.out.splitlines()
+    where, first, *rest = answer.out.splitlines()
+    assert database.rpartition("/")[2] in where
     assert first.startswith("No findings in eternaltwin")
     assert first.endswith(", but some checks need several looks.")
     assert all(line.startswith("Not checked: eternaltwin") for line in rest), rest

@@ -78,7 +78,7 @@ async def test_orchestrators_that_run_but_cannot_keep_up(tasker_db: TaskerDb, da
     for _ in range(3):
         data.message(made, "check_return", age=20 * MINUTE, queue=RESULTS)
     await tasker_db.write(data)
-    assert "was seen to move a task in the last 2 min" in (await found(tasker_db, "no_orchestrator"))[0].sentence
+    assert "was seen to move a task in the last 2m00s." in (await found(tasker_db, "no_orchestrator"))[0].sentence
     assert await engine.orchestrator.move_task(made.id, "steps_in_process", "evaluating_results", "x", uuid4())
     (behind,) = await found(tasker_db, "orchestrators_behind")
     assert (behind.evidence["moved"], await found(tasker_db, "no_orchestrator")) == (1, [])
