@@ -96,7 +96,8 @@ def test_a_folder_can_be_anywhere(homemade: str, tmp_path: Path, way: str) -> No
     else:
         answer = unstick("stuck", "--engines", str(given[way]), "--json", dsn=homemade, home=home)
     assert [each["node_id"] for each in answer.findings] == ["homemade/item:4"]
-    assert unstick("stuck", "--json", dsn=homemade, home=home).findings == []
+    without = unstick("stuck", "--json", dsn=homemade, home=home).findings
+    assert {(each["engine"], each["action"]) for each in without} == {("work_items", None)}, "a guess of its table"
 
 
 def test_its_actions_are_off_until_it_is_checked_as_it_is_now(homemade: str, home: Path) -> None:
@@ -192,7 +193,10 @@ def test_what_another_user_can_write_is_not_used(homemade: str, home: Path, what
     else:
         (folder if what == "folder" else folder / "roots.sql").chmod(0o777)
     answer = unstick("engines", "--json", dsn=homemade, home=home)
-    assert [each["label"] for each in answer.json["engines"]] == ["eternaltwin"]
+    (package, guess) = answer.json["engines"]
+    assert (package["label"], guess["label"]) == ("eternaltwin", "work_items")
+    assert "is read as a guess" in guess["unproven"]
+    assert {each["available"] for each in guess["actions"]} <= {False}
     (broken,) = answer.json["broken"]
     assert "/homemade/" in broken["why"]
 
