@@ -275,7 +275,7 @@ async def _check_findings(reader: Reader, notes: Notebook) -> None:
         local = reader.ids.local(finding.node_id)
         notes.number += 1
         for name in sorted(evidence_names(spec)):
-            if name not in finding.evidence and name != "node":
+            if name not in {"node", *finding.evidence, *spec.evidence}:  # of evidence that is set, NULL is absent
                 notes.fault(at, f"{local}: the evidence has no {name!r}, which engine.toml names")
         if not (await reader.nodes.read([finding.node_id])).nodes:
             notes.fault(at, f"{local} is no node")

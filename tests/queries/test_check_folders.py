@@ -31,7 +31,7 @@ EDIT = """
 from = ["failed"]
 effect = "Replaces the payload."
 compared = "there are no successes of a kind"
-arguments = [{ name = "payload", type = "document", title = "payload of the item", required = true }]
+arguments.payload = { type = "document", title = "payload of the item", required = true }
 """
 
 
