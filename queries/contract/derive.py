@@ -673,6 +673,7 @@ class _Writer:
         """Derive a finding of a claim among these rows."""
         kind = self.kinds[claim.kind]
         own, more = claim.rows.get(finding.code, ""), claim.more.get(finding.code, "false")
+        more = more if own else f"(SELECT count(*) FROM looked) > 5000 OR {more}"
         evidence = _evidence(asked.evidence | finding.evidence)
         found = _selected(asked.found, finding)
         judged = _judged(finding)

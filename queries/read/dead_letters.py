@@ -45,6 +45,7 @@ _VARYING = re.compile(
     """,
     re.VERBOSE,
 )
+_DOCUMENT = re.compile(r"""[\[{]\s*["\[{]""")  # in JSON, and perhaps cut
 _EXCEPTION = re.compile(r"(?:\*\* \()?((?:[A-Za-z_]\w*(?:::|\.))+[A-Z]\w+|[A-Z]\w*[a-z]\w*)(?=\)|:(?!:)|$)")
 
 
@@ -52,11 +53,14 @@ _EXCEPTION = re.compile(r"(?:\*\* \()?((?:[A-Za-z_]\w*(?:::|\.))+[A-Z]\w+|[A-Z]\
 def fold(error: str) -> str:
     """Return an error without what differs each time.
 
-    Ids, numbers, addresses, paths, times and quoted words become ``<id>``, ``<n>``, ``<address>`` and so on.
+    Ids, numbers, addresses, paths, times and quoted words become ``<id>``, ``<n>``, ``<address>`` and so on. The texts
+    of a document in JSON are what it says, not quotes in it.
     """
     blanks = re.sub(r"\s+", " ", error[:ERROR_CHARACTERS]).strip()
     if blanks.count('"') == 2 and blanks[0] == blanks[-1] == '"':  # a text in JSON
         blanks = blanks[1:-1]
+    if _DOCUMENT.match(blanks):
+        return '"'.join(_VARYING.sub(_placeholder, part) for part in blanks.split('"'))[:FOLDED_CHARACTERS]
     return _VARYING.sub(_placeholder, blanks)[:FOLDED_CHARACTERS]
 
 

@@ -23,4 +23,4 @@ SELECT :narrow FROM :"schema".:table AS t WHERE :wanted AND (:some)
    :beside
   ORDER BY 2, 1)
 UNION ALL
-SELECT NULL, NULL, NULL, NULL, NULL WHERE :ids IS NULL AND ((SELECT count(*) FROM looked) > 5000 OR :more)
+SELECT NULL, NULL, NULL, NULL, NULL WHERE :ids IS NULL AND (:more)
