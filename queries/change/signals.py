@@ -249,7 +249,7 @@ def _outcome(workspace: Workspace, action: str, row: Mapping[str, Any] | None, v
         return Outcome.DENIED, f"the role {role} may not see when the session began. GRANT pg_monitor TO {role}"
     if row["started"] != version:
         return Outcome.STALE, STALE
-    if row["own"]:
+    if row["own"] or str(row["id"]).partition(":")[2] in workspace.database.pids:
         return Outcome.REFUSED, "this is a connection of this console"
     if not row["may"]:
         why = "only a superuser may" if row["superuser"] else f"it needs GRANT pg_signal_backend TO {role}"

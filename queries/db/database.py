@@ -287,6 +287,11 @@ class Database:
         """Number of open connections."""
         return len(self._connections)
 
+    @property
+    def pids(self) -> set[str]:
+        """Pids of the sessions of the open connections, unless a pooler is between."""
+        return {str(each.connection.get_server_pid()) for each in self._connections.values()}
+
     @contextlib.asynccontextmanager
     async def at_rest(self) -> AsyncIterator[None]:
         """Wait until no transaction is open, and let none begin in the body."""

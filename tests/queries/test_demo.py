@@ -21,7 +21,7 @@ from tests.servers import PostgresServer
 
 NAMES = [engine.name for engine in builtin()]
 # Findings that the demo shows: the others need samples, a fault of the server, or an older version of the engine.
-LEAST = {"agent_jobs": 6, "eternaltwin": 10, "estuary": 12, "tasker": 18, "uni2work": 9}
+LEAST = {"agent_jobs": 6, "eternaltwin": 9, "estuary": 12, "tasker": 18, "uni2work": 9}
 TICKS = 30
 INCIDENTS = 30  # at most, in the small demo
 DUE = {"deadline", "execute_after", "expires_at", "next_run", "run_at", "scheduled_at", "vt", "wake_at"}

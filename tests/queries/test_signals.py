@@ -209,10 +209,17 @@ async def test_a_running_statement_is_cancelled_and_its_session_stays(audited: W
 async def test_own_connections_and_server_processes_are_refused(
     audited: Workspace, server: PostgresServer, idle: Connection
 ) -> None:
+    async with audited.database.writing() as transaction:
+        await transaction.now()
     writer = await idle.fetchval("SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'")
-    own = await idle.fetchval("SELECT pid FROM pg_stat_activity WHERE application_name = 'unstick' LIMIT 1")
-    planned = await dry_run(audited, "end_session", f"server/backend:{writer}", f"server/backend:{own}")
-    assert {r.outcome for r in planned.results} == {Outcome.REFUSED}
+    own = await idle.fetch(
+        "SELECT pid FROM pg_stat_activity WHERE application_name = 'unstick' AND datname = current_database()"
+    )
+    assert len(own) == 2, "one reads, one writes; consoles of other databases are not own"
+    planned = await dry_run(
+        audited, "end_session", *(f"server/backend:{pid}" for pid in (writer, *(pid for (pid,) in own)))
+    )
+    assert [r.outcome for r in planned.results] == [Outcome.REFUSED] * 3
     assert (await dry_run(audited, "end_session", "server/backend:1999999")).results[0].outcome is Outcome.GONE
 
 
