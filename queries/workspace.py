@@ -147,12 +147,11 @@ class Workspace:
         return None if isinstance(tables, DatabaseError) else tables
 
     def hide(self, guess: Reader) -> None:
-        """Read the table of a guess no more, also later in this context."""
+        """Read the table of a guess no more, from the next detection on, also later in this context."""
         if self._hidden is not None:
             self._hidden.hide(self._where, guess.engine.of_table)
         self.not_work.add(guess.engine.of_table)
-        del self.engines[guess.label]
-        self.detected = -math.inf  # so that the next read detects again
+        self.detected = -math.inf  # so that the next read detects again; one that is under way keeps its engines
 
     @property
     def _where(self) -> str:

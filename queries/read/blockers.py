@@ -184,9 +184,9 @@ def _asked(readers: Readers, ids: Iterable[str]) -> list[EngineQuery]:
         by_label.setdefault(node_id.partition("/")[0], []).append(node_id)
     asked = []
     for label, some in by_label.items():
-        reader = readers[label]
-        chosen = reader.variant.select("rows")
-        if chosen is not None:
+        reader = readers.get(label)  # None: its tables are gone, or are a guess that was hidden
+        chosen = reader.variant.select("rows") if reader else None
+        if reader and chosen is not None:
             asked.append((reader, Query(chosen, reader.nodes.parameters_of([reader.ids.local(i) for i in some]))))
     return asked
 

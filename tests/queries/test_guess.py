@@ -257,7 +257,7 @@ async def test_a_false_guess_is_hidden_by_a_key_and_stays_hidden(
         shown = "river_job" if "› river_job" in tui.text else "tasks"
         await tui.press("d")
         await tui.wait_for("is hidden here", "› tasks" if shown == "river_job" else "› river_job")
-        assert f"{shown} (guess)" not in tui.text
+        await tui.wait_for(lambda: f"{shown} (guess)" not in tui.text)
     async with run_tui(database, tmp_path, guess=True) as tui:
         await tui.press("1")
         await tui.wait_for("a guess, only read", "● live")

@@ -93,9 +93,9 @@ class DeadScreen(RecordsScreen[GroupedDeadLetter]):
             self.session.state.read(at)
         if self.row and isinstance(group := self.row.group, Group) and group.key not in self._values:
             nodes = [each.dead_letter.node for each in self.row.records[:NODES_COMPARED]]
-            documents, _ = await read_documents(self.session.engines[group.engine], nodes)
-            self._values[group.key] = small_fields(documents)
-            self._came()
+            if reader := self.session.engines.get(group.engine):
+                self._values[group.key] = small_fields((await read_documents(reader, nodes))[0])
+                self._came()
 
     def _came(self) -> None:
         if self.alive:

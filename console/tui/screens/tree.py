@@ -327,6 +327,7 @@ class TreeScreen(ListScreen):
             self.say("This is no guess: only the table of a guess can be hidden.", "faint")
             return
         workspace.hide(reader)
+        self._label = next((label for label in self.session.engines if label != reader.label), reader.label)
         self._switched()
         self.session.refresh()
         self.say(f"{safe_text(reader.engine.of_table)} is hidden here: it holds no work.")
@@ -414,8 +415,9 @@ class TreeScreen(ListScreen):
         return self._seeking
 
     async def _reveal(self, node_list: NodeList, node: Node) -> None:
-        if node.parent_id is None and node.job_id is not None:  # in no tree, such as a dead letter: show its job
-            page = await self.session.engines[node.engine].nodes.read([node.job_id])
+        reader = self.session.engines.get(node.engine)
+        if reader and node.parent_id is None and node.job_id is not None:  # not in a tree: show its job
+            page = await reader.nodes.read([node.job_id])
             node = next(iter(page.nodes), node)
         self._seeking = True
         exists = await node_list.load(node, self._continue)
