@@ -356,7 +356,7 @@ async def test_random_bursts_end_no_console(
     eternaltwin_demo: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, times: int
 ) -> None:
     """Keys and clicks arrive at whatever screen the ones before have opened."""
-    monkeypatch.setattr(clipboard, "save", lambda text: tmp_path / "copied")
+    monkeypatch.setattr(clipboard, "save", lambda *_: tmp_path / "copied")
     db = await EternaltwinDb.open(eternaltwin_demo)
     await db.sql(BROKEN)
     await db.connection.close()
@@ -426,7 +426,7 @@ async def test_random_bursts_at_a_dialog_that_they_seldom_reach(
     name: str,
     times: int,
 ) -> None:
-    monkeypatch.setattr(clipboard, "save", lambda text: tmp_path / "copied")
+    monkeypatch.setattr(clipboard, "save", lambda *_: tmp_path / "copied")
     for seed in range(times):
         await eternaltwin_db.sql("DELETE FROM task")
         await eternaltwin_db.task(status="Blocked", timer=3600)
@@ -442,7 +442,7 @@ async def test_random_bursts_at_a_redrive(
     server: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """They leave it, stop it or answer it, and the console ends while it is open."""
-    monkeypatch.setattr(clipboard, "save", lambda text: tmp_path / "copied")
+    monkeypatch.setattr(clipboard, "save", lambda *_: tmp_path / "copied")
     for seed in range(max(2, round(12 * ROUNDS))):
         dsn = server.fresh("tasker")
         server.sql(audit_log.ddl(), dsn)

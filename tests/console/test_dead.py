@@ -90,7 +90,7 @@ async def test_headings_count_what_the_filter_shows(tasker_db: TaskerDb, tasker:
     dead(data, 4, error="no such card {n}")
     dead(data, 3)
     await tasker_db.write(data)
-    async with run_tui(tasker, tmp_path, size=(60, 30), start="dead") as tui:
+    async with run_tui(tasker, tmp_path, size=(100, 30), start="dead") as tui:
         await tui.wait_for("7 dead letters", "3 dead", lambda: " 7 " in row_of(tui))
         await tui.press("slash")
         await tui.type("such")
@@ -99,7 +99,7 @@ async def test_headings_count_what_the_filter_shows(tasker_db: TaskerDb, tasker:
         await tui.press("enter", "f")
         await tui.type("nosuchtext")
         await tui.press("enter")
-        await tui.wait_for("find: nosuchtext", lambda: "3 dead" not in tui.text)
+        await tui.wait_for("find: nosuchtext", lambda: "of 7 dead letters" not in tui.text)
 
 
 async def test_the_row_of_an_engine_folds_its_groups(tasker_db: TaskerDb, tasker: str, tmp_path: Path) -> None:

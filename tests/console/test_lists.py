@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from console.tui import keymap
+from console.tui.screens.engines import EnginesScreen
 from console.tui.screens.find import FindScreen
 from console.tui.screens.list_screen import ListScreen
 from console.tui.screens.records_screen import RecordsScreen
@@ -355,6 +356,14 @@ async def folds_all(at: ListDriver) -> None:
     await at.until(lambda: not any(row.open for row in at.rows))
 
 
+async def shows_the_engines(at: ListDriver) -> None:
+    shown = at.tui.app.screen
+    await at.tui.press("tab")
+    await at.until(lambda: isinstance(at.tui.app.screen, EnginesScreen))
+    await at.tui.press("escape")
+    await at.until(lambda: at.tui.app.screen is shown)
+
+
 CHECKS: dict[str, Callable[[ListDriver], Awaitable[None]]] = {
     "rows.open": opens,
     "rows.filter": filters,
@@ -369,6 +378,7 @@ CHECKS: dict[str, Callable[[ListDriver], Awaitable[None]]] = {
     "rows.unfold": unfolds,
     "rows.fold": folds,
     "rows.fold_all": folds_all,
+    "rows.engines": shows_the_engines,
 }
 
 
