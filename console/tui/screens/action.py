@@ -113,7 +113,6 @@ async def perform(screen: MainScreen, plan: Plan) -> None:
     """Lead the operator from the plan to the result. Runs in a worker of the app."""
     prepared = plan if plan.action.document is None else await edited_plan(screen, plan)
     if prepared is None:
-        screen.say("Nothing was changed.", "faint")
         return
     undone = await show_dialogs(screen, ChangeDialogs(screen.session, prepared, plan), _suggested(screen.session, plan))
     if undone is not None:

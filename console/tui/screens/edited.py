@@ -22,11 +22,12 @@ NO_TERMINAL = (
 async def edited_plan(screen: MainScreen, plan: Plan) -> Plan | None:
     """Let the operator edit the text of the plan's node, and return the plan.
 
-    None: nothing is to be stored. No transaction is open while the editor runs.
+    None: nothing is to be stored, and the screen says why. No transaction is open while the editor runs.
     """
     session, node = screen.session, plan.nodes[0]
     workspace, reader = session.workspace, session.engines.get(plan.label)
     if workspace is None or reader is None:
+        screen.host.refuse(f"{plan.title}: {plan.label} is not in the database.")
         return None
     try:
         document = await documents.read(reader, plan.action, node.id)
@@ -42,7 +43,7 @@ async def edited_plan(screen: MainScreen, plan: Plan) -> Plan | None:
                 if not again or not await screen.app.push_screen_wait(WrongTextDialog(plan.title, str(error))):
                     raise
     except (DatabaseError, editor.EditorError) as error:
-        screen.host.refuse(f"{plan.title}: {error}")
+        screen.host.refuse(f"{plan.title}: {error} Nothing was changed.")
         return None
 
 
