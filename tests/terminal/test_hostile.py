@@ -8,6 +8,7 @@ from pathlib import Path
 
 import asyncpg
 
+from queries.text.safe_text import safe_text
 from tests.command import hidden
 from tests.proof import proof
 from tests.servers import PostgresServer
@@ -23,14 +24,15 @@ WIDE = "進撃の巨人 👩‍👩‍👧 e\u0301 שלום مرحبا"
 # All that the console says to a terminal: colours, cursor positions, erasing, modes, keyboard protocol, the pointer.
 HARMLESS = re.compile(
     "\x1b\\[(?:[0-9;]*m|[0-9;]*[ABCDHJK]|\\?(?:7|25|1000|1002|1003|1004|1006|1015|1016|1049|2004|2026|2048)[hl]"
-    "|\\?(?:2026|2048)\\$p|>[0-9]*u|<u|\\?u|[0-9] q)|\x1b\\]22;[a-z-]*\x07"
+    "|\\?(?:2026|2048)\\$p|>[0-9]*u|<u|\\?u|[0-9] q|2[23];2t)|\x1b\\]22;[a-z-]*\x07"
 )
+TITLE = re.compile("\x1b\\]2;(unstick [^\x07\x1b]*)\x07")  # its text is judged like all other text
 
 
 @proof
 async def test_what_is_stored_is_shown_and_never_sent(server: PostgresServer, eternaltwin: str, tmp_path: Path) -> None:
     await fill(eternaltwin)
-    role = f'evil\x1b[31m"\u202e[b]{server.unique()}'
+    role = f'evil\x1b[31m\x07\x9b31m"\u202e[b]{server.unique()}'
     quoted = role.replace('"', '""')
     server.sql(f"CREATE ROLE \"{quoted}\" SUPERUSER LOGIN PASSWORD 'x'")
     database = server.dsn(eternaltwin.rsplit("/", 1)[-1], user=role, password="x")
@@ -42,6 +44,7 @@ async def test_what_is_stored_is_shown_and_never_sent(server: PostgresServer, et
         server.sql(f'REASSIGN OWNED BY "{quoted}" TO postgres; DROP OWNED BY "{quoted}"', eternaltwin)
         server.sql(f'DROP ROLE "{quoted}"')
     never_sent(terminal)
+    assert f" as {safe_text(role)}" in TITLE.findall(terminal.raw.decode())[-1]
 
 
 def look_at_everything(terminal: Terminal) -> None:
@@ -128,7 +131,8 @@ def test_the_parts_of_a_connection_string_are_shown_and_never_sent(tmp_path: Pat
 
 def never_sent(terminal: Terminal) -> None:
     sent = terminal.raw.decode()
-    rest = HARMLESS.sub("", sent)
+    assert ("\x1b[22;2t" in sent) == bool(TITLE.search(sent)) == ("\x1b[23;2t" in sent)  # kept, and given back
+    rest = HARMLESS.sub("", TITLE.sub(r"\1", sent))
     found = {char for char in set(rest) if hidden(char)} - {"\r", "\n", "\b", "\u200d"}  # a field echoes a joiner
     assert not found, [rest[max(0, rest.index(c) - 40) : rest.index(c) + 20] for c in found]
     assert not {5, 6, 8} & terminal.attributes  # neither blinking nor concealed
