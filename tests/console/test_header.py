@@ -25,7 +25,7 @@ async def test_the_header_names_a_superuser_in_production_only(
     async with run_tui(eternaltwin, tmp_path, size=(80, 24), context=production) as tui:
         await tui.wait_for("● live", lambda: "superuser" in first(tui))
     async with run_tui(eternaltwin, tmp_path, size=(80, 24)) as tui:
-        await tui.wait_for("● live", lambda: "/" in first(tui))
+        await tui.wait_for("● live", lambda: " as " in first(tui))
         assert "superuser" not in first(tui)
 
 

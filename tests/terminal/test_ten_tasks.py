@@ -209,7 +209,7 @@ async def test_who_did_what(
     await workspace.close()
     with start(eternaltwin) as terminal:
         operator = Operator(terminal)
-        operator.press("4", re.compile(f"(?m)^▌.* wake +1 changed +{due[0]} +anna@laptop "))
+        operator.press("4", re.compile(f"(?m)^▌.* wake +1 changed +{due[0]} +postgres \\(anna@laptop\\) "))
         assert operator.keys <= 1
 
 
