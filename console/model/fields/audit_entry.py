@@ -72,11 +72,11 @@ def _outcome(row: Bundle[AuditLogEntry], context: Context) -> Spans:
 def _target(row: Bundle[AuditLogEntry], context: Context) -> Spans:
     if row.record is not None:
         return [(target(row.record), "")]
-    return (
-        [(safe_text(str(_events(row).get("selection") or f"run {row.group.run}")), "")]
-        if isinstance(row.group, RunGroup)
-        else []
-    )
+    if not isinstance(row.group, RunGroup):
+        return []
+    events = _events(row)  # the action of the row is only "bulk"
+    named = ", ".join(filter(None, (str(events.get("action") or ""), f"run {row.group.run}")))
+    return [(safe_text(str(events.get("selection") or named)), "")]
 
 
 def _arguments(entry: AuditLogEntry) -> list[str]:
