@@ -17,6 +17,7 @@ ALWAYS = ("title", "status")  # columns of the tree that are shown even if they 
 GLYPH_CELLS = 2  # cells of a phase's glyph, before a status
 TITLE_KEPT_CELLS = 20  # cells that the first column keeps while another column can be dropped
 TITLE_CELLS = 40  # of a list's column without a width: wide columns make room for as many on a narrow screen
+FOLD_CELLS = 2  # of the sign before the first cell of a list that folds
 LENT_DOWN_TO_CELLS = 16  # that a wide column keeps then
 
 
@@ -77,6 +78,8 @@ def fitted(columns: Sequence[Field[Any]], width: int, widest: Mapping[str, int])
     room = width - LIST_GAP_CELLS * (len(columns) - 1)
     needs = [max(widest.get(column.name, 0), formatting.width(heading(column)) + 1) for column in columns]
     widths = [min(column.width, cells) for column, cells in zip(columns, needs, strict=True)]
+    if columns and columns[0].absolute:
+        widths[0] = min(columns[0].width + FOLD_CELLS, needs[0])  # a time that is cut has no zone
     rest = next((n for n, column in enumerate(columns) if column.width == 0), None)
     if rest is not None:
         free = room - sum(widths) + widths[rest]
