@@ -12,10 +12,9 @@ ended AS MATERIALIZED (
           UNION ALL
           SELECT n.created_at, greatest(CASE WHEN n.status <> 'active' THEN n.completed_at END, n.started_at), n.error
             FROM users u
-           CROSS JOIN (VALUES ('completed'), ('failed'), ('active')) AS s(status)
-           CROSS JOIN LATERAL (SELECT j.* FROM :"schema".jobs j
-                                WHERE u.last >= s.status AND (s.status <> 'active' OR :settings ->> 'profile' = 'table')
-                                  AND j.user_id = u.user_id AND j.status = s.status ORDER BY j.created_at DESC LIMIT 5) AS n
+           CROSS JOIN LATERAL ((SELECT j.* FROM :"schema".jobs j WHERE u.last >= 'completed' AND j.user_id = u.user_id AND j.status = 'completed' ORDER BY j.created_at DESC LIMIT 5)
+                                UNION ALL (SELECT j.* FROM :"schema".jobs j WHERE u.last >= 'failed' AND j.user_id = u.user_id AND j.status = 'failed' ORDER BY j.created_at DESC LIMIT 5)
+                                UNION ALL (SELECT j.* FROM :"schema".jobs j WHERE :settings ->> 'profile' = 'table' AND j.user_id = u.user_id AND j.status = 'active' ORDER BY j.created_at DESC LIMIT 5)) AS n
            WHERE NOT 'jobs_scan' = ANY (:met_needs)) AS l
    WHERE coalesce(l.error, '') NOT LIKE '% by operator %'
 )
