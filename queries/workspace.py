@@ -147,7 +147,10 @@ class Workspace:
         return None if isinstance(tables, DatabaseError) else tables
 
     def hide(self, guess: Reader) -> None:
-        """Read the table of a guess no more, from the next detection on, also later in this context."""
+        """Read the table of a guess no more, from the next detection on.
+
+        It stays hidden in this context.
+        """
         if self._hidden is not None:
             self._hidden.hide(self._where, guess.engine.of_table)
         self.not_work.add(guess.engine.of_table)

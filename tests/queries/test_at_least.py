@@ -113,6 +113,8 @@ async def test_each_statement_that_reaches_its_limit_says_at_least(
                 if name.startswith("findings/") and all(LIMITED.search(each.text) for each in variants)
             }
             reader.variant.engine = msgspec.structs.replace(reader.engine, statements={**statements, **limited})
+            if engine == "agent_jobs":  # a mirror of a queue has no owners
+                reader.variant.set_option("profile", "table")
             read = await reader.findings.read()
             assert [each for each in read.skipped_findings if each.failed] == []
             said |= {*read.capped, *(each.code for each in read.skipped_findings)}
