@@ -23,9 +23,9 @@ from tests.simulators.tasker.templates import Step, Template
 
 async def opened(tui: TuiDriver, title: str) -> str:
     """The page of the only unfinished task."""
-    await tui.live_list()
+    await tui.wait_for("live", lambda: len(tui.app.screen.targets()) == 1)
     await tui.press("l")
-    await tui.wait_for("● live", title, lambda: "✓ done" not in tui.text)  # a narrow list has no note beside the tabs
+    await tui.wait_for("live", title, lambda: " done" not in tui.text)  # a narrow list has no note beside the tabs
     await tui.press("home", "enter")
     return await read(tui)
 
