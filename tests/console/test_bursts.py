@@ -243,7 +243,9 @@ async def test_every_key_followed_at_once_by_another(
                 else:
                     travels = {first, second} & TRAVEL or (alone.mode == "help" and second in BACK)
                     mode = {"mode": state.mode} if travels else {}
-                    assert state[:4] == alone.after(second)._replace(**mode)[:4], (first, second)
+                    wanted = alone.after(second)._replace(**mode)
+                    ignored = it.app.keyboard.ignoring and state[:4] == alone[:4]  # typed on after a refusal
+                    assert ignored or state[:4] == wanted[:4], (first, second)
         print(f"{page} {part}: {it.bursts} bursts")
 
 
