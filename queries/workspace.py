@@ -100,8 +100,6 @@ class Workspace:
         self._overrides, self._schema, self._trusted = overrides or {}, schema, trusted
         self._guess, self.not_work, self._guesses = guess, {*not_work}, tuple[Engine, ...]()
         self._hidden: HiddenGuesses | None = None
-        self._guessing = False  # read which tables may hold work when the engines are detected
-        self._work_tables: Rows = ()
         self._later = False
 
     async def open(self, *, later: bool = False) -> Workspace:
@@ -124,10 +122,9 @@ class Workspace:
         Raises DatabaseError. ``renew`` keeps the readers of engines that still exist, with their samples. If
         ``locked`` is not empty afterwards, a later call may find more.
         """
-        self._guessing, self._work_tables = self._guess and not (renew and self.engines), ()
-        await self.database.together(self._detect(renew or bool(self._guesses)))
-        self._guessing = False
-        if rows := self._work_tables:
+        guessing = self._guess and not (renew and self.engines)
+        (rows,) = await self.database.together(self._detect(renew or bool(self._guesses), guessing=guessing))
+        if rows:
             from queries.propose import guess, hidden  # slow to import, and a console without guesses does without
 
             self._hidden = self._hidden or hidden.HiddenGuesses(self._state)
@@ -171,12 +168,13 @@ class Workspace:
         used = (need.relation for _, engine in here for need in engine.spec.needs.values())
         return own | self.not_work | {f"{name.partition('.')[0]}.*" for name in used if "." in name}
 
-    async def _detect(self, renew: bool) -> None:
+    async def _detect(self, renew: bool, *, guessing: bool = False) -> Rows:
+        """Detect engines. Return tables that may hold work, with ``guessing``."""
         self.detected = time.monotonic()
         try:
-            engines, (catalog, types, doubts, (there,)) = await self._catalog()
+            engines, (catalog, types, doubts, (there,)), tables = await self._catalog(guessing)
         except LockedError:  # a session locked a table after the statement had read the locks
-            engines, (catalog, types, doubts, (there,)) = await self._catalog()
+            engines, (catalog, types, doubts, (there,)), tables = await self._catalog(guessing)
         self._note_server()
         labels = {reader.detected.full: label for label, reader in self.engines.items()} if renew else {}
         detection = detect(engines, catalog, types, doubts, self._schema, labels)
@@ -204,6 +202,7 @@ class Workspace:
         self._recorded = there, doubts
         if log := self.__dict__.get("audit_log"):
             log.choose(there, Trust(doubts))
+        return tables
 
     def _note_server(self) -> None:
         """Apply the rules of the contexts that name the server."""
@@ -250,22 +249,20 @@ class Workspace:
             for (engine, why, failed), names in schemas.items()
         )
 
-    async def _catalog(self) -> tuple[tuple[Engine, ...], list[Rows]]:
-        """Return the known engines, and what the catalog has of their tables.
+    async def _catalog(self, guessing: bool) -> tuple[tuple[Engine, ...], list[Rows], Rows]:
+        """Return the engines, what the catalog has, and tables that may hold work.
 
         Engines with roles are there once for each set of their tables.
         """
         state = Query(statement("audit_log_state"), json={})
         engines = (*self._all_engines, *(guess for guess in self._guesses if guess.of_table not in self.not_work))
         queries = [*detection_queries(engines, self._trusted), state]
-        if self._guessing:
-            queries.append(Query(statement("work_tables"), {"schema": self._schema}, json={}))
+        work = [Query(statement("work_tables"), {"schema": self._schema}, json={})] if guessing else []
         async with self.database.reading() as transaction:
-            found = await transaction.each(queries)
-        if self._guessing and not isinstance(tables := found.pop(), DatabaseError):
-            self._work_tables = tables
-        answers = [value_of(each) for each in found]
-        return roles.bound(engines, {row["relation"] for row in answers[0]}), answers
+            answers = await transaction.each([*queries, *work])
+        catalog = [value_of(each) for each in answers[: len(queries)]]
+        tables = next((each for each in answers[len(queries) :] if not isinstance(each, DatabaseError)), ())
+        return roles.bound(engines, {row["relation"] for row in catalog[0]}), catalog, tables
 
     @property
     def nothing(self) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ async def dead(
             *(read_dead_letters(reader, most, allow_scan=allow_scan) for reader in readers)
         )
         if group is not None:
-            reports = [_of_group(report, group) for report in reports]
+            reports = [report.of_group(group) for report in reports]
         lines = access_warnings(workspace, readers)
         if field is not None:
             return await print_counts(target, field, zip(readers, map(_nodes, reports), strict=True), lines)
@@ -74,13 +74,6 @@ async def dead(
     answer = DeadLettersByEngine(dead=tuple(parts))
     output.answer(answer, lambda: (line for part in parts for line in _text(part, output.ascii)))
     return int(bool(lines))
-
-
-def _of_group(report: DeadLetterReport, key: str) -> DeadLetterReport:
-    groups = [each for each in report.groups if each.key == key]
-    prints = {each.fingerprint for each in groups}
-    members = tuple(each for each in report.dead_letters if each.fingerprint in prints)
-    return msgspec.structs.replace(report, groups=tuple(groups), dead_letters=members)
 
 
 def _nodes(report: DeadLetterReport) -> tuple[float, list[Node]]:

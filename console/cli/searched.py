@@ -84,13 +84,13 @@ async def members_of(workspace: Workspace, key: str, limit: int | None) -> tuple
     Raises EmptyError; DatabaseError if some may be missing and ``limit`` is more than were read.
     """
     report = await read_dead_letters(workspace.named(key.partition("/")[0]), GROUP_DEAD_LETTERS)
-    group = next((group for group in report.groups if group.key == key), None)
+    of_group = report.of_group(key)
     if report.unreadable:
         raise DatabaseError(f"The dead letters cannot be read: {report.unreadable}", "Nothing was changed.")
-    if group is None and not report.capped:
+    if not of_group.groups and not report.capped:
         lists = workspace.database.command("dead")
         raise EmptyError(f"There is no group {key} now.\n{UNCHANGED} `{lists}` lists the groups.")
-    members = [each for each in report.dead_letters if group is not None and each.fingerprint == group.fingerprint]
+    members = list(of_group.dead_letters)
     part = report.scope or f"the newest {len(report.dead_letters):,} dead letters"
     why = formatting.scope_note(part) if report.capped else ""
     whys = [report.scan_required.why if report.scan_required is not None else why]

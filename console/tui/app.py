@@ -37,6 +37,7 @@ from console.tui.guide import Guide
 from console.tui.help_context import HelpContext
 from console.tui.key_queue import Keyboard, Typed
 from console.tui.keymap import Keys
+from console.tui.multiplexer import KEEP_TITLE, TITLE
 from console.tui.screens.base import MainScreen
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.widgets.ascii import AsciiFilter
@@ -51,7 +52,6 @@ from queries.text.safe_text import safe_text
 
 START_SECONDS = 20.0  # after which the start is no longer most of the load
 FIRST_FRAME_SECONDS = 0.4  # seconds to wait for rows before "Connecting" is painted
-KEEP_TITLE, TITLE = "\x1b[22;2t", "\x1b]2;{text}\x07"  # of the terminal
 BETWEEN = "between"  # mode without a screen, while all screens are replaced
 
 

@@ -7,6 +7,7 @@ import os
 from asyncio.subprocess import DEVNULL, PIPE
 
 ANSWER_SECONDS = 5.0  # of tmux
+KEEP_TITLE, TITLE, GIVE_TITLE_BACK = "\x1b[22;2t", "\x1b]2;{text}\x07", "\x1b[23;2t"  # of the terminal
 PIECE = 500  # characters in one sequence that screen passes on: it prints the rest of a longer one
 
 

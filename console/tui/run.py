@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from console import garbage
 from console.model.session import Session
 from console.target import Target
-from console.tui.multiplexer import in_screen, passed_on
+from console.tui.multiplexer import GIVE_TITLE_BACK, in_screen, passed_on
 from queries.text.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ async def _run(app: UnstickApp, *, mouse: bool) -> int:
         collecting.cancel()
         if app.terminal_title:
             with contextlib.suppress(OSError):  # stderr is closed
-                sys.stderr.write(passed_on("\x1b[23;2t"))  # the title that it had
+                sys.stderr.write(passed_on(GIVE_TITLE_BACK))
         if app.session.works.under_way:
             _say("Waiting for the change under way ...")
         await app.session.close()

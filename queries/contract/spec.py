@@ -47,7 +47,7 @@ Function = Annotated[str, _matching(r"\w+\((\w+(, \w+)*)?\)", "written name(type
 Role = Annotated[str, _matching(r"\w*\*\w*", "a name with one * in it")]
 Key = Annotated[str, _matching("[A-Z]", "an upper-case letter")]
 Varying = Literal["time", "key", "token", "operator"]
-"""How a value may differ between dry run and commit.
+"""Way in which a value may differ between dry run and commit.
 
 ``time``: it is as far from ``now()``. ``key``: that of a new row, in a row that refers to it. ``token``: another one
 each time, such as a transaction id. ``operator``: it has the name of who acts.

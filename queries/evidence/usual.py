@@ -19,7 +19,7 @@ from queries.records.snapshot import Part
 from queries.text.counted import noun_of, plural
 from queries.text.duration import spelled
 
-LEAST_ROWS = 20  # of one name, that show what is usual
+ROWS_COMPARED = 20  # of one name at least, that show what is usual
 RUN_SECONDS, RUN_TIMES = 1800.0, 10  # of a long run at least; the second in times of the longest one that has ended
 SILENT_SECONDS, SILENT_TIMES = 900.0, 5  # the same of the time without a new row
 DAY_SECONDS = 86400.0  # over which rows came, so that they show a night
@@ -55,7 +55,7 @@ def _long_runs(said: dict[str, str], rows: Sequence[FlowRow], now: float) -> Ite
     running = [(row, taken) for row, taken in running if now - taken >= max(RUN_SECONDS, RUN_TIMES * most)]
     owners = sorted({row.owner or "a worker" for row, _ in running})
     held = ", ".join([*owners[:NAMED], *([f"{len(owners) - NAMED} more"] if len(owners) > NAMED else [])])
-    for row, taken in running if len(took) >= LEAST_ROWS else ():
+    for row, taken in running if len(took) >= ROWS_COMPARED else ():
         times = {"taken": time_of(taken), "age": spelled(now - taken), "most": spelled(max(most, 1.0))}
         evidence = {**said, **times, "of": str(len(took)), "owner": row.owner or "a worker", "held": held}
         yield _found("runs_long", f"{said['label']}/{row.id}", taken, evidence)
@@ -69,7 +69,7 @@ def _began(row: FlowRow, ended: float) -> float | None:
 
 def _stopped(said: dict[str, str], rows: Sequence[FlowRow], now: float) -> Iterator[Finding]:
     came = sorted(at for row in rows if row.part == "new" and (at := seconds(row.created)))
-    if len(came) < LEAST_ROWS or came[-1] - came[0] < DAY_SECONDS:
+    if len(came) < ROWS_COMPARED or came[-1] - came[0] < DAY_SECONDS:
         return
     longest = max(later - at for at, later in pairwise(came))
     if max(SILENT_SECONDS, SILENT_TIMES * longest) <= now - came[-1] <= came[-1] - came[0]:

@@ -27,10 +27,10 @@ from queries.text.json_text import decoded
 from queries.text.psql_text import quoted_name
 from queries.text.safe_text import safe_text
 
-MOST_TABLES = 20  # whose rows are looked at
-MOST_ROWS = 5_000  # of one of them
+TABLES_SAMPLED = 20  # whose rows are looked at
+ROWS_SAMPLED = 5_000  # of one of them
 MARKS = 4  # of work; the rows of a table with one less are looked at
-MOST_PEOPLE = 3  # columns of people's work that count
+PEOPLE_COLUMNS = 3  # columns of people's work that count
 ASIDE = 2  # marks that a table beside work loses, or one if it has more than enough
 WORKERS = {"owner", "lease", "heartbeat", "is_taken"}  # roles of columns that only a worker has
 UNPROVEN = "{table} is read as a guess, and nothing of it is changed. To change rows: `{command}`"
@@ -63,7 +63,7 @@ async def guesses(
             name = engine_name(f"{table.schema}_{table.name}")
         used.add(name)
         try:
-            proposal = await propose(database, table, name, MOST_ROWS)
+            proposal = await propose(database, table, name, ROWS_SAMPLED)
             if worth(table, proposal) >= MARKS:
                 engines.append(_engine(proposal, estimates[table.schema, table.name]))
         except NO_CONNECTION:
@@ -89,7 +89,7 @@ def _candidates(rows: Rows, known: Collection[str]) -> dict[tuple[str, str], int
         table = Table(schema=row["schema"], name=row["name"], columns=columns)
         if (number := worth(table)) >= MARKS - 1:
             marked.append((-number, row["schema"], row["name"], row["tuples"]))
-    return {(schema, name): tuples for _, schema, name, tuples in sorted(marked)[:MOST_TABLES]}
+    return {(schema, name): tuples for _, schema, name, tuples in sorted(marked)[:TABLES_SAMPLED]}
 
 
 def marks(roles: Mapping[str, Column]) -> dict[str, list[str]]:
@@ -132,7 +132,7 @@ def _people(table: Table, words: Sequence[str]) -> int:
     """Return how many columns and statuses of people's work count; one does not."""
     columns = sum(bool(re.fullmatch(names().people, plain_name(column.name))) for column in table.columns)
     number = columns + sum(plain(word) in names().people_words for word in words)
-    return min(number, MOST_PEOPLE) if number > 1 else 0
+    return min(number, PEOPLE_COLUMNS) if number > 1 else 0
 
 
 def why_no_work(table: Table) -> str:
@@ -142,7 +142,9 @@ def why_no_work(table: Table) -> str:
     people = [column.name for column in table.columns if re.fullmatch(names().people, plain_name(column.name))]
     if worth(table) >= MARKS - 1 or not missing:
         return ""
-    has = f"it has {', '.join(people[:MOST_PEOPLE])}" if people else "nothing in it says that a worker takes its rows"
+    has = (
+        f"it has {', '.join(people[:PEOPLE_COLUMNS])}" if people else "nothing in it says that a worker takes its rows"
+    )
     return f"{safe_text(table.name)} does not look like work: {safe_text(has)}, and no column for {', '.join(missing)}."
 
 
@@ -160,7 +162,7 @@ def _engine(proposal: Proposal, rows: int) -> Engine:
 
 def _said(proposal: Proposal, name: str, rows: int) -> Iterator[str]:
     of = "; ".join(f"{mark}: {', '.join(columns)}" for mark, columns in marks(proposal.roles).items())
-    looked = f"All {proposal.rows:,}" if proposal.rows < MOST_ROWS else f"{proposal.rows:,} of about {rows:,}"
+    looked = f"All {proposal.rows:,}" if proposal.rows < ROWS_SAMPLED else f"{proposal.rows:,} of about {rows:,}"
     yield f"A guess, only read: {name} looks like work ({safe_text(of)}). {looked} rows were looked at."
     guessed = [f"{safe_text(state.word)} = {state.phase}" for state in proposal.states if state.guessed]
     if guessed:

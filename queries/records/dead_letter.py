@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import msgspec
+
 from queries.records.node import Node, ScanRequired
 from queries.records.record import Record
 
@@ -102,3 +104,10 @@ class DeadLetterReport(Record):
     scope: str = ""  # as in a `Page`
     scan_required: ScanRequired | None = None
     unreadable: str = ""  # why they cannot be read
+
+    def of_group(self, key: str) -> DeadLetterReport:
+        """Return the report with this group only, or with none."""
+        groups = tuple(each for each in self.groups if each.key == key)
+        prints = {each.fingerprint for each in groups}
+        members = tuple(each for each in self.dead_letters if each.fingerprint in prints)
+        return msgspec.structs.replace(self, groups=groups, dead_letters=members)

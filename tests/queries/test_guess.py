@@ -127,7 +127,7 @@ async def opened(dsn: str, path: Path) -> Workspace:
 async def test_queues_are_named_with_the_phases_of_their_rows(
     server: PostgresServer, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guess, "MOST_TABLES", 100)
+    monkeypatch.setattr(guess, "TABLES_SAMPLED", 100)
     every = list(queues())
     for *_, script in every:
         server.sql(script, database)
@@ -152,7 +152,7 @@ def test_what_a_release_sets_is_learned_from_rows_that_wait(
     server: PostgresServer, database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Compare with a worker's own claim. The action is a proposal: nothing can be run."""
-    monkeypatch.setattr(guess, "MOST_TABLES", 100)
+    monkeypatch.setattr(guess, "TABLES_SAMPLED", 100)
     every = list(queues(*CLAIMS))
     for *_, script in every:
         server.sql(script, database)

@@ -69,16 +69,20 @@ def _stuck(line: EngineLine, context: Context) -> Spans:
     return [(line.number, f"bold {band(line.severity).ink}" if line.stuck else "$faint")]
 
 
-def _levels(line: EngineLine, context: Context) -> Spans:
+def by_severity(line: EngineLine, ascii: bool) -> Spans:
+    """Return the numbers of stuck nodes by severity, each with its sign."""
     levels = zip(sums(line.stuck or ()), BANDS, strict=True)
-    return [(f"{of.plain if context.ascii else of.sign}{n} ", of.ink) for n, of in levels if n]
+    return [(f"{of.plain if ascii else of.sign}{n} ", of.ink) for n, of in levels if n]
 
 
-def _rate(name: str) -> Any:
-    def spans(line: EngineLine, context: Context) -> Spans:
-        return [("–" if line.rates is None else formatting.rate(getattr(line.rates, name)), "")]
+def _rate(name: str, rate: str, about: str) -> Field[EngineLine]:
+    def value(line: EngineLine, _: Context) -> Any:
+        return line.rates and getattr(line.rates, rate)
 
-    return spans
+    def spans(line: EngineLine, _: Context) -> Spans:
+        return [("–" if line.rates is None else formatting.rate(getattr(line.rates, rate)), "")]
+
+    return Field(name, value, about=about, title=f"{name}/min", width=7, align="right", spans=spans)
 
 
 def _note(line: EngineLine, context: Context) -> Spans:
@@ -130,27 +134,11 @@ FIELDS: Final[tuple[Field[EngineLine], ...]] = (
         title="by severity",
         width=14,
         needs=100,
-        spans=_levels,
+        spans=lambda line, context: by_severity(line, context.ascii),
     ),
     Field("oldest", "oldest", about="age of the oldest finding", title="oldest", width=7, align="right", needs=72),
-    Field(
-        "in",
-        lambda line, _: line.rates and line.rates.inflow,
-        about="new work per minute",
-        title="in/min",
-        width=7,
-        align="right",
-        spans=_rate("inflow"),
-    ),
-    Field(
-        "out",
-        lambda line, _: line.rates and line.rates.outflow,
-        about="finished work per minute",
-        title="out/min",
-        width=7,
-        align="right",
-        spans=_rate("outflow"),
-    ),
+    _rate("in", "inflow", "new work per minute"),
+    _rate("out", "outflow", "finished work per minute"),
     *map(_count, ORDER[:7]),
     Field("trend", "trend", about="course of the number of stuck nodes", title="trend", width=30, needs=150),
     Field("note", lambda line, _: "", about="what could not be read", title="note", width=10, needs=60, spans=_note),

@@ -59,8 +59,7 @@ class BlockersScreen(TextScreen):
         super().show_body()
         view = self.text_view
         if view.chosen is None and self._chosen in view.links:  # the cause of the row from which it was opened
-            while view.choose(1) != self._chosen:
-                pass
+            view.select(self._chosen)
 
     # keys
 

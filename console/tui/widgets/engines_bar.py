@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from textual.content import Content
 
-from console.model.fields.engine import ORDER, EngineLine, worst_first
+from console.model.fields.engine import ORDER, EngineLine, by_severity, worst_first
 from console.text import formatting
-from console.text.severity import BANDS, band, sums
+from console.text.severity import band
 from console.tui.widgets.text_bar import Part, clickable, joined, squeeze
 from queries.records.node import Phase
 from queries.records.record import Record
@@ -98,8 +98,7 @@ def _stuck(line: EngineLine, width: int, ascii: bool) -> Content:
         return Content("")
     if not line.stuck and not line.stale and not line.more_stuck:
         return Content.styled("nothing stuck" if width >= NARROW_CELLS else "0 stuck", "$faint")
-    levels = zip(sums(line.stuck), BANDS, strict=True) if width >= WORDS_CELLS else ()
-    signs: list[Part] = [(f"{of.plain if ascii else of.sign}{n}  ", of.ink) for n, of in levels if n]
+    signs: list[Part] = [(f"{text} ", ink) for text, ink in by_severity(line, ascii)] if width >= WORDS_CELLS else []
     return Content.assemble(*signs, (f"{line.number} stuck", f"bold {band(line.severity).ink}"))
 
 

@@ -53,13 +53,17 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         if not links:
             return None
         at = links.index(self.chosen) + step if self.chosen in links else (0 if step > 0 else -1)
-        self.chosen = links[at % len(links)]
+        return self.select(links[at % len(links)])
+
+    def select(self, link: str) -> str:
+        """Choose one of the links, and scroll to it. Return it."""
+        self.chosen = link
         line = next(n for n, each in enumerate(self._lines) if self.chosen in [s for _, s in each if type(s) is Link])
         top = round(self.scroll_y)
         if not top <= line < top + self.size.height:
             self._scroll_to_line(line - self.size.height // 2)
         self.refresh()
-        return self.chosen
+        return link
 
     @property
     def text(self) -> str:

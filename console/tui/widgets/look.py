@@ -44,7 +44,7 @@ CLASSES = {
 }
 
 
-LEAST_ERROR_CELLS = 12  # of a row, for the begin of an error beside its title
+ERROR_CELLS = 12  # of a row at least, for the begin of an error beside its title
 
 
 class Glyphs(Record, kw_only=False):
@@ -243,7 +243,7 @@ class Look(Generic[T]):
         short = formatting.short_id(key, min(left - 2, formatting.ID_CELLS))
         if (row.parent_id, record.title) in self._alike and key not in record.title and short:
             title, left = [*title, (f"  {short}", "muted")], left - len(short) - 2
-        if error and left > LEAST_ERROR_CELLS:
+        if error and left > ERROR_CELLS:
             title = [*title, (f"  {formatting.crop(safe_text(error), left - 2)}", "muted")]
         return title
 
