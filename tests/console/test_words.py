@@ -85,7 +85,7 @@ async def test_help_explains_the_row_and_the_words_in_view(
 ) -> None:
     await eternaltwin_db.task(status="Blocked", timer=-7200)
     async with run_tui(eternaltwin, tmp_path, size=(120, 50), start="stuck") as tui:
-        await tui.wait_for("▌", "overdue timer", "W wake", "W Wake")
+        await tui.wait_for("▌", "overdue timer", "W wake", "W Wake", "◷ 1")
         await tui.press("question_mark")
         text = await tui.wait_for("The row", "Words of the screen", "Its time has not come.")
         assert "overdue timer  " in text.partition("Words of the screen")[0]
