@@ -290,8 +290,14 @@ async def _check_alone(reader: Reader, finding: Finding, notes: Notebook) -> Non
     spec = reader.findings.specs[finding.code]
     async with reader.database.reading() as transaction:
         alone, why = await reader.findings.nodes_of(transaction, spec, [finding.node_id])
-    if why or not alone:
-        notes.fault(at, f"{local}: {why or 'the finding is not there if it is read for this node only ($ids)'}")
+    if why:
+        notes.fault(at, f"{local}: {why}")
+    elif not alone:  # unless it has ended since
+        if any(
+            (each.code, each.node_id) == (finding.code, finding.node_id)
+            for each in (await reader.findings.read()).findings
+        ):
+            notes.fault(at, f"{local}: the finding is not there if it is read for this node only ($ids)")
     elif set(alone) != {finding.node_id}:
         notes.fault(at, f"{local}: other nodes are returned if it is read for this node only ($ids)")
 

@@ -151,14 +151,17 @@ async def test_every_read_is_that_of_the_default(
     server: PostgresServer, tmp_path: Path, engine: str, settings: dict[str, str]
 ) -> None:
     dsn = server.fresh(engine, filled=True)
-    answers = []
-    for given in ({}, settings, {}):  # a timer may pass between two of them
-        set_all(server, dsn, given)
-        workspace = await opened(dsn, tmp_path)
-        assert workspace.engines, workspace.declined
-        answers.append(set(await everything(workspace)))
-        await workspace.close()
-    first, hostile, last = answers
+    for _ in range(3):  # a timer may pass between two of the reads, and on a busy machine another one
+        answers = []
+        for given in ({}, settings, {}):
+            set_all(server, dsn, given)
+            workspace = await opened(dsn, tmp_path)
+            assert workspace.engines, workspace.declined
+            answers.append(set(await everything(workspace)))
+            await workspace.close()
+        first, hostile, last = answers
+        if (first & last) <= hostile <= (first | last):
+            break
     assert hostile - (first | last) == set()
     assert (first & last) - hostile == set()
     assert len(first & last) > 100
