@@ -106,24 +106,24 @@ class ClaimReader:
                         unmet |= {self._full(row["id"]): ", ".join(failing)} if failing else {}
         return unmet
 
-    async def after(self, id_: str) -> dict[str, str]:
-        """Read what becomes of a node by actions, by file.
+    async def after(self, ids: Sequence[str]) -> dict[tuple[str, str], str]:
+        """Read what becomes of nodes of one kind by actions, by node and file.
 
         Actions of which only a dry run tells it are omitted. Raises DatabaseError.
         """
-        claim, said = self.kinds.get(id_.partition(":")[0]), dict[str, str]()
+        claim, said = self.kinds.get(ids[0].partition(":")[0]), dict[tuple[str, str], str]()
         chosen = self._variant.select("after", kind=claim.kind) if claim else None
         if claim is None or chosen is None:
             return said
-        rows = await self._variant.rows(IN_STEP, "after", chosen, ids=[id_])
+        rows = await self._variant.rows(IN_STEP, "after", chosen, ids=ids)
         with readable("after.sql"):
             for row in rows:
                 conditions = self._conditions(claim, {**row, "holders": [None] * len(claim.conditions)})
                 failing = ", ".join(each.said for each in conditions if each.holds is False)
                 if row["over"]:
-                    said[row["action"]] = ENDS
+                    said[row["id"], row["action"]] = ENDS
                 elif failing or all(each.holds for each in conditions):
-                    said[row["action"]] = f"{FAILS}{failing}" if failing else HELPS
+                    said[row["id"], row["action"]] = f"{FAILS}{failing}" if failing else HELPS
         return said
 
     def _why(self, claim: Claim, row: Any, workers: Sequence[Worker]) -> Why:

@@ -537,8 +537,9 @@ class _Writer:
             self._finders(claim, values, (*needs, *own))
         asked = {**values, "header": self._header(own), **_beside(claim, *of_rows, *of_node)}
         self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", asked)])
-        if after := [*self._after(claim, asked)]:
-            self._add(f"after.{kind.name}{suffix}.sql", at, [repeated("after", asked, after)])
+        if after := [*self._after(claim, asked)]:  # rows beside it are read once, unless an action decides which
+            same = (str(text) for each in after if not each["own"] for text in (*each["holds"], *each["shows"]))
+            self._add(f"after.{kind.name}{suffix}.sql", at, [repeated("after", asked | _beside(claim, *same), after)])
         if not kind.keys:  # the texts of all keys would be read
             self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", values, parts)])
         values["header"] = self._header((*needs, *claim.running_needs, *own))
@@ -573,13 +574,15 @@ class _Writer:
                 asked = [_after(claim, each, now, unknown, tables) for each in claim.conditions]
                 over = self._over(kind, now)
             holds, shows = zip(*asked, strict=True)
+            beside = _beside(claim, *holds, *shows)["beside"]
+            apart = [_with(now, each) for each in beside]
             yield {
                 **values,
                 "script": literal(script),
                 "over": over,
                 "holds": _with_commas(holds),
                 "shows": _with_commas(f"({each})::text" for each in shows),
-                "beside": [_with(now, each) for each in _beside(claim, *holds, *shows)["beside"]],
+                "own": [] if apart == beside else ["FROM (SELECT) AS one", *apart],
             }
 
     def _over(self, kind: Kind, now: Mapping[str, str]) -> str:

@@ -184,6 +184,7 @@ class AfterRow(Record):
     ``over``: it has ended then.
     """
 
+    id: str
     action: str
     over: bool | None
     holds: Json

@@ -19,7 +19,7 @@ from queries.db.reads import IN_STEP, Reads, lockstep, value_of
 from queries.files.statement import Statement
 from queries.read import guard_token, sentence
 from queries.read.incidents import REFUSED, rank
-from queries.read.nodes import NodeIds
+from queries.read.nodes import NodeIds, NodeReader
 from queries.read.offers import Offers, for_now
 from queries.read.samples import SampleReader
 from queries.records.action import Proof
@@ -64,10 +64,12 @@ def finding_of(
 class FindingReader:
     """Findings of one engine. ``specs``: by code."""
 
-    def __init__(self, variant: EngineVariant, ids: NodeIds, samples: SampleReader, claims: ClaimReader) -> None:
+    def __init__(
+        self, variant: EngineVariant, ids: NodeIds, nodes: NodeReader, samples: SampleReader, claims: ClaimReader
+    ) -> None:
         self._variant, self._ids, self._samples, self._claims = variant, ids, samples, claims
         self.specs = {spec.code: spec for spec in variant.engine.spec.findings}
-        self._offers = Offers(variant, ids, claims, self.specs)
+        self._offers = Offers(variant, ids, nodes, claims, self.specs)
 
     async def read(
         self, ids: Iterable[str] | None = None, limit: int = FINDING_NODES, *, offer: bool | Node = True

@@ -21,6 +21,7 @@ REFUSED = "refused"  # in the evidence: why the finding's action is not suggeste
 LOCKED_BY = "locked_by"  # in the evidence: who locks the row of the node whose action is suggested
 DIFFERS = "differs"  # in the evidence: the values that separate its group from others
 TRIED = "tried"  # in the evidence: what was done lately, as advised, and has not helped
+LEAVES = "leaves"  # in the evidence: why no worker takes a node after any action that is asked
 REFUSED_FOR_NOW = "refused_for_now"  # in the evidence: why the finding's action is not possible yet
 
 # Number of schemas from which on their incidents with one cause are shown as one.
@@ -323,6 +324,8 @@ def _incident(
         text = first.sentence if len(findings) == 1 else _sentence(spec, values, example, len(findings), part)
     if differs := next((f.evidence[DIFFERS] for f in findings if DIFFERS in f.evidence), ""):
         text += f" {differs}"
+    if leaves := next((f.evidence[LEAVES] for f in findings if LEAVES in f.evidence), ""):
+        text += f" No action is known to help alone: {leaves}."
     if len(findings) > 1 and (tried := [f.evidence[TRIED] for f in findings if TRIED in f.evidence]):
         text += f" {len(tried)} of them: {tried[0]}"
     return Incident(

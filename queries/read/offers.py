@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import msgspec
 
@@ -11,80 +12,150 @@ from queries.claim.reader import ClaimReader
 from queries.contract.rows import WitnessRow, json_kinds
 from queries.contract.spec import Action, FindingSpec
 from queries.contract.variant import EngineVariant
-from queries.db.errors import DatabaseError
+from queries.db.errors import DatabaseError, attempted
 from queries.db.query import Query
 from queries.db.reads import IN_STEP, Reads, lockstep, value_of
 from queries.files.statement import Statement
-from queries.read.incidents import REFUSED, REFUSED_FOR_NOW, Cause, cause_of
-from queries.read.nodes import NodeIds
+from queries.read.incidents import LEAVES, REFUSED, REFUSED_FOR_NOW, Cause, cause_of
+from queries.read.nodes import NodeIds, NodeReader
 from queries.read.sentence import in_text
-from queries.records.action import FREEING, Verdict
+from queries.records.action import FREEING, Risk, Verdict
 from queries.records.finding import ENDS, FAILS, HELPS, IS_REFUSED, OPEN, TELLS, WAITS, Finding
 from queries.records.node import Node, split_id
 
 REFUSALS_ASKED = 20  # nodes of each cause that the actions of its finding are asked about
+EXAMPLES_ASKED = 10  # causes, the gravest: of the first node of each, a worker is asked, too
 
 _CALL = re.compile(r'"\.\w+\(')  # of an engine's function
 Question = tuple[str, str]  # an action's file, and its arguments
 Refusals = dict[str, tuple[str, bool]]  # by node: why, and whether for now only
 Specs = Mapping[str, FindingSpec]  # by code
-Answers = Mapping[str, str]  # by action
+After = Mapping[tuple[str, str], str]  # what becomes of a node, by node and action's file
+
+
+class _Asked(NamedTuple):
+    """A cause of findings, which are at ``places``.
+
+    Its actions are asked about ``ids``. Their answers, by name, are ``said``. ``whole``: if they refuse, all nodes do.
+    """
+
+    places: list[int]
+    ids: list[str]
+    whole: bool
+    actions: list[tuple[Action, Question]]
+    instead: str
+    said: dict[str, str]
+
+    @property
+    def best(self) -> str:
+        """The action to suggest, or "" if all are refused.
+
+        The engine prefers the first. If that is to let a worker take the node, another action may do so, too.
+        """
+        first, said = next(iter(self.said)), self.said
+        if not self.whole and said[first].startswith((IS_REFUSED, WAITS)):
+            said = {first: said[first]}
+        left = {name: text for name, text in said.items() if not text.startswith(IS_REFUSED)}
+        for name, text in left.items():
+            if name == first or (name == self.instead and (text != ENDS or first not in left)):
+                if not text.startswith(FAILS) or name not in FREEING:
+                    return name
+            elif text == HELPS and {first, name} <= {*FREEING}:
+                return name
+        return next((name for name in (first, self.instead) if name in left), "")
+
+    @property
+    def unhelped(self) -> bool:
+        """Return True if another action may let a worker take the node."""
+        fails = self.said.get(self.best, FAILS).startswith(FAILS)
+        return fails and self.actions[0][0].name in FREEING and (self.whole or bool(self.best))
 
 
 class Offers:
     """Suggested actions of the findings of one engine."""
 
-    def __init__(self, variant: EngineVariant, ids: NodeIds, claims: ClaimReader, specs: Specs) -> None:
-        self._variant, self._ids, self._claims, self._specs = variant, ids, claims, specs
+    def __init__(
+        self, variant: EngineVariant, ids: NodeIds, nodes: NodeReader, claims: ClaimReader, specs: Specs
+    ) -> None:
+        self._variant, self._ids, self._nodes, self._claims, self._specs = variant, ids, nodes, claims, specs
 
     async def of(
         self, transaction: Reads, findings: tuple[Finding, ...], node: Node | None = None
     ) -> tuple[Finding, ...]:
         """Return the findings with the actions that may help.
 
-        Reads alone ask a few nodes of each cause whether they refuse the finding's ``action`` and ``instead``. Nothing
-        is asked if the operator decides on the arguments. ``node``: only the findings of this one are asked, about each
-        of its actions, and a worker, too, about the values that these set.
+        Reads alone ask a few nodes of each cause whether they refuse the finding's ``action`` and ``instead``. Of the
+        gravest causes, a worker is asked about the values that these set in the first node. If it would not take that,
+        the other actions after which it may are asked, too. Nothing is asked if the operator decides on the arguments.
+        ``node``: only the findings of this one are asked, about each of its actions.
         """
         causes: dict[Cause, list[int]] = {}
         for place, finding in enumerate(findings):
             action = self._variant.engine.action(finding.action or "", split_id(finding.node_id)[1])
             of_node = node is None or finding.node_id == node.id
             if of_node and action and action.writes and OPEN not in finding.arguments.values():
-                causes.setdefault(self._cause(finding), []).append(place)
-        questions: dict[Question, dict[str, None]] = {}
-        possible: dict[Cause, tuple[list[str], list[tuple[Action, Question]]]] = {}
-        for cause, places in causes.items():
+                causes.setdefault(cause_of(self._specs[finding.code], finding), []).append(place)
+        asked = []
+        for places in causes.values():
             some, first = [findings[place] for place in places[:REFUSALS_ASKED]], findings[places[0]]
             ids = [self._ids.local(f.node_id) for f in some if f.arguments == first.arguments]
-            possible[cause] = ids, self._possible(first, node)
-            for action, question in possible[cause][1]:
-                if not self._variant.unmet(action) and self._askable(action):
-                    questions.setdefault(question, {}).update(dict.fromkeys(ids))
-        after_it = [self._claims.after(self._ids.local(node.id))] if node and causes else []
-        answer, *said_after = await lockstep(transaction, [self._refused(questions), *after_it])
-        refused: dict[Question, Refusals] = value_of(answer)
-        after: Answers = next((each for each in said_after if not isinstance(each, DatabaseError)), {})
+            actions, instead = self._possible(first, node), self._specs[first.code].instead
+            whole = len(ids) == len(places) or bool(self._variant.unmet(actions[0][0]))
+            asked.append(_Asked(places, ids, whole, actions, instead, {}))
+        after = await self._ask(transaction, asked)
+        if node is None and (unhelped := [each for each in asked[:EXAMPLES_ASKED] if each.unhelped]):
+            read = await attempted(self._nodes.among(transaction, [each.ids[0] for each in unhelped]))
+            nodes = {} if isinstance(read, DatabaseError) else {self._ids.local(n.id): n for n in read.nodes}
+            more = []
+            for each in (each for each in unhelped if each.ids[0] in nodes):
+                actions = self._possible(findings[each.places[0]], nodes[each.ids[0]])
+                freeing = [asking for asking in actions if asking[0].name in FREEING]
+                more.append(each._replace(ids=each.ids[:1], actions=freeing))
+            await self._ask(transaction, more, after)
         offered = list(findings)
-        for cause, (ids, actions) in possible.items():
-            said = {each.name: self._said(each, ids, refused.get(q), after) for each, q in actions}
-            whole = len(ids) == len(causes[cause]) or self._variant.unmet(actions[0][0])
-            best = _best(said if whole else dict([*said.items()][:1]), self._specs[cause[1]].instead)
-            asked = {name: in_text(text) for name, text in said.items()} if node else {}
-            for place in causes[cause]:
-                offered[place] = _offered(msgspec.structs.replace(findings[place], asked=asked), said, best)
+        for each in asked:
+            texts = {name: in_text(text) for name, text in each.said.items()} if node else {}
+            for place in each.places:
+                offered[place] = _offered(msgspec.structs.replace(findings[place], asked=texts), each)
         return tuple(offered)
 
     def _possible(self, finding: Finding, node: Node | None) -> list[tuple[Action, Question]]:
-        """Return the actions of a finding with what each is asked, its own first."""
+        """Return the actions of a finding with their questions, its own first.
+
+        The others follow by risk.
+        """
         kind, own = split_id(finding.node_id)[1], msgspec.json.encode(finding.arguments).decode()
         names = (finding.action or "", self._specs[finding.code].instead)
         actions = {name: each for name in names if (each := self._variant.engine.action(name, kind))}
-        for each in self._variant.engine.actions_of(kind) if node else ():
+        for each in sorted(self._variant.engine.actions_of(kind) if node else (), key=lambda a: [*Risk].index(a.risk)):
             chosen = any(a.required and not a.default for a in each.arguments)  # by the operator
             if each.writes and not chosen and (not each.phases or (node and node.phase in each.phases)):
                 actions.setdefault(each.name, each)
         return [(each, (each.script, own if each.name == finding.action else "{}")) for each in actions.values()]
+
+    async def _ask(self, transaction: Reads, asked: Sequence[_Asked], known: After | None = None) -> After:
+        """Ask the actions of causes that have not said anything yet.
+
+        Return what a worker said of their first nodes, ``known`` if it was asked before.
+        """
+        questions: dict[Question, dict[str, None]] = {}
+        examples: dict[str, dict[str, None]] = {}
+        for place, each in enumerate(asked):
+            for action, question in each.actions:
+                if action.name not in each.said and not self._variant.unmet(action) and self._askable(action):
+                    questions.setdefault(question, {}).update(dict.fromkeys(each.ids))
+            if known is None and place < EXAMPLES_ASKED:
+                examples.setdefault(each.ids[0].partition(":")[0], {})[each.ids[0]] = None
+        after_it = [self._claims.after([*ids]) for ids in examples.values()]
+        answer, *said_after = await lockstep(transaction, [self._refused(questions), *after_it])
+        refused: dict[Question, Refusals] = value_of(answer)
+        after = {k: text for each in said_after if not isinstance(each, DatabaseError) for k, text in each.items()}
+        after = {**(known or {}), **after}
+        for each in asked:
+            for action, question in each.actions:
+                said = self._said(action, each.ids, refused.get(question), after)
+                each.said.setdefault(action.name, said)
+        return after
 
     async def _refused(self, questions: Mapping[Question, Iterable[str]]) -> dict[Question, Refusals]:
         """Read which nodes actions refuse. Questions that fail are omitted."""
@@ -107,16 +178,15 @@ class Offers:
                     whys[row["id"]] = why, waits or bool(row.get("for_now"))
         return {question: whys for question, whys in refused.items() if question not in failed}
 
-    def _said(self, action: Action, ids: Sequence[str], refused: Refusals | None, after: Answers) -> str:
-        """Return what an action says of nodes."""
+    def _said(self, action: Action, ids: Sequence[str], refused: Refusals | None, after: After) -> str:
+        """Return what an action says of nodes. A worker is asked about the first."""
         if unmet := self._variant.unmet(action):
             return f"{IS_REFUSED}{unmet}"
         if refused is None:
             return TELLS
-        left = [id_ for id_ in ids if id_ not in refused]
-        if not left:
+        if all(id_ in refused for id_ in ids):
             return f"{WAITS if any(refused[id_][1] for id_ in ids) else IS_REFUSED}{refused[ids[0]][0]}"
-        return after.get(action.script, TELLS)
+        return TELLS if ids[0] in refused else after.get((ids[0], action.script), TELLS)
 
     def _askable(self, action: Action) -> bool:
         parts = self._refusals(action.script)
@@ -136,33 +206,20 @@ class Offers:
     def _witnesses(self, script: str) -> Iterable[Statement]:
         return filter(_readable, self._variant.engine.actions.get(script, {}).get("witnesses", ()))
 
-    def _cause(self, finding: Finding) -> Cause:
-        return cause_of(self._specs[finding.code], finding)
 
-
-def _best(said: Answers, instead: str) -> str:
-    """Return the action to suggest, or "" if all are refused.
-
-    The engine prefers the first. If that is to let a worker take the node, another action may do so, too.
-    """
-    first, left = next(iter(said)), {name: text for name, text in said.items() if not text.startswith(IS_REFUSED)}
-    for name, text in left.items():
-        if name == first or (name == instead and (text != ENDS or first not in left)):
-            if not text.startswith(FAILS) or name not in FREEING:
-                return name
-        elif text == HELPS and {first, name} <= {*FREEING}:
-            return name
-    return next((name for name in (first, instead) if name in left), "")
-
-
-def _offered(finding: Finding, said: Answers, best: str) -> Finding:
+def _offered(finding: Finding, asked: _Asked) -> Finding:
     """Return the finding with its best action, and why not the declared one."""
-    first, why = next(iter(said.items()))
-    if best == first:
-        return for_now(finding, why.removeprefix(WAITS)) if why.startswith(WAITS) else finding
-    does = "is refused: " if why.startswith(IS_REFUSED) else "does not help: "
-    evidence = {**finding.evidence, REFUSED: f"{first} {does}{in_text(why.removeprefix(IS_REFUSED))}"}
-    return msgspec.structs.replace(finding, action=best or None, arguments={}, guard="", evidence=evidence)
+    (first, why), best = next(iter(asked.said.items())), asked.best
+    if best != first:
+        does = "is refused: " if why.startswith(IS_REFUSED) else "does not help: "
+        evidence = {**finding.evidence, REFUSED: f"{first} {does}{in_text(why.removeprefix(IS_REFUSED))}"}
+        finding = msgspec.structs.replace(finding, action=best or None, arguments={}, guard="", evidence=evidence)
+    elif why.startswith(WAITS):
+        finding = for_now(finding, why.removeprefix(WAITS))
+    if (left := asked.said.get(best, "")).startswith(FAILS):
+        evidence = {**finding.evidence, LEAVES: f"after {best} no worker would take it: {in_text(left[len(FAILS) :])}"}
+        finding = msgspec.structs.replace(finding, evidence=evidence)
+    return finding
 
 
 def _readable(part: Statement) -> bool:

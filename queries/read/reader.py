@@ -45,7 +45,7 @@ class Reader:
         self.samples = SampleReader(self.variant, self.ids)
         self.claims = ClaimReader(self.variant, self.ids.full, self.ids.local)
         self.looks: dict[str, list[Look]] = {}  # of the last minute, by kind
-        self.findings = FindingReader(self.variant, self.ids, self.samples, self.claims)
+        self.findings = FindingReader(self.variant, self.ids, self.nodes, self.samples, self.claims)
 
     @property
     def label(self) -> str:

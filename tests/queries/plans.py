@@ -42,8 +42,8 @@ ALMOST = {
 ONE_READ = 1280  # blocks of such a table and of an index in whose order it is read
 REFRESH = 10_000  # blocks, and more only where each of many findings reads a table once, or 5,000 rows by an index
 REFRESHES = {
-    "agent_jobs": 38_000, "estuary": 16_000, "eternaltwin": 29_000, "graphile_worker": 74_000, "oban": 16_000,
-    "pgqueuer": 22_000, "procrastinate": 84_000, "solid_queue": 36_000, "tasker": 17_500, "uni2work": 11_000,
+    "agent_jobs": 38_000, "estuary": 16_000, "eternaltwin": 29_000, "graphile_worker": 74_000, "oban": 12_000,
+    "pgqueuer": 22_000, "procrastinate": 73_000, "solid_queue": 36_000, "tasker": 17_500, "uni2work": 11_000,
 }  # fmt: skip
 PLAIN = """
     SELECT i.indexrelid::regclass::text AS name, pg_get_indexdef(i.indexrelid) AS ddl

@@ -9,10 +9,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from queries import snapshot
 from queries.contract.builtin import builtin
 from queries.contract.engine import Engine
 from queries.read import details
-from queries.read.incidents import REFUSED, cause_of
+from queries.read.incidents import LEAVES, REFUSED, cause_of
 from queries.read.reader import Reader
 from queries.records.action import FREEING, Outcome
 from queries.records.finding import ENDS, FAILS, HELPS, IS_REFUSED, TELLS, WAITS, Finding
@@ -108,14 +109,25 @@ async def test_an_action_that_helps_comes_before_a_declared_one_that_does_not(
     server.sql(TAKEN, dsn)
     workspace = await opened(dsn, tmp_path)
     reader = workspace.engines["pgqueuer"]
-    (failed,) = (f for f in (await reader.findings.read()).findings if f.code == "failing")
-    assert (failed.action, failed.asked) == ("release", {})  # of many, only refusals are asked
+
+    async def listed() -> Finding:
+        (one,) = (f for f in (await reader.findings.read()).findings if f.code == "failing")
+        return one
+
+    failed = await listed()
+    assert (failed.action, failed.asked) == ("retry", {})  # a list does not name the others
+    assert failed.evidence[REFUSED] == "release does not help: would still fail: free (failed)"
     failed = await asked_of(reader, failed.node_id, "failing")
     assert (failed.action, failed.asked["retry"]) == ("retry", HELPS)
     assert failed.evidence[REFUSED] == "release does not help: would still fail: free (failed)"
     server.sql(TWINS, dsn)
-    failed = await asked_of(reader, failed.node_id, "failing")
-    assert failed.action == "release"
+    alone, failed = await listed(), await asked_of(reader, failed.node_id, "failing")
+    for each in (alone, failed):
+        assert each.action == "release"
+        assert each.evidence[LEAVES] == "after release no worker would take it: free (failed)"
+        (incident,) = snapshot.incidents(workspace, [each])
+        said = "No action is known to help alone: after release no worker would take it: free (failed)."
+        assert (incident.action, incident.sentence.endswith(said)) == ("release", True)
     assert failed.asked["release"] == f"{FAILS}free (failed)"
     assert failed.asked["retry"].startswith(IS_REFUSED)
     assert failed.asked["delete"] == ENDS

@@ -4,6 +4,10 @@
 WITH
 -- :parts
 wanted AS (SELECT t.* FROM :"schema".:table AS t WHERE :wanted)
+SELECT :id AS id, a.action, a.over, a.holds, a.shows
+  FROM wanted AS t
+  :beside
+ CROSS JOIN LATERAL (
 -- :each
 SELECT :script AS action, (:over)::bool AS over,
        jsonb_build_array(
@@ -12,5 +16,6 @@ SELECT :script AS action, (:over)::bool AS over,
        jsonb_build_array(
          :shows
        ) AS shows
-  FROM wanted AS t
-  :beside
+  :own
+-- :end
+) AS a

@@ -1,10 +1,13 @@
 -- Executing jobs that their own producer does not list as running, although it has beaten since it took them.
 -- needs: producers
 \ir executing_jobs.sql
-, nodes AS (
+, producers AS MATERIALIZED ( -- read once, not searched for each job
+  SELECT p.uuid::text AS uuid, p.node, p.updated_at, p.meta -> 'running' AS running FROM :"schema".oban_producers p
+   WHERE p.updated_at >= timezone('UTC', now()) - :alive AND jsonb_typeof(p.meta -> 'running') = 'array'
+),
+nodes AS (
   SELECT 'job:' || j.id AS id, j.attempted_at, p.node
-    FROM executing j JOIN :"schema".oban_producers p ON p.uuid = CASE WHEN j.attempted_by[2] ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN j.attempted_by[2]::uuid END
-   WHERE p.updated_at >= timezone('UTC', now()) - :alive AND p.updated_at > j.attempted_at + interval '1 minute'
-     AND jsonb_typeof(p.meta -> 'running') = 'array' AND NOT p.meta -> 'running' @> to_jsonb(j.id)
+    FROM executing j JOIN producers p ON p.uuid = j.attempted_by[2]
+   WHERE p.updated_at > j.attempted_at + interval '1 minute' AND NOT p.running @> to_jsonb(j.id)
 ),
 more AS (SELECT (SELECT count(*) FROM executing) > 2000 AS more)
