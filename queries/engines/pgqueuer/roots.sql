@@ -3,10 +3,8 @@
 -- needs: queued_by_entrypoint, picked
 -- cursor: e|name or s|number of the last row of the previous page, or NULL
 -- Indexes: pgqueuer_ep_ea_idx, pgqueuer_picked_heartbeat_idx, one on (updated, id) of failed jobs, pgqueuer_schedules_pkey.
-WITH
-\ir parts/entrypoints.sql
-,
-names AS MATERIALIZED (
+WITH \ir parts/entrypoints.sql
+, names AS MATERIALIZED (
   SELECT e.name FROM entrypoints e
   UNION
   SELECT p.entrypoint FROM (SELECT j.entrypoint FROM :"schema".:"pgqueuer" j WHERE j.status = 'picked' ORDER BY j.heartbeat LIMIT 1000) AS p

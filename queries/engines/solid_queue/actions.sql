@@ -3,6 +3,5 @@
 
 -- :lock
 -- kinds: job
-WITH
-\ir parts/locked.sql
+WITH \ir parts/locked.sql
 SELECT l.id, l.version FROM locked l

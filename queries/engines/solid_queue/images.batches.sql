@@ -1,7 +1,6 @@
 -- needs: batches
 -- Indexes: the primary key of jobs, the unique indexes on job_id, key and queue_name of the other tables.
-WITH
-\ir parts/image_rows.sql
+WITH \ir parts/image_rows.sql
 SELECT * FROM image_rows
 UNION ALL
 SELECT 'job:' || e.job_id, e.tableoid, e.ctid::text

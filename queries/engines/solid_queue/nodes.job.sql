@@ -1,7 +1,6 @@
 -- Jobs by id.
 -- Indexes: solid_queue_jobs_pkey, and those on job_id of the tables of executions.
-WITH
-\ir parts/jobs.sql
+WITH \ir parts/jobs.sql
 SELECT 'job:' || j.id AS id, 'queue:' || j.queue_name AS parent_id, 'job' AS kind,
        j.class_name || coalesce(' - ' || j.concurrency_key, '') AS title, j.status,
        extract(epoch FROM j.created_at)::float8 AS created_at, extract(epoch FROM j.changed_at)::float8 AS changed_at,

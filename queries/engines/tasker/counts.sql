@@ -3,8 +3,7 @@
 -- Indexes: one on task_transitions(to_state, created_at), or idx_tasks_active_with_priority_covering and
 -- idx_task_transitions_state_lookup, index-only.
 WITH \ir parts/newest_tasks.sql
-,
-open AS MATERIALIZED (SELECT n.task_uuid FROM newest_tasks n WHERE NOT 'task_by_state' = ANY (:met_needs)),
+, open AS MATERIALIZED (SELECT n.task_uuid FROM newest_tasks n WHERE NOT 'task_by_state' = ANY (:met_needs)),
 current AS MATERIALIZED (
   SELECT x.task_uuid, x.to_state FROM :"schema".task_transitions x WHERE x.most_recent AND x.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM open o))
 ),

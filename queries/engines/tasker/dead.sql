@@ -27,8 +27,7 @@ more AS (
 given_up AS (SELECT o.task_uuid, o.at AS created_at, false AS by_hand FROM blocked o), -- by hand ends in error
 \ir parts/decided_tasks.sql
 , \ir parts/dead_letters.sql
-,
-dead_lettered AS MATERIALIZED (
+, dead_lettered AS MATERIALIZED (
   SELECT d.task_uuid FROM :"schema".tasks_dlq d
    WHERE d.resolution_status = 'pending' AND d.task_uuid = ANY (ARRAY(SELECT o.task_uuid FROM blocked o))
 ),

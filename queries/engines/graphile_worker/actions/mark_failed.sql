@@ -3,8 +3,7 @@
 -- Indexes: jobs_pkey1, job_queues_pkey1.
 
 -- :refused
-WITH
-\ir ../parts/jobs.sql
+WITH \ir ../parts/jobs.sql
 SELECT 'job:' || j.id AS id, r.why
   FROM jobs j
  CROSS JOIN LATERAL (
@@ -13,16 +12,13 @@ SELECT 'job:' || j.id AS id, r.why
  WHERE r.why IS NOT NULL
 
 -- :witnesses
-WITH
-\ir ../parts/lost_owner.sql
+WITH \ir ../parts/lost_owner.sql
 SELECT * FROM lost_owner
 
 -- :change
 -- Workers lock the rows of a job before that of its queue, too, when they end one.
-WITH
-\ir ../parts/jobs.sql
-,
-held AS MATERIALIZED (
+WITH \ir ../parts/jobs.sql
+, held AS MATERIALIZED (
   SELECT j.id, j.job_queue_id, j.locked_by
     FROM jobs j
     JOIN unnest(:ids, :versions) AS seen(id, version) ON j.id = substr(seen.id, 5)::int8 AND j.version = seen.version

@@ -3,8 +3,7 @@
 -- needs of ids: none
 -- Indexes: one on (locked_at) of locked jobs, jobs_pkey1, job_queues_pkey1.
 \ir sessions.sql
-,
-locked AS MATERIALIZED (
+, locked AS MATERIALIZED (
   (SELECT j.id, j.task_id, j.job_queue_id, j.priority, j.run_at, j.locked_at, j.locked_by FROM :"schema"._private_jobs j
     WHERE :ids IS NULL AND j.locked_at IS NOT NULL ORDER BY j.locked_at LIMIT 5000)
   UNION ALL

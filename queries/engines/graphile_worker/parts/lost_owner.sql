@@ -1,7 +1,6 @@
 -- Signs of life or death of the pools that locked these jobs.
 lost_owner AS (
-  WITH
-\ir jobs.sql
+  WITH \ir jobs.sql
   SELECT 'job:' || j.id AS id, v.witness AS witness, v.verdict AS verdict, v.detail AS detail, extract(epoch FROM j.locked_at)::float8 AS since
     FROM jobs j
    CROSS JOIN LATERAL (

@@ -10,8 +10,7 @@ SELECT 'job:' || j.id AS id, r.why
  WHERE j.id = ANY (:job_keys) AND r.why IS NOT NULL
 
 -- :witnesses
-WITH
-\ir ../parts/silent_worker.sql
+WITH \ir ../parts/silent_worker.sql
 SELECT * FROM silent_worker
 
 -- :change

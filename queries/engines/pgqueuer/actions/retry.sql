@@ -25,9 +25,5 @@ logged AS (
   INSERT INTO :"schema".:"pgqueuer_log" (job_id, status, entrypoint, priority)
   SELECT c.id, 'queued', c.entrypoint, c.priority FROM changed c
 )
-SELECT 'job:' || c.id AS id
-  FROM changed c -- the engine's trigger does not notify of updates; without it, workers see a job at their next poll
- CROSS JOIN LATERAL (
-   SELECT pg_notify(:'ch_pgqueuer', json_build_object('channel', :'ch_pgqueuer', 'operation', 'update', 'sent_at', now(),
-                                                      'table', :'pgqueuer', 'type', 'table_changed_event')::text)
-    WHERE c.id IS NOT NULL) AS n
+, \ir ../parts/notified.sql
+SELECT n.id FROM notified n

@@ -16,9 +16,5 @@ WITH changed AS (
    WHERE j.id = substr(seen.id, 5)::int8 AND j.xmin::text = seen.version AND j.status = 'queued' AND j.execute_after > now()
   RETURNING j.id, j.status, j.entrypoint, j.priority
 )
-SELECT 'job:' || c.id AS id
-  FROM changed c -- the engine's trigger does not notify of updates; without it, workers see a job at their next poll
- CROSS JOIN LATERAL (
-   SELECT pg_notify(:'ch_pgqueuer', json_build_object('channel', :'ch_pgqueuer', 'operation', 'update', 'sent_at', now(),
-                                                      'table', :'pgqueuer', 'type', 'table_changed_event')::text)
-    WHERE c.id IS NOT NULL) AS n
+, \ir ../parts/notified.sql
+SELECT n.id FROM notified n

@@ -3,10 +3,8 @@
 -- needs: picked
 -- needs of ids: none
 -- Indexes: pgqueuer_picked_heartbeat_idx, pgqueuer_pkey.
-WITH
-\ir ../parts/beating.sql
-,
-silent AS MATERIALIZED (
+WITH \ir ../parts/beating.sql
+, silent AS MATERIALIZED (
   (SELECT o.id, o.heartbeat, o.queue_manager_id, o.entrypoint FROM :"schema".:"pgqueuer" o
     WHERE :ids IS NULL AND o.status = 'picked' AND o.heartbeat < now() - :not_retaken
     ORDER BY o.heartbeat LIMIT 5000)

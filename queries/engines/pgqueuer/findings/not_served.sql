@@ -2,10 +2,8 @@
 -- log entries says that one was picked since. Entrypoints at their concurrency limit have a running job.
 -- needs: queued_by_entrypoint, picked, log_by_time
 -- Indexes: pgqueuer_ep_ea_idx (a loose index scan over 500 entrypoints), pgqueuer_picked_heartbeat_idx, pgqueuer_log_created.
-WITH
-\ir ../parts/entrypoints.sql
-,
-asked AS MATERIALIZED (
+WITH \ir ../parts/entrypoints.sql
+, asked AS MATERIALIZED (
   SELECT e.name FROM entrypoints e WHERE :ids IS NULL
   UNION ALL
   SELECT DISTINCT substr(i, 12) FROM unnest(:ids) AS i WHERE i LIKE 'entrypoint:%'

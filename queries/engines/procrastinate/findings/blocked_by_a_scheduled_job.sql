@@ -3,8 +3,7 @@
 -- needs: todo, todo_by_lock
 -- Indexes: procrastinate_jobs_priority_idx_v1, procrastinate_jobs_lock_idx_v1, one on (lock, priority DESC, id) of jobs to do.
 WITH \ir ../parts/locks.sql
-,
--- The first 5,000 jobs to do, in the order in which workers take them, or those that are asked for.
+, -- The first 5,000 jobs to do, in the order in which workers take them, or those that are asked for.
 asked AS MATERIALIZED (
   (SELECT j.id, j.queue_name, j.priority, j.lock, j.scheduled_at FROM :"schema".procrastinate_jobs j
     WHERE :ids IS NULL AND j.status = 'todo' ORDER BY j.priority DESC, j.id LIMIT 5000)

@@ -3,8 +3,7 @@
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
 -- :refused
-WITH
-\ir ../parts/jobs.sql
+WITH \ir ../parts/jobs.sql
 SELECT 'job:' || j.id AS id, n.why
   FROM jobs j
  CROSS JOIN LATERAL (
@@ -15,10 +14,8 @@ SELECT 'job:' || j.id AS id, n.why
  WHERE n.why IS NOT NULL
 
 -- :change
-WITH
-\ir ../parts/jobs.sql
-,
-seen AS MATERIALIZED (
+WITH \ir ../parts/jobs.sql
+, seen AS MATERIALIZED (
   SELECT j.id FROM jobs j
    WHERE j.finished_at IS NULL AND j.claimed IS NULL AND NOT (j.ready IS NOT NULL AND j.concurrency_key IS NOT NULL)
      AND ('job:' || j.id, j.version) IN (SELECT * FROM unnest(:ids, :versions))

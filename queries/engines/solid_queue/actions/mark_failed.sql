@@ -4,8 +4,7 @@
 -- Indexes: solid_queue_jobs_pkey, those on job_id, the one on solid_queue_semaphores(key).
 
 -- :refused
-WITH
-\ir ../parts/jobs.sql
+WITH \ir ../parts/jobs.sql
 SELECT 'job:' || j.id AS id,
        CASE WHEN j.claimed IS NULL OR j.finished_at IS NOT NULL THEN 'no process has claimed it'
             ELSE 'its process ' || j.process || ' lives: the last heartbeat was at ' || date_trunc('second', j.beat) || ' UTC' END AS why
@@ -13,15 +12,12 @@ SELECT 'job:' || j.id AS id,
  WHERE j.claimed IS NULL OR j.finished_at IS NOT NULL OR NOT j.worker_dead
 
 -- :witnesses
-WITH
-\ir ../parts/dead_worker.sql
+WITH \ir ../parts/dead_worker.sql
 SELECT * FROM dead_worker
 
 -- :change
-WITH
-\ir ../parts/jobs.sql
-,
-seen AS MATERIALIZED ( -- claimed jobs whose worker is gone
+WITH \ir ../parts/jobs.sql
+, seen AS MATERIALIZED ( -- claimed jobs whose worker is gone
   SELECT j.id, j.queue_name, j.priority, j.concurrency_key FROM jobs j
    WHERE j.claimed IS NOT NULL AND j.finished_at IS NULL AND j.worker_dead
      AND ('job:' || j.id, j.version) IN (SELECT * FROM unnest(:ids, :versions))

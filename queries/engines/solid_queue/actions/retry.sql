@@ -4,18 +4,15 @@
 -- Indexes: solid_queue_jobs_pkey, and those on job_id.
 
 -- :refused
-WITH
-\ir ../parts/jobs.sql
+WITH \ir ../parts/jobs.sql
 SELECT 'job:' || j.id AS id,
        replace(replace(replace('it is ' || j.status, 'is no execution', 'has no execution'), 'is failed', 'has failed'), 'it is claimed', 'a process has claimed it') || ': only failed and lost jobs can be retried' AS why
   FROM jobs j
  WHERE j.finished_at IS NOT NULL OR coalesce(j.ready, j.claimed, j.blocked, j.scheduled) IS NOT NULL
 
 -- :change
-WITH
-\ir ../parts/jobs.sql
-,
-seen AS MATERIALIZED (
+WITH \ir ../parts/jobs.sql
+, seen AS MATERIALIZED (
   SELECT j.id, j.queue_name, j.priority, j.concurrency_key FROM jobs j
    WHERE j.finished_at IS NULL AND coalesce(j.ready, j.claimed, j.blocked, j.scheduled) IS NULL
      AND ('job:' || j.id, j.version) IN (SELECT * FROM unnest(:ids, :versions))

@@ -5,8 +5,7 @@
 -- one on solid_queue_semaphores(key).
 
 -- :lock
-WITH
-\ir ../parts/locked.sql
+WITH \ir ../parts/locked.sql
 SELECT l.id, l.version
   FROM locked l -- a semaphore that another session holds makes the jobs that wait for it locked
  WHERE NOT EXISTS (SELECT FROM :"schema".solid_queue_semaphores m
@@ -17,8 +16,7 @@ SELECT l.id, l.version
                                               ORDER BY k.key FOR UPDATE SKIP LOCKED)))
 
 -- :refused
-WITH
-\ir ../parts/jobs.sql
+WITH \ir ../parts/jobs.sql
 SELECT 'job:' || j.id AS id, n.why
   FROM jobs j
  CROSS JOIN LATERAL (
@@ -37,10 +35,8 @@ SELECT 'job:' || j.id AS id, n.why
  WHERE n.why IS NOT NULL
 
 -- :change
-WITH
-\ir ../parts/jobs.sql
-,
-seen AS MATERIALIZED (
+WITH \ir ../parts/jobs.sql
+, seen AS MATERIALIZED (
   SELECT j.id, j.queue_name, j.priority, j.waits_for AS concurrency_key FROM jobs j
    WHERE j.finished_at IS NULL AND coalesce(j.ready, j.claimed, j.failed) IS NULL AND coalesce(j.scheduled, j.blocked) IS NOT NULL
      AND ('job:' || j.id, j.version) IN (SELECT * FROM unnest(:ids, :versions))

@@ -1,8 +1,7 @@
 -- These jobs, locked. The rows of executions are what workers and dispatchers lock, and the job's row is what an end of a job
 -- changes. None is waited for, so no order of locks can end in a deadlock.
 locked AS (
-  WITH
-\ir jobs.sql
+  WITH \ir jobs.sql
   SELECT 'job:' || j.id AS id, j.version, j.waits_for
     FROM jobs j
    WHERE j.id = ANY (ARRAY(SELECT k.id FROM :"schema".solid_queue_jobs k

@@ -4,8 +4,7 @@
 -- Not derived: only tasks and signs of life name their task, and evidence without it is not NULL but absent.
 -- Indexes: those of the included part and of open steps, the state_lookups, index-only; or those led by the state.
 WITH \ir ../parts/newest_tasks.sql
-,
-task_states AS (SELECT unnest(ARRAY['pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results',
+, task_states AS (SELECT unnest(ARRAY['pending', 'initializing', 'enqueuing_steps', 'steps_in_process', 'evaluating_results',
                                     'waiting_for_dependencies', 'waiting_for_retry']) AS to_state),
 step_states AS (SELECT unnest(ARRAY['pending', 'enqueued', 'in_progress', 'enqueued_for_orchestration',
                                     'enqueued_as_error_for_orchestration', 'waiting_for_retry']) AS to_state),
