@@ -216,7 +216,7 @@ def with_samples(reader: Reader, part: Part) -> Part:
 def _unsampled(reader: Reader) -> Iterable[SkippedFinding]:
     """Yield the findings that need several samples."""
     for spec in reader.engine.spec.findings:
-        if spec.sample:
+        if spec.sampled:
             yield SkippedFinding(engine=reader.label, code=spec.code, why=NEEDS_SAMPLES)
 
 

@@ -14,7 +14,7 @@ from queries.contract import id_forms, roles
 from queries.contract.builtin import builtin
 from queries.contract.detect import Declined, detect, detection_queries, expected
 from queries.contract.engine import Engine, merged
-from queries.contract.outside import EMPTY, NONE, PROPOSE, BrokenFolder, OutsideEngines
+from queries.contract.outside import EMPTY, NONE, PROPOSE, OutsideEngines
 from queries.contract.server_spec import LABEL
 from queries.contract.trust import Trust
 from queries.db.database import Database, Server
@@ -87,7 +87,7 @@ class Workspace:
         self.engines: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
         self.tables: int | None = None  # of a database without engines
-        self.broken: tuple[BrokenFolder, ...] = outside.broken
+        self.broken = self._broken = outside.broken
         self._all_engines = (*builtin(), *outside.engines)
         self._state = file.parent if file else user_dirs.folder("state")
         self.servers = KnownServers(self._state)
@@ -130,7 +130,9 @@ class Workspace:
             self._hidden = self._hidden or hidden.HiddenGuesses(self._state)
             self.not_work |= self._hidden.of(self._where)
             names = {engine.name for engine in self._all_engines}
-            if found := await guess.guesses(self.database, rows, self._known(), names, self._trusted):
+            found, broken = await guess.guesses(self.database, rows, self._known(), names, self._trusted)
+            self.broken = (*self._broken, *broken)
+            if found:
                 self._guesses = found
                 await self.database.together(self._detect(True))
         if not self.engines:

@@ -15,9 +15,8 @@ from console.text.spans import Spans
 from queries.check.lab import Lab
 from queries.check.prove import Loaded, prove, prove_on
 from queries.check.report import Check, Report
-from queries.contract import proven
 from queries.contract.folder import FIXTURE, SCHEMA
-from queries.contract.outside import OutsideEngines
+from queries.contract.outside import OutsideEngines, note, passed_file
 from queries.db.errors import DatabaseError
 from queries.records.fault import Fault
 
@@ -47,9 +46,9 @@ async def check(target: Target, folder: Path, *, here: bool) -> int:
     verdict = f"{name} has passed" if passed else f"{name}: faults"
     if passed and not loaded.packaged:
         try:
-            proven.note(digest, name)
+            note(digest, name)
         except OSError as error:
-            raise DatabaseError(f"{verdict}, but {proven.path()} cannot be written: {error.strerror}.") from error
+            raise DatabaseError(f"{verdict}, but {passed_file()} cannot be written: {error.strerror}.") from error
         verdict += ": its actions are available until the folder changes."
     report = Report(engine=name, digest=digest, passed=passed, checks=tuple(checks))
     output.answer(report, lambda: [verdict])

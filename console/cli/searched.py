@@ -35,7 +35,7 @@ async def of_incident(workspace: Workspace, key: str, action: str, limit: int | 
     """Return the nodes of an incident as it is now, and its suggested arguments."""
     incident = await _incident(workspace, key, None)
     sampled = incident is None and any(
-        spec.sample and key.partition(":")[0] == f"{reader.label}/{spec.code}"
+        spec.sampled and key.partition(":")[0] == f"{reader.label}/{spec.code}"
         for reader in workspace.engines.values()
         for spec in reader.engine.spec.findings
     )

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 import asyncpg
 
 from queries.contract.folder import FIXTURE, schema_scripts
-from queries.files.sections import SqlSection, sections
+from queries.files.statement import SqlSection, sections
 from queries.records.record import Record
 
 if TYPE_CHECKING:

@@ -35,7 +35,7 @@ async def whole(workspace: Workspace, incident: Incident, limit: int | None = No
         return Whole(incident=incident)
     reader = workspace.engines[incident.engine]
     spec = reader.findings.specs.get(incident.code)
-    if spec is None or spec.sample:
+    if spec is None or spec.sampled:
         return Whole(incident=incident, why="the samples have only some nodes")
     findings: list[Finding] = [*incident.findings, *incident.explained]
     seen = {finding.node_id for finding in findings}

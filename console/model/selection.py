@@ -181,7 +181,7 @@ async def _of_findings(reader: Reader, filter: Filter, missing: list[str]) -> As
     missing += [f"only {SELECTED_FINDING_NODES} nodes with {code} were read" for code in read.capped if concerns(code)]
     missing += [f"{each.code} was not checked: {each.why}" for each in read.skipped_findings if concerns(each.code)]
     for spec in reader.engine.spec.findings:
-        if spec.sample and any(spec.code.startswith(name) for name in named):
+        if spec.sampled and any(spec.code.startswith(name) for name in named):
             missing.append(f"{spec.code} needs several samples")
     ids = [node_id for node_id, of_node in codes.items() if any(map(concerns, of_node))]
     for start in range(0, len(ids), NODES_AT_ONCE):

@@ -162,7 +162,7 @@ class _Brief(Apart):
 
 async def _state(source: Reads, reader: Reader, ids: Sequence[str]) -> NodeStates:
     """Read the phases and findings of nodes."""
-    codes = [spec.code for spec in reader.engine.spec.findings if not spec.sample]
+    codes = [spec.code for spec in reader.engine.spec.findings if not spec.sampled]
     reads = [reader.findings.nodes_of(IN_STEP, reader.findings.specs[code], ids) for code in codes]
     nodes, *findings = await lockstep(source, [reader.nodes.existing(IN_STEP, ids), *reads])
     state = NodeStates()
@@ -192,8 +192,10 @@ async def settled(reader: Reader, measured: Sequence[Measured]) -> BlastRadius |
             async with reader.database.reading(STATEMENT_SECONDS) as transaction:
                 now = await _state(_Brief(transaction), reader, ids)
     spec = reader.engine.spec
-    stalling = {finding.code for finding in spec.findings if finding.stalls}
-    differences = _Differences(now, {kind.name for kind in spec.kinds if kind.gates}, stalling)
+    stalling = {finding.code for finding in spec.findings if finding.symptom == "stalled"}
+    holders = "".join(each.holder for claim in spec.claim for each in claim.conditions)
+    gating = {kind.name for kind in spec.kinds if f"'{kind.name}:'" in holders}
+    differences = _Differences(now, gating, stalling)
     for each in measured:
         differences.add(each)
     reached = (*differences.lines(), *_relations(measured))

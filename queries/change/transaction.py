@@ -63,7 +63,7 @@ class ActionScript:
     def __init__(self, request: Request, nodes: Nodes) -> None:
         self.action, self.nodes, self._request = request.action, nodes, request
         reader = request.reader
-        columns = {*request.action.overwrites, *reader.engine.spec.undo.counters}  # an undo increases all counters
+        columns = {*request.action.overwrites, *reader.engine.spec.counters}  # an undo increases all counters
         self.images = ImageReader(reader.database, reader.detected.schema, sorted(columns))
 
     async def load(self, transaction: Transaction, log: AuditLog) -> None:

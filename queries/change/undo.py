@@ -174,11 +174,11 @@ class UndoScript:
 
     @property
     def _append_only(self) -> tuple[str, ...]:
-        return self.reader.engine.spec.undo.append_only
+        return self.reader.engine.spec.append_only
 
     @property
     def _counters(self) -> tuple[str, ...]:
-        return self.reader.engine.spec.undo.counters
+        return self.reader.engine.spec.counters
 
     async def admit(self, transaction: Transaction, then: Callable[[], Sequence[Query]]) -> list[Rows]:
         """Lock the rows; skip nodes with a row that is not as the entry left it."""
@@ -502,15 +502,15 @@ def why_foreign(reader: Reader, stored: StoredImages) -> str:
     columns: dict[str, set[str]] = {}
     for full in (
         *(c for action in spec.actions if action.undo is not Undo.NONE for c in action.overwrites),
-        *spec.undo.counters,
+        *spec.counters,
     ):
         owner, _, column = full.partition(".")
         columns.setdefault(owner, set()).add(column)
     for table in stored.images.tables:
         own = columns.get(table.table, set())
-        if table.table not in reader.detected.relations or not (own or table.table in spec.undo.append_only):
+        if table.table not in reader.detected.relations or not (own or table.table in spec.append_only):
             return FOREIGN.format(engine=name, does="changes", name=table.table)
-        if table.table in spec.undo.append_only or "*" in own:
+        if table.table in spec.append_only or "*" in own:
             continue
         if any(row.before is None or row.after is None for row in table.rows):
             return FOREIGN.format(engine=name, does="inserts or deletes rows of", name=table.table)
@@ -578,13 +578,13 @@ async def _lacking(
 
 def needs(reader: Reader, tables: Iterable[TableImages]) -> Iterator[Mapping[str, str | None]]:
     """Yield the privileges that restoring the rows of tables uses."""
-    undo = reader.engine.spec.undo
+    spec = reader.engine.spec
     for table in tables:
         name = table.table
-        if name in undo.append_only:
+        if name in spec.append_only:
             yield {"table": name, "word": "INSERT", "column": None}
             continue
-        counters = {c.partition(".")[2] for c in undo.counters if c.partition(".")[0] == name}
+        counters = {c.partition(".")[2] for c in spec.counters if c.partition(".")[0] == name}
         updated = {c for row in table.rows if row.after is not None for c in row.before or ()}
         if any(row.before is not None and row.after is not None for row in table.rows):
             yield from ({"table": name, "word": "UPDATE", "column": c} for c in sorted(updated | counters))

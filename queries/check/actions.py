@@ -19,7 +19,7 @@ from queries.check.locking import check_locking
 from queries.check.report import Notebook, first
 from queries.check.scripts import script
 from queries.check.trials import check_trials
-from queries.contract.phases import phases_of
+from queries.contract.rows import phases_of
 from queries.contract.spec import Action
 from queries.db.errors import DatabaseError, attempted, attempting
 from queries.db.transaction import Transaction

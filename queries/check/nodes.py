@@ -9,8 +9,7 @@ from queries.check.report import Notebook, first
 from queries.check.scripts import query
 from queries.contract.allowed_words import allowed_words
 from queries.contract.id_forms import why_malformed
-from queries.contract.phases import ENDED, phases_of
-from queries.contract.rows import TIMES
+from queries.contract.rows import ENDED, TIMES, phases_of
 from queries.contract.rules import evidence_names
 from queries.db.errors import DatabaseError, attempted
 from queries.files.statement import Statement
@@ -268,7 +267,7 @@ async def _check_findings(reader: Reader, notes: Notebook) -> None:
             notes.fault(_of(reader, f"findings/{skipped.code}"), skipped.why)
     codes = {finding.code for finding in read.findings}
     for code, spec in reader.findings.specs.items():
-        if spec.sample is None and code not in codes:
+        if not spec.sampled and code not in codes:
             notes.note(f"no row has the finding {code}, so its evidence was not looked at")
     for finding in read.findings:
         at, spec = _of(reader, f"findings/{finding.code}"), reader.findings.specs[finding.code]

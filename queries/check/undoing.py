@@ -129,14 +129,14 @@ def _key(row: Mapping[str, Any], columns: Sequence[str] | None) -> str:
 
 def _differences(before: RowsByTable, after: RowsByTable, engine: Engine) -> list[str]:
     """Return what differs, as ``table.column``, without what an undo keeps."""
-    undo = engine.spec.undo
+    spec = engine.spec
     differences = set()
     for table in before.keys() | after.keys():
-        if table in undo.append_only:
+        if table in spec.append_only:
             continue
         old, new = before.get(table, {}), after.get(table, {})
         differences |= {f"{table}: rows that were added" for key in new.keys() - old.keys()}
         differences |= {f"{table}: rows that are missing" for key in old.keys() - new.keys()}
         for key in old.keys() & new.keys():
             differences |= {f"{table}.{c} changed" for c, value in old[key].items() if new[key].get(c) != value}
-    return sorted(each for each in differences if each.removesuffix(" changed") not in undo.counters)
+    return sorted(each for each in differences if each.removesuffix(" changed") not in spec.counters)

@@ -44,7 +44,7 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
     """Return the action with what its statements change, and what that requires."""
     effects = effects_of(part for parts in sections.values() for part in parts)
     more = [each for done in effects.done for each in spec.effects.get(done, ())]
-    rows = [f"{t}.*" for t in (*effects.inserts, *effects.deletes) if t not in spec.undo.append_only]
+    rows = [f"{t}.*" for t in (*effects.inserts, *effects.deletes) if t not in spec.append_only]
     columns = (*rows, *effects.columns, *(each for each in more if " " not in each))
     whole = {column.removesuffix(".*") for column in columns if column.endswith(".*")}
     overwrites = dict.fromkeys(c for c in columns if c.endswith(".*") or c.partition(".")[0] not in whole)
@@ -59,7 +59,6 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
     called = {name for name, need in spec.needs.items() if not set(effects.calls).isdisjoint(need.functions)}
     called |= set(action.when.values()) & set(spec.needs)
     overwritten = tuple(overwrites)
-    note = next((note for column, note in spec.undo.notes.items() if column in overwritten), "")
     named = {name for parts in sections.values() for part in parts for name, _ in keys_of(part, "args")}
     named -= {argument.name for argument in action.arguments}
     return msgspec.structs.replace(
@@ -69,7 +68,6 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
         privileges=tuple(dict.fromkeys(privileges)),
         needs=(*action.needs, *sorted(called - set(action.needs))),
         undo=action.undo or (_undo(spec, overwritten) if overwritten else Undo.NONE if action.undo_note else None),
-        undo_note=action.undo_note or note,
         arguments=(
             *action.arguments,
             *(each for name, each in spec.arguments.items() if name in named),
@@ -90,4 +88,4 @@ def _gone(action: Action) -> Iterable[Argument]:
 def _undo(spec: EngineSpec, overwrites: Iterable[str]) -> Undo:
     """Return how the columns that an action overwrites are restored."""
     tables = {name.partition(".")[0] for name in overwrites}
-    return Undo.TRANSITION if tables & set(spec.undo.append_only) else Undo.ROWS
+    return Undo.TRANSITION if tables & set(spec.append_only) else Undo.ROWS

@@ -15,12 +15,10 @@ from queries.contract.effects import WRITTEN, set_values
 from queries.contract.folder import TOML, Folder, kind_of_file
 from queries.contract.id_forms import KEY_TYPES, KeyType
 from queries.contract.needs import dead_need, need_of, status_need
-from queries.contract.phases import ENDED
-from queries.contract.rows import COMPARED, NodeRow, columns
+from queries.contract.rows import COMPARED, ENDED, NodeRow, columns
 from queries.contract.spec import KEY_SEPARATOR, NO_TIME, Action, Claim, Condition, EngineSpec, FindingSpec, Kind, Need
 from queries.contract.sql_templates import Filled, Lines, Values, filled, joined, one_line, repeated
-from queries.files.sections import sections
-from queries.files.statement import EngineFileError, SqlText
+from queries.files.statement import EngineFileError, SqlText, sections
 from queries.files.toml_file import Path as Setting
 from queries.files.toml_file import TomlFile
 from queries.records.node import Phase
@@ -100,13 +98,12 @@ class _Writer:
             ("counts", self._counts),
             ("find", self._find),
             ("dead", self._dead),
+            ("rows", self._rows),
         ):
             if self.tables and not self._written(name):
                 write()
-        if not self._written("rows"):
-            self._rows()
         for finding in self.spec.findings:
-            if not finding.sample and not self._written(f"findings/{finding.code}"):
+            if not finding.sampled and not self._written(f"findings/{finding.code}"):
                 self._finding(finding)
         for action in self.spec.actions:
             if action.writes:
@@ -263,7 +260,7 @@ class _Writer:
         declared = ", ".join(dict.fromkeys(literal(status.native) for status in self.spec.statuses))
         for kind, need, column in self._by_status():
             type_ = self._relation(kind).get(kind.columns.get("status", ""))  # an expression has only declared ones
-            known = {None, *self.spec.recognise.enums, *([type_] if kind.table in self.spec.recognise.literals else [])}
+            known = {None, *self.spec.recognise.types, *([type_] if kind.table in self.spec.recognise.literals else [])}
             if declared and type_ not in known:
                 values: Values = {**self._of(kind), "status": self._status(kind), "declared": declared}
                 more += filled("undeclared", {**values, "kind": kind.name, "most": str(SEARCHED_ROWS)})
@@ -348,15 +345,8 @@ class _Writer:
         }
 
     def _rows(self) -> None:
-        """Derive the rows of the nodes, of their own tables and of those in `rows`."""
-        parts: list[Values] = [self._of(kind) for kind in self.tables]
-        for kind in self.kinds.values():
-            for name in kind.rows:
-                table, _, column = name.partition(".")
-                other = msgspec.structs.replace(kind, table=table, key=column)
-                parts.append(self._of(other))
-        if parts:
-            self._add("rows.sql", ("kinds",), [repeated("locked_rows", {}, parts)])
+        """Derive the rows of the nodes."""
+        self._add("rows.sql", ("kinds",), [repeated("locked_rows", {}, [*map(self._of, self.tables)])])
 
     def _finding(self, finding: FindingSpec) -> None:
         if finding.finder:
@@ -383,15 +373,11 @@ class _Writer:
             "order": _of(next(iter(need[1].columns[1:]), kind.key_columns[0]) if need else kind.key_columns[0])
             + " DESC" * finding.newest_first,
         }
-        filters = self._each_from(kind, finding.from_) if finding.from_ else ["true"]
-        parts: list[Values] = [
-            {**of_each, "filter": self._with_partial(filter_, need[0] if need else "")} for filter_ in filters
-        ]
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
             "header": [f"-- needs: {need[0]}"] if need else [],
         }
-        self._add(f"findings/{finding.code}.sql", at, [repeated("finding", values, parts)])
+        self._add(f"findings/{finding.code}.sql", at, [filled("finding", {**of_each, **values})])
 
     def _finding_among(self, finding: FindingSpec) -> None:
         """Derive a finding whose rows a part selects."""
@@ -437,20 +423,15 @@ class _Writer:
             ]
             filters = [from_]
             whys: Lines = []
-            for_now: list[str] = []
             if action.from_:
                 why = self._sentence(kind, action.otherwise)
                 whys.append(f"WHEN ({from_}) IS NOT TRUE THEN {why}")
-                for_now.append(f"WHEN ({from_}) IS NOT TRUE THEN false")
             for refusal in action.refuse:
                 why = self._sentence(kind, refusal.why)
                 whys.append(f"WHEN {refusal.when} THEN {why}")
-                for_now.append(f"WHEN {refusal.when} THEN {refusal.for_now}")
                 filters.append(f"({refusal.when}) IS NOT TRUE")
             values["filter"] = " AND ".join(filters)
             values["whys"] = whys or ["WHEN false THEN ''"]
-            waits = any(refusal.for_now != "false" for refusal in action.refuse)
-            values["for_now"] = [f", CASE {' '.join(for_now)} END AS for_now"] if waits else []
         about = f"{action.title} a {kind.title}."
         files = {section: section for section in SECTIONS} | ({"change": "delete"} if action.delete else {})
         parts = [filled("action", {"about": about}), *(filled(files[s], values) for s in missing)]
@@ -487,7 +468,7 @@ class _Writer:
             claim,
             unfinished=claim.unfinished or unfinished,
             failed=claim.failed or self._of_statuses(kind, failed, failed_need, " DESC"),
-            failed_need=claim.failed_need or (failed_need[0] if failed_need else ""),
+            needs={**({"failed": (failed_need[0],)} if failed_need else {}), **claim.needs},
         )
 
     def _of_statuses(self, kind: Kind, words: set[str], need: tuple[str, Need] | None, way: str) -> dict[str, str]:
@@ -503,7 +484,8 @@ class _Writer:
         at: Setting = ("claim", claim.kind)
         kind = self.kinds[claim.kind]
         by_status = status_need(self.needs, kind, self._relation(kind))
-        needs = claim.needs or (by_status[:1] if by_status else ())
+        needs = claim.needs.get("unfinished", by_status[:1] if by_status else ())
+        running_needs = claim.needs.get("running", ())
         own = tuple(need for each in claim.conditions for need in each.needs)
         holds = [f"({each.holds})" for each in claim.conditions]
         counted = ["true" if each.holds == UNKNOWN else f"({each.holds})" for each in claim.conditions]
@@ -525,7 +507,7 @@ class _Writer:
             "holders": _with_commas(f"({each.holder})::text" for each in claim.conditions),
             "holds": [f"{'AND ' * bool(m)}{text}" for m, text in enumerate(counted)],
             "columns": [f"{text} AS c{m}," for m, text in enumerate(counted, 1)],
-            **_beside(claim, *of_rows),
+            **self._beside(claim, *of_rows),
             "passed": ", ".join(f"count(*) FILTER (WHERE {each})" for each in upto),
             "possible": upto[-1],
             "order": claim.order,
@@ -535,19 +517,21 @@ class _Writer:
         parts = _rows_of_claim(values, claim.unfinished)
         if not suffix:
             self._finders(claim, values, (*needs, *own))
-        asked = {**values, "header": self._header(own), **_beside(claim, *of_rows, *of_node)}
+        asked = {**values, "header": self._header(own), **self._beside(claim, *of_rows, *of_node)}
         self._add(f"claim.{kind.name}{suffix}.sql", at, [filled("claim", asked)])
         if after := [*self._after(claim, asked)]:  # rows beside it are read once, unless an action decides which
             same = (str(text) for each in after if not each["own"] for text in (*each["holds"], *each["shows"]))
-            self._add(f"after.{kind.name}{suffix}.sql", at, [repeated("after", asked | _beside(claim, *same), after)])
+            self._add(
+                f"after.{kind.name}{suffix}.sql", at, [repeated("after", asked | self._beside(claim, *same), after)]
+            )
         if not kind.keys:  # the texts of all keys would be read
             self._add(f"next.{kind.name}{suffix}.sql", at, [repeated("next", values, parts)])
-        values["header"] = self._header((*needs, *claim.running_needs, *own))
+        values["header"] = self._header((*needs, *running_needs, *own))
         parts = _rows_of_claim(values, {**claim.unfinished, **claim.running})
         self._add(f"funnel.{kind.name}{suffix}.sql", at, [repeated("funnel", values, parts)])
         if not suffix:
-            self._flow(claim, {**values, "header": self._header((*needs, *claim.running_needs))}, "")
-            if claim.running_needs and set(claim.running_needs) - set(needs):
+            self._flow(claim, {**values, "header": self._header((*needs, *running_needs))}, "")
+            if {*running_needs} - {*needs}:
                 few = msgspec.structs.replace(claim, running={})
                 self._flow(few, {**values, "header": self._header(needs)}, ".few")
 
@@ -571,10 +555,10 @@ class _Writer:
                 unknown = [name for name in change if not change[name] or name not in types]
                 typed = {n: f"({v or 'NULL'})::{self._type(kind, n)}" for n, v in change.items() if n in types}
                 now = dict.fromkeys(change, "NULL") | typed
-                asked = [_after(claim, each, now, unknown, tables) for each in claim.conditions]
+                asked = [self._asked_after(claim, each, now, unknown, tables) for each in claim.conditions]
                 over = self._over(kind, now)
             holds, shows = zip(*asked, strict=True)
-            beside = _beside(claim, *holds, *shows)["beside"]
+            beside = self._beside(claim, *holds, *shows)["beside"]
             apart = [_with(now, each) for each in beside]
             yield {
                 **values,
@@ -610,7 +594,7 @@ class _Writer:
             "due": self._time(kind, due),
             "created": self._time(kind, created),
         }
-        of_each: Filled = {**values, **texts, **_beside(claim, *texts.values())}
+        of_each: Filled = {**values, **texts, **self._beside(claim, *texts.values())}
         rows = {each.replace("LIMIT 10001", "LIMIT 200"): order for each, order in claim.unfinished.items()}
         sorts = _rows_of_claim(of_each, {**rows, **claim.running})
         parts: list[Values] = [{**of, "part": f"'open {m}'"} for m, of in enumerate(sorts)]
@@ -632,7 +616,7 @@ class _Writer:
                 asked = {**values, "header": self._header(needs)}
                 self._looked(claim, asked, finding, rows, self._late(claim))
             else:
-                asked = {**values, "header": self._header(claim.running_needs or needs)}
+                asked = {**values, "header": self._header(claim.needs.get("running", needs))}
                 self._looked(claim, asked, finding, claim.running or claim.unfinished, self._owner_dead(claim))
 
     def _late(self, claim: Claim) -> _Asked:
@@ -681,7 +665,7 @@ class _Writer:
         found = _selected(asked.found, finding)
         judged = _judged(finding)
         shown = (evidence, asked.cause, *judged.values())
-        every = _beside(claim, own, more, asked.at, found, *shown)
+        every = self._beside(claim, own, more, asked.at, found, *shown)
         sql = " ".join((asked.at, found, *shown, *every["beside"]))
         of_each: Filled = {
             **values,
@@ -692,12 +676,12 @@ class _Writer:
             "most": "ALL" if own else "5001",
             "some": " OR ".join(rows),
             "at": asked.at,
-            "first": _beside(claim, asked.at, found)["beside"],
+            "first": self._beside(claim, asked.at, found)["beside"],
             "found": found,
             "more": more,
             "evidence": f"{asked.cause} || jsonb_build_object({evidence})",
             **judged,
-            "beside": _beside(claim, *shown)["beside"],
+            "beside": self._beside(claim, *shown)["beside"],
         }
         parts = _rows_of_claim(of_each, dict.fromkeys(rows, "") if own else rows)
         self._add(f"{finding.statement}.sql", ("claim", claim.kind), [repeated("finder", of_each, parts)])
@@ -707,10 +691,11 @@ class _Writer:
         at: Setting = ("claim", claim.kind)
         kind = self.kinds[claim.kind]
         failed_at = self._time(kind, claim.failed_at)
-        error = f"coalesce(left(({claim.error})::text, 300), 'no error is recorded')"
+        error = self._expression(kind, kind.columns.get("error", "NULL"))
+        error = f"coalesce(left(({error})::text, 300), 'no error is recorded')"
         said = _evidence({"failed": _instant(failed_at), "error": error, **_of_queue(claim)} | finding.evidence)
         judged = _judged(finding)
-        beside = _beside(claim, failed_at, said, *judged.values())["beside"]
+        beside = self._beside(claim, failed_at, said, *judged.values())["beside"]
         rows = {_selected(each, finding): order for each, order in claim.failed.items()}
         failed = " OR ".join(rows)
         sql = " ".join((failed_at, failed, said, *judged.values(), *beside))
@@ -718,7 +703,7 @@ class _Writer:
             **values,
             "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}, newest first.",
             "narrow": _named(kind, self._relation(kind), sql),
-            "need": literal(claim.failed_need),
+            "need": literal(next(iter(claim.needs.get("failed", ())), "")),
             "latest": _latest(kind),
             "failed": failed,
             "at": failed_at,
@@ -730,6 +715,44 @@ class _Writer:
         self._add(f"{finding.statement}.sql", at, [repeated("failing", of_each, parts)])
 
     # Pieces
+
+    def _beside(self, claim: Claim, *texts: str) -> dict[str, Lines]:
+        """Return the rows beside a node that texts lead to, and the parts that both name."""
+        lines: Lines = []
+        wanted = " ".join(texts)
+        for name, query in reversed(claim.beside.items()):
+            if re.search(rf"\b{re.escape(name)}\.", wanted):
+                lines.insert(0, f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true")
+                wanted += query
+        named = self._parts_in((*texts, *lines), [])
+        return {"beside": lines, "parts": [text for name in named for text in (f"\\ir parts/{name}.sql", ",")]}
+
+    def _parts_in(self, texts: Iterable[str], named: Lines) -> Lines:
+        """Return the names of the parts that texts read.
+
+        Each is a whole table expression, and comes after those that it reads itself.
+        """
+        for name in (name for text in texts for name in re.findall(r"(?:\b(?:FROM|JOIN)\s+|^)(\w+)\b", text)):
+            part = self.folder.files.get(f"parts/{name}.sql", "")
+            if name not in named and re.search(rf"(?m)^{name} AS\b", part):
+                named += [each for each in self._parts_in([part], [*named]) if each not in (*named, name)]
+                named.append(name)
+        return named
+
+    def _asked_after(
+        self, claim: Claim, each: Condition, now: Mapping[str, str], unknown: Lines, tables: Lines
+    ) -> tuple[str, str]:
+        """Return whether a condition holds after an action, and its value, as SQL.
+
+        Of one that depends on other rows which the action may change, only that it holds is known.
+        """
+        of = self._beside(claim, each.holds)
+        beside = " ".join(of["beside"])
+        if any(re.search(rf"\bt\.{name}\b", f"{each.holds} {beside}") for name in unknown):
+            return UNKNOWN, "NULL"
+        holds = _with(now, each.holds.replace("now()", "clock_timestamp()"))  # a time that is set is past by then
+        changes = bool(of["parts"]) or any(re.search(rf"\b{name}\b", beside) for name in tables)
+        return f"({holds})" + f" OR {UNKNOWN}" * changes, _with(now, each.shows)
 
     def _header(self, names: Iterable[str]) -> Lines:
         needs = " ".join(dict.fromkeys(names))
@@ -826,8 +849,7 @@ class _Writer:
     def _type(self, kind: Kind, column: str) -> str:
         """Return the type of a column, for a cast."""
         type_ = _first(self._relation(kind)[column])
-        own = {*self.spec.recognise.enums, *self.spec.recognise.composites}
-        return f':"schema".{sql_name(type_)}' if type_ in own else type_
+        return f':"schema".{sql_name(type_)}' if type_ in self.spec.recognise.types else type_
 
     def _key_type(self, kind: Kind) -> KeyType:
         return KEY_TYPES[_first(self._relation(kind)[kind.key])]
@@ -944,11 +966,7 @@ def _names(sql: str, column: str) -> bool:
 
 def _compared(finding: FindingSpec) -> Lines:
     """Return how the rows of a part are compared with each other."""
-    lines: Lines = []
-    for rule, least in (("alike", finding.alike), ("regular", finding.regular)):
-        if least:
-            lines += filled(rule, {"least": _in_line(least)})
-    return lines
+    return [line for rule, least in finding.pattern.items() for line in filled(rule, {"least": _in_line(least)})]
 
 
 def _selected(rows: str, finding: FindingSpec) -> str:
@@ -972,32 +990,6 @@ def _evidence(fields: Mapping[str, str]) -> str:
 
 def _of_queue(claim: Claim) -> dict[str, str]:
     return {claim.noun: f"({claim.queue})::text"} if claim.queue != "NULL" else {}
-
-
-def _beside(claim: Claim, *texts: str) -> dict[str, Lines]:
-    """Return the rows beside a node that texts lead to, and the parts that both name."""
-    lines: Lines = []
-    wanted = " ".join(texts)
-    for name, query in reversed(claim.beside.items()):
-        if re.search(rf"\b{re.escape(name)}\.", wanted):
-            lines.insert(0, f"LEFT JOIN LATERAL ({query} LIMIT 1) AS {name} ON true")
-            wanted += query
-    named = [name for name in claim.parts if re.search(rf"\b{re.escape(name)}\b", wanted)]
-    parts: Lines = [text for name in named for text in (f"\\ir parts/{name}.sql", ",")]
-    return {"beside": lines, "parts": parts}
-
-
-def _after(claim: Claim, each: Condition, now: Mapping[str, str], unknown: Lines, tables: Lines) -> tuple[str, str]:
-    """Return whether a condition holds after an action, and its value, as SQL.
-
-    Of one that depends on other rows which the action may change, only that it holds is known.
-    """
-    beside = " ".join(_beside(claim, each.holds)["beside"])
-    if any(re.search(rf"\bt\.{name}\b", f"{each.holds} {beside}") for name in unknown):
-        return UNKNOWN, "NULL"
-    holds = _with(now, each.holds.replace("now()", "clock_timestamp()"))  # a time that is set is past by then
-    changes = any(re.search(rf"\b{name}\b", beside) for name in (*tables, *claim.parts))
-    return f"({holds})" + f" OR {UNKNOWN}" * changes, _with(now, each.shows)
 
 
 def _with(now: Mapping[str, str], sql: str) -> str:

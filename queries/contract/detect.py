@@ -89,7 +89,7 @@ class DetectedEngine(Record):
 
         Only an engine whose own code uses unqualified names needs it.
         """
-        return self.schema if self.engine.spec.unqualified else ""
+        return self.schema if self.engine.spec.unqualified == "functions" else ""
 
     def lacks(self, privileges: Iterable[str]) -> tuple[str, ...]:
         """Return those of the privileges that are missing, and what else the role lacks.
@@ -193,7 +193,7 @@ def detection_queries(engines: Sequence[Engine], trusted: Sequence[str] = ()) ->
     names = {n for s in engines for n in _relations(s)}
     names |= {name.rpartition(".")[2] for s in engines for name in sequences(s)}
     names |= {n for s in engines for lookalike in s.spec.declines.values() for n in lookalike}
-    types = {n for r in recognised for n in (*r.enums, *r.composites, *(f.partition("(")[0] for f in r.functions))}
+    types = {n for r in recognised for n in (*r.types, *(f.partition("(")[0] for f in r.functions))}
     args = {"like": roles.like(engines)}
     return [
         Query(statement("catalog"), {"query": sorted(names), "args": args}, json=CATALOG_JSON),
@@ -359,7 +359,7 @@ def unsafe(engine: Engine, schema: str, relations: Mapping[str, Relation], trust
     for name in _called(engine):
         where, function = _qualified(name, schema)
         whys[name] = trust.uncalled(where, [function])
-    if engine.spec.unqualified:  # the schema is on the search_path of every action
+    if engine.spec.unqualified == "functions":  # the schema is on the search_path of every action
         whys[""] = trust.uncalled(schema)
     whys[""] = _more_than_known(engine, relations) or whys.get("", "")
     return {name: why for name, why in whys.items() if why}
@@ -522,8 +522,10 @@ def _as_wide(kinds: Iterable[str]) -> set[str]:
 
 def _newer(engine: Engine, schema: str, relations: Mapping[str, Relation], parts: Parts) -> str:
     """Return the statuses that only an enum type or a CHECK has, or ""."""
-    enums = engine.spec.recognise.enums.items()
-    more = {name: [each for each in parts[schema, name, "enum"] if each not in labels] for name, labels in enums}
+    more = {
+        name: [each for each in parts.get((schema, name, "enum"), ()) if each not in labels]
+        for name, labels in engine.spec.recognise.types.items()
+    }
     more |= _more_statuses(engine, relations)
     named = "; ".join(f"{name} may be {', '.join(labels)}" for name, labels in more.items() if labels)
     return f"{named}: newer than this release of unstick" if named else ""
@@ -535,13 +537,14 @@ def _wrong_checks(recognise: Recognise, name: str, there: Relation) -> str:
 
 
 def _wrong_types(recognise: Recognise, schema: str, parts: Parts) -> str | None:
-    for sort, shapes in (("enum", recognise.enums), ("composite", recognise.composites)):
-        for name, labels in shapes.items():
-            is_ = parts.get((schema, name, sort))
-            needed = {label for label in labels if f"{name}.{label}" not in recognise.optional}
-            if is_ is None or not needed <= set(is_) or (sort != "enum" and len(is_) != len(labels)):
-                says = f"has {', '.join(is_)}, not {', '.join(labels)}" if is_ else "is missing"
-                return f"the {sort} type {name} {says}"
+    for name, labels in recognise.types.items():
+        enum, composite = (parts.get((schema, name, sort)) for sort in ("enum", "composite"))
+        is_ = enum or composite
+        needed = {label for label in labels if f"{name}.{label}" not in recognise.optional}
+        if is_ is None or not needed <= {*is_} or (enum is None and len(is_) != len(labels)):
+            says = f"has {', '.join(is_)}, not {', '.join(labels)}" if is_ else "is missing"
+            sort = "enum " if enum else "composite " if composite else ""
+            return f"the {sort}type {name} {says}"
     functions = {name for _, name, sort in parts if sort == "function"}
     for function in recognise.functions:
         if function not in functions:

@@ -1,7 +1,7 @@
 """Short forms of ``engine.toml``, written out.
 
-Tables of named entries become lists, and entries in ``each`` share the settings around them. Columns may be one text, a
-sentence has two forms, and privileges are written as in GRANT. A value that is no form stays as it is: its type is
+Tables of named entries become lists, and entries in ``each`` share the settings around them. Columns may be one text,
+and privileges are written as in GRANT. A value that is no form stays as it is: its type is
 checked afterwards.
 """
 
@@ -30,7 +30,7 @@ def in_full(document: dict[str, Any]) -> dict[str, Any]:
     if isinstance(recognise := full.get("recognise"), dict) and "relations" in recognise:
         full["recognise"] = {**recognise, "relations": _of_table(recognise["relations"], _columns)}
     full["arguments"] = _of_table(full.get("arguments"), lambda name, each: _with({NAME: name}, each))
-    for name, form in (("findings", _finding), ("actions", _action), ("workers", _worker), ("claim", _claim)):
+    for name, form in (("actions", _action), ("workers", _worker), ("claim", _claim)):
         if isinstance(full[name], list):
             full[name] = [form(dict(entry)) if isinstance(entry, dict) else entry for entry in full[name]]
     return {name: value for name, value in full.items() if value is not None}
@@ -106,22 +106,6 @@ def _status(written: Any) -> Any:
         return written
     phase, _, means = written.partition(":")
     return {"phase": phase.strip(), "means": means.strip()}
-
-
-def _finding(finding: dict[str, Any]) -> dict[str, Any]:
-    """Return a finding with sentences for one node and more."""
-    text = finding.get("sentence")
-    if not isinstance(text, str):
-        return finding
-    one, several = (re.sub(r"\[([^][|]*)\|([^][|]*)\]", form, text) for form in (r"\1", r"\2"))
-    at = ("findings", str(finding.get(NAME)))
-    if set("[|]") & set(one):
-        raise SettingError("has a bracket or bar outside of [one node|several]", *at, "sentence")
-    if one == text:
-        return finding
-    if "incident" in finding:
-        raise SettingError("is in the sentence, too, as [one node|several]", *at, "incident")
-    return {**finding, "sentence": one, "incident": several}
 
 
 def _action(action: dict[str, Any]) -> dict[str, Any]:

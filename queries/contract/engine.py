@@ -7,7 +7,8 @@ from typing import Any
 
 import msgspec
 
-from queries.contract.spec import Action, EngineSpec, Kind
+from queries.contract.spec import GROUP, Action, EngineSpec, Kind
+from queries.db.errors import DatabaseError
 from queries.files.statement import Statement
 from queries.records.fault import Fault
 from queries.records.record import Record
@@ -104,7 +105,9 @@ def in_schema(engine: Engine, schema: str) -> Engine:
     if "\\" in schema:
         literal = " E" + literal.replace("\\", "\\\\")  # correct for both values of standard_conforming_strings
 
-    calling = {need for need, spec in engine.spec.needs.items() if spec.functions and engine.spec.unqualified}
+    calling = {
+        need for need, spec in engine.spec.needs.items() if spec.functions and engine.spec.unqualified == "functions"
+    }
 
     def bind(statements: tuple[Statement, ...]) -> tuple[Statement, ...]:
         return tuple(
@@ -141,3 +144,27 @@ def merged(general: Mapping[str, Any], specific: Mapping[str, Any]) -> dict[str,
         own = settings.get(name)
         settings[name] = {**own, **value} if isinstance(own, Mapping) and isinstance(value, Mapping) else value
     return settings
+
+
+def check_option(engine: Engine, label: str, option: str, value: object) -> None:
+    """Raise DatabaseError for an unknown option of ``label``, or an unknown value."""
+    options = engine.spec.options
+    if option not in options:
+        raise DatabaseError(f"{label} has no option {option!r}; it has {', '.join(options) or 'none'}.")
+    choices = options[option].choices
+    if choices and value not in choices:
+        raise DatabaseError(f"{label}: {option} cannot be {value!r}; it is one of {', '.join(choices)}.")
+
+
+def view(engine: Engine | None) -> tuple[str, str]:
+    """Return the option that groups the engine's tree and its value, or two ""."""
+    if engine is None:
+        return "", ""
+    return (GROUP, str(engine.settings[GROUP])) if GROUP in engine.spec.options else ("", "")
+
+
+def next_view(engine: Engine) -> tuple[str, str]:
+    """Return the option that groups the engine's tree and its next value."""
+    name, value = view(engine)
+    choices = engine.spec.options[name].choices if name else ("",)
+    return name, choices[(choices.index(value) + 1) % len(choices)]

@@ -45,7 +45,7 @@ def parsed(folder: Folder) -> Engine:
     settings |= {key: option.default for key, option in spec.options.items()}
     scripts = dict.fromkeys(action.script for action in spec.actions if action.writes)
     actions = {script: files.sections[f"actions/{script}.sql"] for script in scripts}
-    actions |= {f"undo/{table}": files.sections[f"undo/{table}.sql"] for table in spec.undo.append_only}
+    actions |= {f"undo/{table}": files.sections[f"undo/{table}.sql"] for table in spec.append_only}
     tried = files.sections.get(TRY, {})
     return Engine(
         name=folder.name,
@@ -100,7 +100,7 @@ def _decoded(folder: Folder, toml: TomlFile) -> EngineSpec:
             spec,
             own=own_objects(facts),
             needs={name: completed(need, spec.recognise.roles) for name, need in spec.needs.items()},
-            undo=msgspec.structs.replace(spec.undo, append_only=undone),
+            append_only=undone,
             actions=with_scripts(spec, folder.files),
         )
     except TomlError as error:

@@ -5,13 +5,15 @@ Each folder loads by itself. A broken one is reported, and the others are used.
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
+import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import msgspec
 
-from queries.contract import proven
 from queries.contract.builtin import builtin
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import TOML, read
@@ -19,6 +21,7 @@ from queries.contract.server_spec import LABEL
 from queries.contract.spec import A_NAME
 from queries.contract.sql_calls import engine_faults
 from queries.files import user_dirs
+from queries.files.state_file import open_private
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
@@ -66,9 +69,31 @@ def folders(place: Path) -> tuple[Path, ...]:
 
     Raises OSError.
     """
-    if (place / TOML).exists():
+    if _is_folder(place):
         return (place,)
-    return tuple(sorted(path for path in place.iterdir() if (path / TOML).exists()))
+    of_engines = place == Path(
+        os.path.realpath(standard_place())
+    )  # whatever else is in it is an engine whose file is missing
+    every = (path for path in place.iterdir() if _is_folder(path) or (of_engines and _is_visible(path)))
+    return tuple(sorted(every))
+
+
+def _is_folder(path: Path) -> bool:
+    """Return True if a folder has an ``engine.toml``.
+
+    Also if that cannot be known: reading it then says why.
+    """
+    try:
+        (path / TOML).lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError:
+        return True
+    return True
+
+
+def _is_visible(path: Path) -> bool:
+    return path.is_dir() and not path.name.startswith((".", "_"))
 
 
 def outside_engines(places: Sequence[Path], trusted: Collection[str] = ()) -> OutsideEngines:
@@ -105,10 +130,10 @@ def load(path: Path, *, trusted: bool = False) -> Engine:
 
     folder = read(path, private=True)
     engine = parsed(folder)
-    passed = trusted or proven.passed(folder.digest)
-    if not passed and (faults := engine_faults(engine)):
+    proven = trusted or passed(folder.digest)
+    if not proven and (faults := engine_faults(engine)):
         raise BrokenEngineError(path.name, *faults)
-    unproven = "" if passed else UNPROVEN.format(path=path)
+    unproven = "" if proven else UNPROVEN.format(path=path)
     if folder.questions:  # also of a trusted folder: what is not answered cannot be trusted
         unproven = OPEN.format(n=len(folder.questions), path=path)
     return msgspec.structs.replace(engine, origin=str(path), unproven=unproven)
@@ -124,10 +149,10 @@ def _found(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
     paths = set()
     for place in places:
         try:
-            real = user_dirs.expanded(place).resolve(strict=True)
+            real = Path(os.path.realpath(user_dirs.expanded(place), strict=True))  # a loop of links is an OSError
             inside = folders(real)
         except OSError as error:
-            if place != standard_place():
+            if place != standard_place() or os.path.lexists(place):
                 yield place, f"{place}: {error.strerror}"
             continue
         if not inside and place != standard_place():
@@ -137,3 +162,23 @@ def _found(places: Iterable[Path]) -> Iterator[tuple[Path, str]]:
                 continue
             paths.add(path)
             yield path, wrong_name(path)
+
+
+def passed_file() -> Path:
+    """Return the path of the file."""
+    return user_dirs.folder("state") / "checked_engines"
+
+
+def passed(digest: str) -> bool:
+    """Return True if a folder of this digest has passed."""
+    with contextlib.suppress(OSError), open(passed_file(), errors="replace", opener=open_private) as file:
+        return any(line.partition(" ")[0] == digest for line in file)
+    return False
+
+
+def note(digest: str, name: str) -> None:
+    """Record that a folder has passed. Raises OSError."""
+    if passed(digest):
+        return
+    with open(passed_file(), "a", opener=open_private) as file:
+        file.write(f"{digest} {name} {int(time.time())}\n")

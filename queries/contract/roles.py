@@ -114,7 +114,7 @@ _NAMES: Names = {
     "spec": {
         "recognise": {
             "relations": _Keyed(_table, _table),
-            "enums": _Keyed(_table),
+            "types": _Keyed(_table),
             "literals": _Keyed(_table),
             "unique": _Keyed(_table),
             "absent": _Keyed(_table),
@@ -126,7 +126,8 @@ _NAMES: Names = {
         "workers": {"privileges": _named, "channels": _table, "indexes": _written},
         "own": {"objects": _words, "unique": _words, "always": _words, "columns": _Keyed(_table)},
         "effects": _Keyed(_named, _named),
-        "undo": {"counters": _named, "append_only": _table},
+        "counters": _named,
+        "append_only": _table,
         "varies": _Keyed(lambda name, _: name, _named),
         "flow": _Keyed(_table),
     },

@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from enum import EnumType
 from operator import itemgetter
 from types import NoneType, UnionType
@@ -17,10 +17,11 @@ from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 import msgspec
 
 from queries.contract.folder import SUBFOLDERS
+from queries.contract.spec import Status
 from queries.db.errors import UnreadableError
-from queries.db.query import Rows
+from queries.db.query import Row, Rows
 from queries.records.action import Verdict
-from queries.records.node import Match, Node, Phase, Precision
+from queries.records.node import Count, Match, Node, Phase, Precision
 from queries.records.record import Record
 from queries.text.json_text import decoded
 
@@ -28,6 +29,9 @@ Json = Annotated[Any, "json"]
 JsonText = Annotated[Any, "json as text"]
 Time = Annotated[float | Annotated[str, msgspec.Meta(pattern="^-?Infinity$")], "float8"]  # JSON has no infinity
 T = TypeVar("T")
+Phases = Mapping[str, tuple[Phase, ...]]
+ENDED = (Phase.DONE, Phase.CANCELLED)
+_LEAST_SURE = (Precision.UNKNOWN, Precision.CAPPED, Precision.ESTIMATED, Precision.EXACT)
 
 _OF_NODE = [f for f in msgspec.structs.fields(Node) if f.name not in ("engine", "phase", "findings")]
 
@@ -500,3 +504,55 @@ def _explained(rows: Rows, message: str) -> str:
     kinds = ["float"] if "matching regex" in problem else match[1].split(" | ")
     words = " or ".join(_WORDS.get(kind, kind) for kind in kinds)
     return f"the column {place[2]} has {shown[:80]}, not {words}"
+
+
+def phases_of(statuses: Iterable[Status]) -> Phases:
+    """Return the phases that each status may have."""
+    phases: dict[str, tuple[Phase, ...]] = {}
+    for status in statuses:
+        phases[status.native] = tuple(dict.fromkeys((*phases.get(status.native, ()), status.phase)))
+    return phases
+
+
+def phase_of(row: Row, phases: Phases) -> Phase:
+    """Return the column ``phase`` of a row, else the phase of its status.
+
+    Raises UnreadableError if there is none, ValueError for an unknown word.
+    """
+    if row.get("phase") is not None:
+        return Phase(row["phase"])
+    status = row.get("status")
+    if status is None:
+        raise UnreadableError("the columns phase and status have NULL; one of them is required")
+    choices = phases.get(status, (Phase.UNKNOWN,))
+    if len(choices) > 1:
+        words = " or ".join(choices)
+        raise UnreadableError(f"the column phase has NULL, and the status {status!r} may be {words}")
+    return choices[0]
+
+
+def counts_of(rows: Iterable[Row], phases: Phases) -> tuple[Count, ...]:
+    """Return the sum of each phase. Raises as :func:`phase_of`.
+
+    A sum is as sure as its least sure part. If a part is unknown, it is the least number.
+    """
+    parts: dict[Phase, list[Row]] = {}
+    for row in rows:
+        parts.setdefault(phase_of(row, phases), []).append(row)
+    return tuple(_sum(phase, some) for phase, some in parts.items())
+
+
+def drawn_phase(row: Row, phases: Phases) -> str | None:
+    """Return the phase of a row of a drawing, else the only one of its state."""
+    choices = phases.get(row["state"], ())
+    return choices[0] if row["phase"] is None and len(choices) == 1 else row["phase"]
+
+
+def _sum(phase: Phase, rows: Sequence[Row]) -> Count:
+    numbers = [row["n"] for row in rows if row["n"] is not None and row["precision"] != Precision.UNKNOWN]
+    least = next(each for each in _LEAST_SURE if any(row["precision"] == each for row in rows))
+    return Count(
+        phase=phase,
+        n=sum(numbers) if numbers else None,
+        precision=Precision.CAPPED if numbers and least is Precision.UNKNOWN else least,
+    )

@@ -46,11 +46,12 @@ Reference = tuple[Path, Iterable[str | None], Collection[str], str]
 
 def evidence_names(finding: FindingSpec) -> set[str]:
     """Return the fields of evidence that a finding names."""
-    texts = (finding.sentence, finding.incident, finding.remedy, *finding.arguments.values())
-    lists = (finding.cause, finding.cause_text, finding.constant, finding.changes)
+    texts = (finding.sentence, finding.remedy, *finding.arguments.values())
+    of_evidence = () if finding.renewed else (finding.constant, finding.changes)
+    lists = (finding.cause, finding.cause_text, *of_evidence)
     named = [name for text in texts for name in _PLACE.findall(text) if name != "n"]
     named += [name for names in (*lists, *(rule.matching for rule in finding.rules)) for name in names]
-    return {*named, *filter(None, [finding.min_increase])}
+    return {*named}
 
 
 def setting_faults(toml: TomlFile, spec: EngineSpec) -> Iterator[Fault]:
@@ -76,19 +77,19 @@ def _references(spec: EngineSpec) -> Iterator[Reference]:
     words = [word for status in spec.statuses for word in (status.native, status.phase)]
     actions = [action.name for action in spec.actions]
     yield from _of_kinds(spec, columns, words)
-    yield from _of_findings(spec, words, actions)
+    yield from _of_findings(spec, actions)
     yield from _of_actions(spec, words)
     for effect, more in spec.effects.items():
         yield ("effects", effect), _tables((effect, *more)), tables, _TABLE
     own = [word for meaning in spec.own.objects for word in re.findall(r"\w+", meaning)]
     channels = [channel for worker in spec.workers for channel in worker.channels]
-    roles = {*tables, *spec.recognise.enums, *own, *channels} - {"schema"}
+    roles = {*tables, *spec.recognise.types, *own, *channels} - {"schema"}
     yield ("recognise", "roles"), spec.recognise.roles, roles, f"{_TABLE}, nor a name of its parts"
     for key, name in spec.keys.items():
         yield ("keys", key), [name], actions, "an action"
     for kind, causes in spec.redrive.items():
         yield ("redrive", kind), causes.values(), actions, "an action"
-    yield ("undo", "counters"), spec.undo.counters, columns, _COLUMN
+    yield ("counters",), spec.counters, columns, _COLUMN
     yield ("flow",), spec.flow, tables, _TABLE
 
 
@@ -100,7 +101,6 @@ def _of_kinds(spec: EngineSpec, columns: Collection[str], words: Collection[str]
         above = [each.name for each in spec.kinds if each.table or not kind.parent]
         yield (*at, "parent"), [kind.below] if kind.table else [], above, _KIND
         yield (*at, "columns"), kind.columns, columns_of_rows(NodeRow), "a column of a node"
-        yield (*at, "rows"), kind.rows, columns, _COLUMN
         yield (*at, "dead"), kind.dead, words, _STATUS
         if kind.table in tables:
             of_key = [("key", column) for column in kind.key_columns]
@@ -109,16 +109,14 @@ def _of_kinds(spec: EngineSpec, columns: Collection[str], words: Collection[str]
                 yield (*at, setting), [column], tables[kind.table], f"a column of {kind.table} in recognise.relations"
 
 
-def _of_findings(spec: EngineSpec, words: Collection[str], actions: Collection[str]) -> Iterator[Reference]:
+def _of_findings(spec: EngineSpec, actions: Collection[str]) -> Iterator[Reference]:
     codes = [finding.code for finding in spec.findings]
     for finding in spec.findings:
         at: Path = ("findings", finding.code)
         given = [a.name for action in spec.actions if action.name == finding.action for a in action.arguments]
-        yield (*at, "from"), finding.from_, words, _STATUS
         for setting in ("action", "instead"):
             yield (*at, setting), [getattr(finding, setting)], actions, "an action"
-        for setting in ("min_changes", "seconds", "per_minute"):
-            yield (*at, setting), [getattr(finding, setting)], spec.thresholds, "a threshold"
+        yield (*at, "least"), finding.least.values(), spec.thresholds, "a threshold"
         yield (*at, "explains"), (code for each in finding.explains.values() for code in each), codes, "a finding"
         yield (*at, "arguments"), finding.arguments, [*given, *spec.arguments, GONE], "an argument of the action"
 
@@ -133,7 +131,12 @@ def _of_actions(spec: EngineSpec, words: Collection[str]) -> Iterator[Reference]
         yield (*at, "needs"), action.needs, needs, "a need"
     for claim in spec.claim:
         of_conditions = [need for each in claim.conditions for need in each.needs]
-        yield ("claim", claim.kind, "needs"), [*claim.needs, *claim.running_needs, *of_conditions], needs, "a need"
+        yield (
+            ("claim", claim.kind, "needs"),
+            [*(need for some in claim.needs.values() for need in some), *of_conditions],
+            needs,
+            "a need",
+        )
 
 
 def _tables(names: Iterable[str]) -> Iterator[str]:
@@ -150,7 +153,7 @@ def _kinds(spec: EngineSpec) -> Iterator[Problem]:
             types = ", ".join(KEY_TYPES)
             yield ("kinds", kind.name, "key"), f"has the type {type_}; statements are derived for {types}"
         if kind.keys and any(action.writes and kind.name in action.kinds for action in spec.actions):
-            yield ("kinds", kind.name, "keys"), "has a key of several columns: no action is derived for it"
+            yield ("kinds", kind.name, "key"), "has a key of several columns: no action is derived for it"
 
 
 def _names(spec: EngineSpec) -> Iterator[Problem]:
@@ -183,9 +186,13 @@ def _findings(spec: EngineSpec) -> Iterator[Problem]:
     for finding in spec.findings:
         if not finding.sentence:
             yield ("findings", finding.code), 'needs the setting "sentence"'
-        for one in ("min_increase", "per_minute"):
-            if getattr(finding, one) and len(finding.changes) != 1:
+        if {*"[|]"} & {*finding.one}:
+            yield ("findings", finding.code, "sentence"), "has a bracket or bar outside of [one node|several]"
+        for one, there in (("least", "per_minute" in finding.least), ("renewed", finding.renewed)):
+            if there and len(finding.changes) != 1:
                 yield ("findings", finding.code, one), "does nothing without one number in the setting 'changes'"
+        if finding.renewed and not finding.sample:
+            yield ("findings", finding.code, "renewed"), "does nothing without the setting 'sample'"
         if finding.since and not finding.among and spec.kind_of(finding) not in tables:
             yield ("findings", finding.code, "kind"), "must be a kind with a table, because the finding has `since`"
 
@@ -241,7 +248,7 @@ def file_faults(folder: Folder, toml: TomlFile, spec: EngineSpec, files: ParsedF
     yield from _names_in_sql(spec, files)
     for finding in spec.findings:
         texts = [statement.text for statement in files.variants.get(finding.statement, ())]
-        known = {"node", *(OF_SAMPLES if finding.sample else ()), *(w for t in texts for w in re.findall(r"\w+", t))}
+        known = {"node", *(OF_SAMPLES if finding.sampled else ()), *(w for t in texts for w in re.findall(r"\w+", t))}
         for name in sorted(evidence_names(finding) - known) if texts else ():
             problem = f"names the evidence {name!r}, which {finding.statement}.sql does not have"
             yield toml.wrong(("findings", finding.code), problem + did_you_mean(name, known))
@@ -311,7 +318,7 @@ def _missing_files(folder: Folder, spec: EngineSpec, present: Collection[str]) -
     scripts = {action.script for action in spec.actions if action.writes}
     names: list[str] = [name for name in REQUIRED if name != "children" or spec.parents]
     names += [finding.statement for finding in spec.findings]
-    names += [*(f"actions/{script}" for script in sorted(scripts)), *(f"undo/{t}" for t in spec.undo.append_only)]
+    names += [*(f"actions/{script}" for script in sorted(scripts)), *(f"undo/{t}" for t in spec.append_only)]
     for name in names:
         if name not in present:
             yield folder.fault(f"{name}.sql", "the file is missing")
@@ -323,7 +330,7 @@ def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
     """Yield files that nothing uses, which are usually misspelt."""
     used = {
         *(finding.statement for finding in spec.findings),
-        *(f"samples/{finding.renewed.sample}" for finding in spec.findings if finding.renewed),
+        *(f"samples/{finding.sample}" for finding in spec.findings),
         *(f"actions/{action.script}" for action in spec.actions),
         *(f"undo/{table}" for table in spec.recognise.relations),
         *SHAPES.keys() - {"findings", "samples"},

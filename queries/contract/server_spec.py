@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import force_setattr
 
+from queries.contract.builtin import cached
 from queries.contract.spec import FindingSpec
-from queries.contract.spec_cache import cached
 from queries.files.statement import Statement, parse_statement, sql_text
 from queries.records.record import Record
 from queries.text import duration

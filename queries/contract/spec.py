@@ -61,10 +61,9 @@ class Recognise(Record, forbid_unknown_fields=True):
 
     # relation -> column -> base type; domains are resolved; ``a|b``: either type, ``*``: any
     relations: dict[str, dict[str, str]]
-    # relations, enums, channels, triggers and constraints that are roles -> pattern of their names, with one ``*``
+    # relations, types, channels, triggers and constraints that are roles -> pattern of their names, with one ``*``
     roles: dict[str, Role] = {}
-    enums: dict[str, tuple[str, ...]] = {}  # enum type -> its labels
-    composites: dict[str, tuple[str, ...]] = {}  # composite type -> its attributes
+    types: dict[str, tuple[str, ...]] = {}  # enum type -> its labels; composite type -> its attributes
     functions: tuple[Function, ...] = ()  # with the base types of their arguments: ``send(uuid, text)``
     optional: tuple[str, ...] = ()  # relations, columns and labels of enums that may be missing: ``relation.column``
     literals: dict[str, tuple[str, ...]] = {}  # relation -> words its CHECK constraints name
@@ -95,8 +94,9 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
     name: Name
     title: str = ""  # on screen; default: the name
     table: str = ""  # from which the statements that the folder does not have are derived
-    key: str = "id"  # column: its primary key
-    keys: tuple[str, ...] = ()  # columns of a key of several, or of a type without ids: such nodes are only read
+    # Column: its primary key. Columns with a comma behind each but the last, or behind one of a type without ids: such
+    # nodes are only read
+    key: str = "id"
     form: str = ""  # of keys that are no column of ``table``: a type, or texts separated by "|"
     version: str = "xmin::text"  # SQL of what changes with each change of its row
     parent: str = ""  # column: the key of its parent; ``KIND.column`` if that is of another kind
@@ -105,21 +105,25 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
     dead: tuple[str, ...] = ()  # statuses or phases of its nodes that are dead letters
     dead_since: str = ""  # column: the time by which they are in order; default: in the order of their keys
     payloads: dict[str, str] = {}  # detail sections with a stored text, by name: its column
-    rows: tuple[str, ...] = ()  # the other rows that a change of it locks, as ``table.column``; the column has its key
     children: bool = False  # it has children, without being the ``parent`` of another kind
     owner: bool = False  # its nodes are the owners of other nodes, and their keys are the values of ``owner``
-    gates: bool = False  # the engine takes its ready nodes only in some phases of the job itself
     not_recorded: tuple[str, ...] = ()  # columns that ``nodes.sql`` has, and that are NULL for this kind
 
     def __post_init__(self) -> None:
         if not self.title:
             force_setattr(self, "title", self.name.replace("_", " "))
-        if self.keys:
-            force_setattr(self, "key", KEY_SEPARATOR.join(("", *self.keys)))  # no column has this name
+        if "," in self.key:
+            columns = (column for column in re.split(r"\s*,\s*", self.key) if column)
+            force_setattr(self, "key", KEY_SEPARATOR.join(("", *columns)))  # no column has this name
         if not self.below:
             kind, _, column = self.parent.rpartition(".")
             force_setattr(self, "below", kind or self.name)
             force_setattr(self, "parent", column)
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The columns of a key of several, or of a type without ids."""
+        return tuple(self.key.split(KEY_SEPARATOR)[1:])
 
     @property
     def key_columns(self) -> tuple[str, ...]:
@@ -155,61 +159,50 @@ class Explains(NamedTuple):
         return code in self.findings or (f"*{symptom}" in self.findings and not suspected)
 
 
-class Renewed(Record, forbid_unknown_fields=True):
-    """Samples that refute a finding, or confirm it: a living owner increases a number."""
-
-    sample: str  # ``samples/<name>.sql``
-    counter: str  # sampled number
-    less_than: str  # sampled seconds: a larger step is another owner's, and the proof ends without a step for that time
-    constant: tuple[str, ...] = ()  # sampled fields that stay the same meanwhile
-    confirms: bool = False  # the finding is shown only while they prove a living owner
+_EITHER = re.compile(r"\[([^][|]*)\|([^][|]*)\]")  # [one node|several]
 
 
-class FindingSpec(
-    Record, forbid_unknown_fields=True, rename=_follow("title", "kind", "finder", name="code", from_="from")
-):
+class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "kind", "finder", name="code")):
     """Finding, detected by one query or, with ``sample``, from the console's samples.
 
     Findings with equal ``cause`` are one incident. An incident absorbs the findings that its finding ``explains``.
     With ``since``, the query is derived. So it is with ``among``: a part of common table expressions. ``nodes`` has
     the rows with their ``id``, and ``more``, if there is one, whether there may be other rows, unless the statement is
     for given nodes. ``unread``, if there is one, has a row for each part of the rows that was not read: why, the need
-    that would lead to them, or NULL after a limit. With ``alike``, the part has ``failures`` instead: ``id``, ``at``,
-    ``error``, and ``first``, true for the rows that are compared. Those are found whose error at least half of these
-    have. With ``regular``, the part has ``events``: ``key``, ``id`` and ``at``. Each key is found whose events came at
-    regular intervals and do not any more, with the id of its last one.
+    that would lead to them, or NULL after a limit. With ``pattern.alike``, the part has ``failures`` instead: ``id``,
+    ``at``, ``error``, and ``first``, true for the rows that are compared. Those are found whose error at least half of
+    these have. With ``pattern.regular``, it has ``events``: ``key``, ``id`` and ``at``. Each key is found whose events
+    came at regular intervals and do not any more, with the id of its last one.
     """
 
     code: Name
-    sentence: str = ""  # with names of evidence fields in braces, and ``[one node|several]``
+    # With names of evidence fields in braces, and ``[one node|several]``: for several, ``{n}`` is their number
+    sentence: str = ""
     title: str = ""  # default: the code
     severity: int = 7  # 1 (minor) to 9 (nothing makes progress)
     proof: Proof = Proof.VERIFIED  # assumed: not compared with the engine's source
     cause: tuple[str, ...] = ()  # evidence fields that name the cause: lock owner, worker, queue, backend
     cause_text: tuple[str, ...] = ()  # evidence fields that are compared without ids and numbers: error messages
-    incident: str = ""  # sentence for several nodes, with ``{n}`` and evidence fields of the first
     several: str = ""  # noun for the causes, such as "instances": three and more of them are one incident
-    single_action: bool = False  # of several nodes, the cause is elsewhere: ``action`` is suggested for one node only
-    symptom: str = ""  # late, locked, failing or dead_owner, if it is a symptom of that
-    stalls: bool = False  # the engine does not take or continue the node, although its phase is ready or running
+    # late, locked, failing or dead_owner, if it is a symptom of that; stalled: the engine does not take or continue the
+    # node, although its phase is ready or running
+    symptom: str = ""
     # Evidence fields that are equal, ``node``, or ``engine`` -> codes of findings that its incident absorbs
     explains: dict[str, tuple[str, ...]] = {}
     remedy: str = ""  # what to do outside of unstick if no action here removes the cause
     action: str | None = None  # that is suggested
     instead: str = ""  # action that is suggested if ``action`` refuses the nodes
     arguments: dict[str, str] = {}  # of that action: texts with names of evidence fields, such as ``{position}``
-    sample: str | None = None  # ``samples/<name>.sql``: it is found in samples of the console
+    sample: str = ""  # ``samples/<name>.sql``: it is found in samples of the console, unless it is ``renewed``
     constant: tuple[str, ...] = ()  # fields, sampled or of the evidence, that stay constant; they guard the action
-    # Sampled fields, any of which must change in each of ``min_changes`` samples. Of a number, the evidence has
-    # ``grown`` and ``per_minute``
+    # Sampled fields, any of which changes. Of a number, the evidence has ``grown`` and ``per_minute``; where the sample
+    # has ``timeout``, its owner increases it in smaller steps, and only a larger one is a change
     changes: tuple[str, ...] = ()
-    min_increase: str | None = None  # sampled number: the least increase that counts as a change
-    min_changes: str | None = None  # threshold: number of changes
-    per_minute: str | None = None  # threshold: least growth per minute
-    seconds: str | None = None  # threshold: least duration
-    renewed: Renewed | None = None  # samples that refute or confirm it
+    # Thresholds, by what must reach them: ``changes``, ``per_minute`` (growth of the number) and ``seconds``
+    least: dict[Literal["changes", "per_minute", "seconds"], str] = {}
+    # It is found by its statement, and a living owner, which increases the number, "refutes" or "confirms" it
+    renewed: Literal["refutes", "confirms"] | None = None
     kind: str = ""  # of the nodes of one that follows from a claim
-    from_: tuple[str, ...] = ()  # statuses or phases of the nodes
     where: str = "true"  # SQL, with thresholds as ``:name``
     since: str = ""  # since when: SQL, or a column without ``among``
     evidence: dict[str, str] = {}  # SQL by field; without ``among``, ``age`` is the time since ``since``
@@ -217,13 +210,25 @@ class FindingSpec(
     order: str = ""  # SQL; default: ``since``
     suggest: str = "true"  # SQL: whether the action is suggested
     grade: str = ""  # SQL, with ``among`` or of a finder: the severity of each row instead of ``severity``
-    alike: str = ""  # SQL, with ``among``: the least number of rows of its ``failures`` with the same error
-    regular: str = ""  # SQL, with ``among``: the least time without one of its ``events``
+    # With ``among``, how its rows are compared -> SQL. ``alike``: the least number of its ``failures`` with the same
+    # error; ``regular``: the least time without one of its ``events``
+    pattern: dict[Literal["alike", "regular"], str] = {}
     finder: bool = False  # it follows from the claim of its kind
 
     def __post_init__(self) -> None:
         if not self.title:
             force_setattr(self, "title", self.code.replace("_", " "))
+
+    @property
+    def one(self) -> str:
+        """Its sentence for one node."""
+        return _EITHER.sub(r"\1", self.sentence)
+
+    @property
+    def incident(self) -> str:
+        """Its sentence for several nodes, with evidence fields of the first, or ""."""
+        text = _EITHER.sub(r"\2", self.sentence)
+        return "" if text == self.one else text
 
     @property
     def rules(self) -> tuple[Explains, ...]:
@@ -234,7 +239,12 @@ class FindingSpec(
     @property
     def statement(self) -> str:
         """Name of the statement that detects it, or of its samples."""
-        return f"samples/{self.sample}" if self.sample else f"findings/{self.code}"
+        return f"samples/{self.sample}" if self.sampled else f"findings/{self.code}"
+
+    @property
+    def sampled(self) -> bool:
+        """Return True if samples find it."""
+        return bool(self.sample) and self.renewed is None
 
     @property
     def late(self) -> bool:
@@ -247,7 +257,7 @@ class FindingSpec(
     @property
     def newest_first(self) -> bool:
         """Return True if its statement begins with the newest nodes, because they fail."""
-        return self.symptom == "failing" and not self.sample
+        return self.symptom == "failing" and not self.sampled
 
 
 class Worker(Record, forbid_unknown_fields=True, rename=_follow(name="title")):
@@ -258,7 +268,6 @@ class Worker(Record, forbid_unknown_fields=True, rename=_follow(name="title")):
     privileges: tuple[Privilege, ...]
     channels: tuple[str, ...] = ()  # that it notifies or listens to
     indexes: tuple[str, ...] = ()  # that its dequeue needs: statements that create them
-    path: bool = True  # its statements use unqualified names, so its search_path must include the schema
 
 
 class Own(Record):
@@ -303,7 +312,9 @@ class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
     # Condition of the rows that are counted -> order of the index that leads to them; default: unfinished statuses
     unfinished: dict[str, str] = {}
     finders: tuple[Literal["late", "owner_dead", "failing"], ...] = ()  # findings that follow from it
-    needs: tuple[str, ...] = ()  # names in ``needs`` that lead to ``unfinished``; default: that of the status
+    # Rows -> names in ``needs`` that lead to them; default: that of the status. Without one for ``failed``, the newest
+    # nodes are looked at
+    needs: dict[Literal["unfinished", "running", "failed"], tuple[str, ...]] = {}
     beside: dict[str, str] = {}  # name -> query over the row ``t``, whose first row the conditions may name
     queue: str = "NULL"  # SQL of what a worker must serve
     queue_id: str = "NULL"  # SQL of the id of its node
@@ -313,16 +324,12 @@ class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
     held: str = NO_TIME  # SQL: until when
     seen: str = ""  # SQL of the last sign of life of its owner
     dead: str = ""  # SQL: its owner is dead; default: it is not ``held`` any more
-    parts: tuple[str, ...] = ()  # names of ``parts/<name>.sql`` that ``dead`` may name
     running: dict[str, str] = {}  # conditions of running rows, if others than ``unfinished`` lead to them
-    running_needs: tuple[str, ...] = ()  # names in ``needs`` that lead to ``running``
     rows: dict[str, str] = {}  # finder -> SQL of a limited FROM item, instead of the table
     more: dict[str, str] = {}  # finder -> SQL, true if its ``rows`` may omit nodes
     noun: str = "queue"  # word for a queue
     failed: dict[str, str] = {}  # conditions of nodes that no worker takes again; default: failed statuses
-    failed_need: str = ""  # name in ``needs`` that leads to ``failed``; else the newest nodes are looked at
     failed_at: str = NO_TIME  # SQL: when it failed; default: the column ``changed_at``
-    error: str = "NULL"  # SQL; default: the column ``error``
     sort: str = ""  # SQL of the name of the work; default: that of the queue
     created: str = NO_TIME  # SQL, if the key grows: the newest rows show what comes and ends
     ended: str = NO_TIME  # SQL: when it ended
@@ -351,8 +358,8 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
         yield FindingSpec(
             code="late",
             kind=claim.kind,
-            sentence=f"The {noun}{of} is due since {{since}}, and no worker has taken it. {{why}}.",
-            incident=f"{{n}} {nouns}{of} are due, the first since {{since}}, and no worker has taken them. {{why}}.",
+            sentence=f"[The {noun}{of} is due|{{n}} {nouns}{of} are due, the first] since {{since}}, "
+            "and no worker has taken [it|them]. {why}.",
             cause=(*((claim.noun,) if of else ()), *resource),
             symptom="late",
             severity=6,
@@ -363,8 +370,8 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
         yield FindingSpec(
             code="owner_dead",
             kind=claim.kind,
-            sentence=f"{{owner}} took the {noun}{at} and gives no sign of life. No worker takes it.",
-            incident=f"{{owner}} took {{n}} {nouns}{first} and gives no sign of life. No worker takes them.",
+            sentence=f"{{owner}} took [the {noun}{at}|{{n}} {nouns}{first}] and gives no sign of life. "
+            "No worker takes [it|them].",
             cause=("owner",),
             several="workers",
             symptom="dead_owner",
@@ -377,8 +384,8 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
         yield FindingSpec(
             code="failing",
             kind=claim.kind,
-            sentence=f"The {noun}{of} failed{' at {failed}' if failed else ''}: {{error}}.",
-            incident=f"{{n}} {nouns}{of} failed{', the last at {failed}' if failed else ''}: {{error}}.",
+            sentence=f"[The {noun}{of} failed{' at {failed}' if failed else ''}|"
+            f"{{n}} {nouns}{of} failed{', the last at {failed}' if failed else ''}]: {{error}}.",
             cause=(claim.noun,) if of else (),
             cause_text=("error",),
             symptom="failing",
@@ -393,7 +400,7 @@ def _with_own(finder: FindingSpec, own: FindingSpec) -> FindingSpec:
     """Return a finding that follows from a claim, with what the engine says of it."""
     default = FindingSpec(code=own.code)
     said = {name: value for name, value in msgspec.structs.asdict(own).items() if value != getattr(default, name)}
-    return msgspec.structs.replace(finder, **(said | ({"incident": own.incident} if own.sentence else {})))
+    return msgspec.structs.replace(finder, **said)
 
 
 GONE = "gone"  # name of the argument by which an operator says that an owner is gone although a witness is alive
@@ -423,7 +430,6 @@ class Refusal(Record, forbid_unknown_fields=True):
 
     when: str  # SQL
     why: str  # the reason; ``{name}`` in it is a threshold, ``{status}`` the node's status
-    for_now: str = "false"  # SQL: the operator may wait until the action is possible
 
 
 RECORDED = tuple(name for name in Node.__struct_fields__[-len(Node.__struct_defaults__) :] if name != "findings")
@@ -559,33 +565,23 @@ class Action(
         return self.file or self.name
 
 
-GROUP = "group"  # name of the option whose choices group the engine's tree
+GROUP, OWNERS = "group", "owners"  # names of options that :class:`Option` explains
 
 
 class Option(Record, forbid_unknown_fields=True):
     """Setting of an engine: a choice, any text, or a table of names to texts.
 
-    The choices of the option ``group`` group the engine's tree, and a key selects the next one.
+    The choices of the option ``group`` group the engine's tree, and a key selects the next one. The names in the option
+    ``owners`` are columns of other tables, ``table.column`` or ``*.column``, that hold keys of the first kind; actions
+    that delete rows read them.
     """
 
     title: str  # what it is
     choices: tuple[str, ...] = ()  # its values; an action for one with the name of a need requires that need
     default: str | dict[str, str] = ""  # its value
-    # Base type of ids of the engine's rows: the names in the table are columns of other tables, ``table.column`` or
-    # ``*.column``, that hold such ids; actions that delete rows read them
-    columns: str = ""
 
 
-class UndoSpec(Record, forbid_unknown_fields=True, rename=_follow("append_only")):
-    """Rules for the undo of all actions of the engine."""
-
-    # Columns that an undo increases and never sets back, as ``table.column``, because writers compare them
-    counters: tuple[str, ...] = ()
-    append_only: tuple[str, ...] = ()  # tables in which an undo changes no row: ``undo/<table>.sql`` adds one
-    notes: dict[str, str] = {}  # ``table.column`` -> the ``undo_note`` of actions that overwrite it
-
-
-class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
+class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own", "append_only")):
     """The content of ``engine.toml``."""
 
     title: str  # on screen
@@ -597,7 +593,9 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
     routine: tuple[str, ...] = ()  # parts of ``changed.sql`` that say only that work goes on: shown on request
     declines: dict[str, tuple[str, ...]] = {}  # the reason shown -> relations that only a lookalike has, all of them
     type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
-    unqualified: bool = False  # its functions and triggers need its schema on the search_path
+    # What needs its schema on the search_path, because it uses unqualified names: nothing, the statements of its
+    # workers, or its functions and triggers, too
+    unqualified: Literal["nothing", "workers", "functions"] = "workers"
     needs: dict[str, Need] = {}  # conditions for cheap statements, by name
     statuses: tuple[Status, ...] = ()  # by native status: ``"phase: meaning"``
     stale_by: tuple[str, ...] = ()  # unique indexes (``*``: any text) that a concurrent change violates
@@ -613,7 +611,9 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
     # "UPDATE task", "EXECUTE send" -> columns and privileges that an action with this effect overwrites and needs in
     # addition, by triggers, cascades and functions
     effects: dict[Privilege, tuple[str, ...]] = {}
-    undo: UndoSpec = UndoSpec()  # rules for the undo of all actions
+    # Columns that an undo increases and never sets back, as ``table.column``, because writers compare them
+    counters: tuple[str, ...] = ()
+    append_only: tuple[str, ...] = ()  # tables in which an undo changes no row: ``undo/<table>.sql`` adds one
     # Columns that may differ between dry run and commit: ``table.column``, ``table.column.name`` for a member of a JSON
     # object, ``schema.q_*.column`` of tables in another schema. What actions ``set`` follows
     varies: Varies = {}
@@ -696,14 +696,13 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own")):
             return claim
         relation = self.recognise.relations.get(kind.table, {})
         of = {name: column for name, column in kind.columns.items() if column in relation}
-        due, owner, error = (f"t.{sql_name(of[n])}" if n in of else "" for n in ("due_at", "owner", "error"))
+        due, owner = (f"t.{sql_name(of[n])}" if n in of else "" for n in ("due_at", "owner"))
         return msgspec.structs.replace(
             claim,
             since=claim.since if claim.since != NO_TIME else of.get("due_at", NO_TIME),
             owner=claim.owner if claim.owner != "NULL" else owner or "NULL",
             order=claim.order or ", ".join(filter(None, (due, f"t.{sql_name(kind.key)}"))),
             failed_at=claim.failed_at if claim.failed_at != NO_TIME else of.get("changed_at", NO_TIME),
-            error=claim.error if claim.error != "NULL" else error or "NULL",
         )
 
     def _with_set(self, varies: Varies) -> Varies:

@@ -79,7 +79,7 @@ def engine_faults(engine: Engine) -> tuple[Fault, ...]:
     """Return what the statements of an engine may not call."""
     spec, columns = engine.spec, (each for table in engine.spec.recognise.relations.values() for each in table.values())
     types = {name.removeprefix("_") for each in columns for name in each.split("|")}
-    types |= {*spec.recognise.enums, *spec.recognise.composites}
+    types |= {*spec.recognise.types}
     calls = (*spec.recognise.functions, *(each for need in spec.needs.values() for each in need.functions))
     own = {each.partition("(")[0] for each in calls}
     reads = (each for variants in engine.statements.values() for each in variants)
@@ -159,7 +159,7 @@ def _of_engine(tokens: list[Token], types: Collection[str], own: Collection[str]
         cast = before is not None and (before.kind == "cast" or before.word == "as")
         literal = n + 3 < len(tokens) and tokens[n + 3].kind == "text"
         if (cast or literal) and name not in types and name.removeprefix("_") not in types:
-            yield token.at, f"{name} is not one of the types in recognise.enums and recognise.composites"
+            yield token.at, f"{name} is not one of the types in recognise.types"
 
 
 def _chain(tokens: list[Token], n: int) -> tuple[list[str], int]:

@@ -8,9 +8,8 @@ from typing import Any
 
 import msgspec
 
-from queries.contract import engine_options
 from queries.contract.detect import DetectedEngine
-from queries.contract.engine import choose, with_settings
+from queries.contract.engine import check_option, choose, with_settings
 from queries.contract.rows import SHAPES, json_kinds, verify
 from queries.contract.spec import Action
 from queries.db.database import ASKED_READ_SECONDS, READ_SECONDS, Database
@@ -43,7 +42,7 @@ class EngineVariant:
         self._settings = settings
         self._recognised = False
         for name in self.engine.spec.options.keys() & settings.keys():
-            engine_options.check(self.engine, self.label, name, settings[name])
+            check_option(self.engine, self.label, name, settings[name])
 
     @contextlib.asynccontextmanager
     async def reading(self, *, in_order: bool = True, allow_scan: bool = False) -> AsyncIterator[Reads]:
@@ -131,7 +130,7 @@ class EngineVariant:
 
         Raises DatabaseError for an unknown option or value.
         """
-        engine_options.check(self.engine, self.label, option, value)
+        check_option(self.engine, self.label, option, value)
         self.session_options[option] = value
         self._reasons[option] = "chosen here"
         self.engine = with_settings(self.engine, {option: value})

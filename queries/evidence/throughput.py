@@ -194,7 +194,7 @@ def _without_refuted(reader: Reader, part: Part, flow: Flow) -> tuple[Part, dict
         by_workers = spec.late and "why" not in spec.evidence
         if moved and by_workers and each.severity > spec.severity:  # only because no worker lives
             evidence = {**each.evidence, "why": f"Workers take others: {flow.ago(moved)}"}
-            text = sentence.fill(spec.sentence, evidence)
+            text = sentence.fill(spec.one, evidence)
             each = msgspec.structs.replace(each, evidence=evidence, sentence=text, severity=spec.severity)
         findings.append(each)
     return part.with_findings(findings), refuted

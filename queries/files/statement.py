@@ -6,9 +6,10 @@
 import posixpath
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple
 
-from queries.files.sections import sections
 from queries.records.fault import Fault
 from queries.records.record import Record
 from queries.text.psql_text import bound
@@ -198,6 +199,28 @@ def with_parts(text: str, parts: Mapping[str, str]) -> str:
     Places within a part stay: it may have names from a database.
     """
     return _PLACE.sub(lambda match: parts.get(match[1], match[0]), text)
+
+
+class SqlSection(NamedTuple):
+    """One section: its name, what follows in that line, and the offsets of its text."""
+
+    name: str
+    options: str
+    start: int
+    end: int
+
+
+def sections(text: str, options: str = "") -> list[SqlSection]:
+    """Return the sections of a text in order. A name may occur again.
+
+    ``options``: the pattern of what may follow a name.
+    """
+    marks = [*re.finditer(rf"^-- :(\w+)({options})$", text, re.MULTILINE), None]
+    return [
+        SqlSection(mark[1], mark[2], mark.end(), following.start() if following else len(text))
+        for mark, following in pairwise(marks)
+        if mark is not None
+    ]
 
 
 def parse_statement(sql: SqlText, names: Mapping[str, str] = {}, parameters: Sequence[str] = ()) -> Statement:

@@ -110,7 +110,7 @@ def _settings(proposal: Proposal) -> dict[str, Any]:
         columns = [status.name, proposal.roles["due"].name, proposal.key.name]
         settings["needs"] = {f"{proposal.kind}_by_status": {"table": table.name, "columns": columns}}
     if status and status.enum and status.schema == table.schema:
-        settings["recognise"]["enums"] = {status.type: status.labels}
+        settings["recognise"]["types"] = {status.type: status.labels}
     elif status and status.enum:
         settings["type_schemas"] = [status.schema]
     return {name: value for name, value in settings.items() if value}
@@ -123,7 +123,7 @@ def _due_is_column(proposal: Proposal) -> bool:
 def _kind(proposal: Proposal) -> dict[str, Any]:
     kind: dict[str, Any] = {"table": proposal.table.name}
     if proposal.keys:
-        kind["keys"] = proposal.keys
+        kind["key"] = ", ".join((*proposal.keys, *[""][len(proposal.keys) - 1 :]))  # one column ends with a comma
     elif proposal.key.name != "id":
         kind["key"] = proposal.key.name
     if "parent" in proposal.roles:

@@ -14,6 +14,7 @@ import msgspec
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import TOML, Folder
 from queries.contract.loader import parsed
+from queries.contract.outside import BrokenFolder
 from queries.db.database import Database
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.db.query import Query, Rows
@@ -38,22 +39,23 @@ UNPROVEN = "{table} is read as a guess, and nothing of it is changed. To change 
 
 async def guesses(
     database: Database, rows: Rows, known: Collection[str], taken: Collection[str], trusted: Sequence[str] = ()
-) -> tuple[Engine, ...]:
-    """Return an engine for each table that holds work.
+) -> tuple[tuple[Engine, ...], tuple[BrokenFolder, ...]]:
+    """Return an engine for each table that holds work, and those that cannot be used.
 
     ``rows``: of ``work_tables.sql``. ``known``: tables that are not looked at, with their schemas; ``schema.*`` is all
     of a schema. ``taken``: names of engines. ``trusted``: roles whose objects may be read. Raises an error of
     NO_CONNECTION only.
     """
     if not (estimates := _candidates(rows, known)):
-        return ()
+        return (), ()
     try:
         every = await read_tables(database, [f"{quoted_name(s)}.{quoted_name(t)}" for s, t in estimates], trusted)
     except NO_CONNECTION:
         raise
-    except DatabaseError:
-        return ()
+    except DatabaseError as error:
+        return (), (BrokenFolder(name="guess", why=f"tables that may hold work were not read: {error.line}"),)
     engines: list[Engine] = []
+    broken: list[BrokenFolder] = []
     used = {*taken}
     for table in every:
         if isinstance(table, NoProposalError):
@@ -68,9 +70,13 @@ async def guesses(
                 engines.append(_engine(proposal, estimates[table.schema, table.name]))
         except NO_CONNECTION:
             raise
-        except (DatabaseError, BrokenEngineError):
+        except NoProposalError:
             continue
-    return tuple(engines)
+        except (DatabaseError, BrokenEngineError) as error:
+            faults = [error.line] if isinstance(error, DatabaseError) else [fault.message for fault in error.faults]
+            why = f"a guess of the table {table.schema}.{table.name}: {'; '.join(faults)}"
+            broken.append(BrokenFolder(name=name, why=safe_text(why)))
+    return tuple(engines), tuple(broken)
 
 
 async def tables(database: Database) -> int:

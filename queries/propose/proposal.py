@@ -14,7 +14,7 @@ from typing import Any, Literal
 import msgspec
 
 from queries.contract.id_forms import KEY_TYPES
-from queries.contract.spec import A_NAME
+from queries.contract.spec import A_NAME, KEY_SEPARATOR
 from queries.db.database import Database
 from queries.files.toml_file import TomlFile
 from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_alike, read_words
@@ -425,6 +425,8 @@ def _kind(table: str) -> str:
 def _key(table: Table) -> Column:
     if "." in table.name:
         raise NoProposalError(f"The name {table.name} has a dot.", "A folder writes columns as table.column.")
+    if odd_names := [name for columns in table.keys for name in columns if {",", KEY_SEPARATOR} & {*name}]:
+        raise NoProposalError(f"The name {odd_names[0]} has a separator of keys.", "A folder writes keys as a, b.")
     single = [columns[0] for columns in table.keys if len(columns) == 1]
     if not table.keys:
         raise NoProposalError(f"The table {table.name} has no key.", "A row that has no key cannot be named again.")

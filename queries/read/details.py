@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from queries.contract.phases import Phases, drawn_phase
+from queries.contract.rows import Phases, drawn_phase
 from queries.db.errors import DatabaseError, attempted, readable
 from queries.db.query import Query
 from queries.db.reads import IN_STEP, Reads, lockstep

@@ -51,7 +51,7 @@ def finding_of(
         node_id=node_id,
         code=spec.code,
         title=spec.title,
-        sentence=sentence.fill(spec.sentence, evidence),
+        sentence=sentence.fill(spec.one, evidence),
         severity=spec.severity if severity is None else severity,
         proof=spec.proof if proof is None else proof,
         since=since,
@@ -82,7 +82,7 @@ class FindingReader:
         findings: list[Finding] = []
         skipped: list[SkippedFinding] = []
         capped: list[str] = []
-        specs = [spec for spec in self.specs.values() if not spec.sample]
+        specs = [spec for spec in self.specs.values() if not spec.sampled]
         async with self._variant.reading() as transaction:
             reads = [self.of(IN_STEP, spec, local, limit, skipped, capped) for spec in specs]
             asked = [self._claims.workers()] if any(spec.late for spec in specs) else []
@@ -130,7 +130,7 @@ class FindingReader:
 
     def with_samples(self, findings: Findings) -> Findings:
         """Return findings with those that the samples show by now."""
-        sampled = {code for code, spec in self.specs.items() if spec.sample}
+        sampled = {code for code, spec in self.specs.items() if spec.sampled}
         read = (finding for finding in findings.findings if finding.code not in sampled)
         return msgspec.structs.replace(findings, findings=(*read, *self.sampled()))
 
@@ -207,7 +207,7 @@ class FindingReader:
         known = [NOT_RECORDED] if isinstance(workers, DatabaseError) else workers
         worker = workers_for(known, finding.evidence.get(self._claims.kinds[spec.kind].noun))
         evidence = {**finding.evidence, "why": in_sentence(worker)}
-        text, severity = sentence.fill(spec.sentence, evidence), finding.severity
+        text, severity = sentence.fill(spec.one, evidence), finding.severity
         severity = max(severity, NO_WORKER) if worker.holds is False else severity
         return msgspec.structs.replace(finding, evidence=evidence, sentence=text, severity=severity)
 
@@ -220,7 +220,7 @@ class FindingReader:
         Missing privileges are reported elsewhere.
         """
         failed = {each.code: each.why for each in skipped if each.failed}
-        tried = {spec.code for spec in self.specs.values() if not spec.sample}
+        tried = {spec.code for spec in self.specs.values() if not spec.sampled}
         tried -= {each.code for each in skipped if not each.failed}
         if not failed or len(failed) * 2 < len(tried) or not self._variant.detected.readable:
             return ""
@@ -284,6 +284,6 @@ class FindingReader:
         arguments = {a.name: OPEN for a in action.arguments if a.required and not a.default}
         arguments |= {k: sentence.fill_argument(text, evidence) for k, text in spec.arguments.items()}
         guard = guard_token.token(spec.constant, evidence) if spec.constant else ""
-        if spec.sample and action.waits:  # an executor takes such a node again and again
+        if spec.sampled and action.waits:  # an executor takes such a node again and again
             finding = for_now(finding, "an executor may hold it")
         return msgspec.structs.replace(finding, action=action.name, arguments=arguments, guard=guard)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from queries.contract.spec import OWNERS
 from queries.db.database import Database
 from queries.db.query import statement
 from queries.read.reader import Reader
@@ -34,13 +35,9 @@ async def grants(
         for need in action.needs
         if need in detected.met_needs
     }
-    options = spec.options.items()
-    columns = [
-        {"name": name, "type": option.columns}
-        for key, option in options
-        if option.columns
-        for name in reader.engine.settings[key]
-    ]
+    first = spec.kinds[0]
+    type_ = spec.recognise.relations.get(first.table, {}).get(first.key, "")
+    columns = [{"name": name, "type": type_} for name in reader.engine.settings.get(OWNERS, ())]
     asked = {
         "schema": detected.schema,
         "tables": list(detected.relations),

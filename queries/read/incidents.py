@@ -314,7 +314,8 @@ def _incident(
     # Nodes that refuse an action are skipped by name, and their rows have the other one.
     offered = [f for f in findings if f.action is None or f.action != spec.instead] or findings
     actions = {(f.action, tuple(sorted(f.arguments.items()))) for f in offered}
-    same = len(actions) == 1 and offered[0].action is not None and not (spec.single_action and len(findings) > 1)
+    elsewhere = spec.sampled and spec.symptom == "failing" and len(findings) > 1  # several that fail again and again
+    same = len(actions) == 1 and offered[0].action is not None and not elsewhere
     example = max(findings, key=lambda f: -inf if f.since is None else f.since) if spec.newest_first else first
     part = (label, code) in capped
     at_least = any((f.engine, f.code) in capped for f in everything)

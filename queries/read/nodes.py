@@ -8,8 +8,18 @@ from typing import Any
 import msgspec
 
 from queries.contract.detect import DetectedEngine
-from queries.contract.phases import counts_of, phase_of, phases_of
-from queries.contract.rows import TIMES, NodeKey, NodeRow, json_kinds, short, verify, why_not
+from queries.contract.rows import (
+    TIMES,
+    NodeKey,
+    NodeRow,
+    counts_of,
+    json_kinds,
+    phase_of,
+    phases_of,
+    short,
+    verify,
+    why_not,
+)
 from queries.contract.variant import EngineVariant
 from queries.db.errors import UnreadableError, readable
 from queries.db.query import Query, Rows

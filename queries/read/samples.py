@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from queries.contract.rows import json_object
-from queries.contract.spec import FindingSpec, Renewed
+from queries.contract.spec import FindingSpec
 from queries.contract.variant import EngineVariant
 from queries.db.errors import readable
 from queries.db.reads import IN_STEP, lockstep, value_of
@@ -28,6 +28,7 @@ from queries.text.duration import spelled
 
 SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
 TIMES_IN_SENTENCE = 3  # of the last changes; a node's detail has those that are kept
+TIMEOUT = "timeout"  # sampled seconds in which a living owner increases a number
 SAMPLES_MISSED = 1  # samples in a row that may lack a node: it was in transit, or past the sample's limit of rows
 
 SampleRows = Iterable[tuple[str, Mapping[str, Any]]]
@@ -82,7 +83,7 @@ class FindingSamples:
     def __init__(self, spec: FindingSpec, kind_field: str = "") -> None:
         self.spec = spec
         self._kind_field = kind_field
-        self.sample = spec.sample or ""
+        self.sample = spec.sample
         self._nodes: dict[str, NodeSamples] = {}
 
     def add(self, at: float, rows: SampleRows) -> None:
@@ -122,9 +123,9 @@ class FindingSamples:
 
         A step counts only if the samples are less than half its length apart: several smaller steps look the same.
         """
-        if self.spec.min_increase is None:
+        if TIMEOUT not in seen:
             return any(seen.get(field) != before.seen.get(field) for field in self.spec.changes)
-        (number,), least = self.spec.changes, seen[self.spec.min_increase]
+        (number,), least = self.spec.changes, seen[TIMEOUT]
         return bool(seen[number] - before.seen[number] >= least > 2 * (at - before.until))
 
     def shown(self, settings: Mapping[str, Any]) -> Iterable[tuple[str, NodeSamples]]:
@@ -133,21 +134,17 @@ class FindingSamples:
         ``settings`` are thresholds, by name or by kind and name.
         """
         for node_id, node in self._nodes.items():
-            min_changes, seconds, per_minute = (
-                self._threshold(name, node, settings)
-                for name in (self.spec.min_changes, self.spec.seconds, self.spec.per_minute)
-            )
             lasted = node.until - node.since
-            if node.changes >= min_changes and lasted >= seconds and node.per_minute >= per_minute and lasted > 0:
+            reached = {"changes": node.changes, "per_minute": node.per_minute, "seconds": lasted}
+            if lasted > 0 and all(number >= self._threshold(of, node, settings) for of, number in reached.items()):
                 yield node_id, node
 
     def is_developing(self, settings: Mapping[str, Any]) -> bool:
         """Return True if a node has changed, but not often enough for the finding."""
-        return any(
-            0 < node.changes < self._threshold(self.spec.min_changes, node, settings) for node in self._nodes.values()
-        )
+        return any(0 < node.changes < self._threshold("changes", node, settings) for node in self._nodes.values())
 
-    def _threshold(self, name: str | None, node: NodeSamples, settings: Mapping[str, Any]) -> float:
+    def _threshold(self, of: str, node: NodeSamples, settings: Mapping[str, Any]) -> float:
+        name = self.spec.least.get(of)  # type: ignore[call-overload]
         setting = settings.get(str(node.seen.get(self._kind_field)))
         own = setting if isinstance(setting, Mapping) else {}
         return float(own.get(name, settings[name])) if name else 0.0
@@ -160,8 +157,8 @@ class Renewal(Record):
     """
 
     constant: tuple[Any, ...]
-    counter: float
-    less_than: float
+    number: float
+    timeout: float
     at: float
     step_at: float | None = None
     missed: int = 0
@@ -171,9 +168,12 @@ S = TypeVar("S", NodeSamples, Renewal)
 
 
 class Renewals:
-    """Nodes whose samples refute or confirm a finding."""
+    """Nodes whose samples refute or confirm a finding.
 
-    def __init__(self, spec: Renewed) -> None:
+    A larger step than the sampled ``timeout`` is another owner's, and the proof ends without a step for that time.
+    """
+
+    def __init__(self, spec: FindingSpec) -> None:
         self.spec = spec
         self.sample = spec.sample
         self._nodes: dict[str, Renewal] = {}
@@ -186,13 +186,13 @@ class Renewals:
         now = _missed(self._nodes)
         for node_id, seen in rows:
             constant = tuple(seen.get(field) for field in self.spec.constant)
-            counter, less_than = float(seen[self.spec.counter]), float(seen[self.spec.less_than])
+            number, timeout = float(seen[self.spec.changes[0]]), float(seen[TIMEOUT])
             before = self._nodes.get(node_id)
             step_at = None
             if before is not None and before.constant == constant:
-                step = counter - before.counter
-                step_at = at if 0 < step < less_than else before.step_at if step == 0 else None
-            now[node_id] = Renewal(constant=constant, counter=counter, less_than=less_than, at=at, step_at=step_at)
+                step = number - before.number
+                step_at = at if 0 < step < timeout else before.step_at if step == 0 else None
+            now[node_id] = Renewal(constant=constant, number=number, timeout=timeout, at=at, step_at=step_at)
         self._nodes = now
 
     def leaves(self, node_id: str) -> bool:
@@ -201,8 +201,8 @@ class Renewals:
         A living owner refutes it, or confirms it.
         """
         node = self._nodes.get(node_id)
-        lives = node is not None and node.step_at is not None and node.at - node.step_at < node.less_than
-        return lives == self.spec.confirms
+        lives = node is not None and node.step_at is not None and node.at - node.step_at < node.timeout
+        return lives == (self.spec.renewed == "confirms")
 
 
 def _missed(before: Mapping[str, S]) -> dict[str, S]:
@@ -217,7 +217,7 @@ def _missed(before: Mapping[str, S]) -> dict[str, S]:
 def timeline(findings: Iterable[FindingSamples], node_id: str, settings: Mapping[str, Any]) -> Section | None:
     """Return the changes behind a node's findings as a timeline section."""
     rows = []
-    for finding in (each for each in findings if each.spec.min_changes):
+    for finding in (each for each in findings if "changes" in each.spec.least):
         for node in (each for key, each in finding.shown(settings) if key == node_id):
             unseen = node.changes - len(node.changed_at)
             for number, (before, at) in enumerate(pairwise((node.since, *node.changed_at)), unseen + 1):
@@ -267,8 +267,8 @@ class SampleReader:
         self._variant, self._ids = variant, ids
         spec, statements = variant.engine.spec, variant.engine.statements
         findings = spec.findings
-        self._findings = tuple(FindingSamples(f, spec.threshold_field) for f in findings if f.sample)
-        self._renewals = {f.code: Renewals(f.renewed) for f in findings if f.renewed}
+        self._findings = tuple(FindingSamples(f, spec.threshold_field) for f in findings if f.sampled)
+        self._renewals = {f.code: Renewals(f) for f in findings if f.renewed}
         samples = {f.sample: statements[f"samples/{f.sample}"][0] for f in findings if f.sample}
         self._values = [SampledValues(name, s.title, s.kinds) for name, s in samples.items() if s.title]
         self.failed = False  # the last sample could not be taken

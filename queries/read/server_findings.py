@@ -428,7 +428,7 @@ def _declared(engine: DetectedEngine) -> dict[str, Any]:
         "schema": engine.schema,
         "tables": sorted(engine.relations),
         "columns": {name: sorted(columns) for name, columns in spec.recognise.relations.items()},
-        "workers": list(map(_worker, spec.workers)),
+        "workers": [{**_worker(each), "path": spec.unqualified != "nothing"} for each in spec.workers],
         "operator": sorted({p for a in engine.engine.actions_here for p in (*a.privileges, *a.undo_privileges)}),
         "own": msgspec.to_builtins(spec.own),
         "flow": next(iter(spec.flow), None),
@@ -439,7 +439,6 @@ def _worker(worker: Worker) -> dict[str, Any]:
     made = ((ddl, index_of(ddl)) for ddl in worker.indexes)
     return {
         "title": worker.title,
-        "path": worker.path,
         "channels": worker.channels,
         "privileges": [each for each in worker.privileges if each[-1] != "*"],
         "queues": [each[:-1] for each in worker.privileges if each[-1] == "*"],

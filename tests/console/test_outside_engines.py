@@ -11,10 +11,9 @@ import pytest
 from console.cli.engine_check import lines
 from queries.check import prove
 from queries.check.prove import Loaded
-from queries.contract import proven
 from queries.contract.builtin import builtin_folder
 from queries.contract.folder import read
-from queries.contract.outside import OutsideEngines, outside_engines
+from queries.contract.outside import OutsideEngines, note, outside_engines
 from queries.records.action import Outcome
 from tests.command import fetch, unstick
 from tests.console.tui_driver import run_tui
@@ -106,7 +105,7 @@ def test_its_actions_are_off_until_it_is_checked_as_it_is_now(homemade: str, hom
     assert answer.code == 3
     assert "unstick engine check" in answer.out + answer.err
     folder = in_settings(home) / "homemade"
-    proven.note(read(folder).digest, "homemade")
+    note(read(folder).digest, "homemade")
     change(folder, "engine.toml", "The next worker", "A worker")
     assert unstick(*words, dsn=homemade, home=home).code == 3
     change(folder, "engine.toml", "A worker", "The next worker")
@@ -180,6 +179,30 @@ def test_a_folder_that_is_missing_or_empty_is_reported(homemade: str, home: Path
         answer = unstick("engines", "--engines", str(tmp_path / place), "--json", dsn=homemade, home=home)
         assert [each["label"] for each in answer.json["engines"]] == ["eternaltwin", "homemade"]
         assert len(answer.json["broken"]) == 1
+
+
+def test_a_folder_whose_file_is_misspelt_or_gone_is_named(homemade: str, home: Path) -> None:
+    place = in_settings(home)
+    for name in ("misspelt", "moved", ".git"):
+        (place / name).mkdir(mode=0o700)
+    (place / "misspelt" / "engine.tml").touch()
+    (place / "moved" / "engine.toml").symlink_to(place / "gone.toml")
+    answer = unstick("engines", "--json", dsn=homemade, home=home)
+    assert [each["label"] for each in answer.json["engines"]] == ["eternaltwin", "homemade"]
+    whys = {each["name"]: each["why"] for each in answer.json["broken"]}
+    assert whys == {
+        "misspelt": f"{place}/misspelt/engine.toml:1:1: the file is missing",
+        "moved": f"{place}/moved/engine.toml:1:1: it is a symbolic link",
+    }
+
+
+def test_a_place_of_folders_that_cannot_be_read_is_named(homemade: str, home: Path) -> None:
+    place = in_settings(home)
+    place.rename(place.with_name("elsewhere"))
+    place.symlink_to(place)
+    answer = unstick("engines", "--json", dsn=homemade, home=home)
+    assert [each["label"] for each in answer.json["engines"]] == ["eternaltwin", "work_items"]
+    assert [each["why"] for each in answer.json["broken"]] == [f"{place}: Too many levels of symbolic links"]
 
 
 @pytest.mark.parametrize("what", ["file", "folder", "link", "included"])

@@ -30,7 +30,7 @@ def _lines(engine: Engine) -> Iterator[str]:
     yield from ("", "findings")
     for finding in spec.findings:
         yield f"  {finding.code}: {finding.title}"
-        yield f"    {finding.sentence}"
+        yield f"    {finding.one}"
     yield from ("", "actions")
     for action in spec.actions:
         yield from _action_lines(action)

@@ -255,7 +255,12 @@ async def test_a_table_that_an_engine_may_lack_is_noted(server: PostgresServer, 
 
 
 async def test_an_event_without_a_time_is_no_event_of_a_regular_finding(folder: Path, eternaltwin: str) -> None:
-    change(folder, TOML, 'from = ["doing"]\nwhere = "taken_at < now() - :stale"', 'among = "rows"\nregular = ":stale"')
+    change(
+        folder,
+        TOML,
+        "where = \"state = 'doing' AND taken_at < now() - :stale\"",
+        'among = "rows"\npattern.regular = ":stale"',
+    )
     change(folder, TOML, 'since = "taken_at"', 'since = "last"')
     change(folder, TOML, 'evidence = { worker = "taken_by" }', 'evidence = { worker = "key", age = "seen" }')
     found = {}

@@ -228,6 +228,22 @@ def test_a_guess_can_be_turned_off_and_an_untrusted_table_is_none(
     assert "river_job" in unstick("engines", "--trust", role, dsn=database).out
 
 
+def test_a_guess_that_breaks_the_contract_costs_itself_and_is_named(server: PostgresServer, database: str) -> None:
+    """A name of a column has a dot, which separates kind and column in a folder."""
+    ((schema, _, _, script),) = queues("home1")
+    server.sql(script, database)
+    server.sql(
+        'CREATE TABLE chores (id bigserial PRIMARY KEY, "parent.id" bigint REFERENCES chores, worker text, tries int,'
+        " run_at timestamptz, status text CHECK (status IN ('queued', 'running', 'failed', 'done')), error text)",
+        database,
+    )
+    answer = unstick("engines", "--json", dsn=database)
+    assert [each["schema"] for each in answer.json["engines"]] == [schema]
+    (broken,) = answer.json["broken"]
+    assert broken["why"].startswith("a guess of the table public.chores: kinds.chore.parent has 'parent', which is not")
+    assert f"The engine {broken['name']} is not used: {broken['why']}" in answer.err
+
+
 def test_a_table_of_people_is_said_not_to_look_like_work(server: PostgresServer, database: str, tmp_path: Path) -> None:
     server.sql("CREATE TABLE users (id int8 PRIMARY KEY, email text, password text, locked_at timestamptz)", database)
     answer = unstick("engine", "new", "users", "--to", str(tmp_path / "own_users"), dsn=database)

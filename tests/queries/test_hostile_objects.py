@@ -34,7 +34,7 @@ from tests.queries.builders import OPERATOR, opened
 from tests.servers import PostgresServer, fill, install
 
 NAMES = [each.name for each in builtin()]
-UNQUALIFIED = {each.name for each in builtin() if each.spec.unqualified}
+UNQUALIFIED = {each.name for each in builtin() if each.spec.unqualified == "functions"}
 HOSTILE, COPY = (Path(__file__).with_name(name).read_text("utf-8") for name in ("hostile.sql", "hostile_copy.sql"))
 CALLS = """
 SELECT p.oid::regprocedure || coalesce(' ' || o.oprname, '') AS name, f.calls

@@ -14,8 +14,8 @@ from queries.contract import loader
 from queries.contract.builtin import builtin, builtin_folder
 from queries.contract.engine import Engine, in_schema
 from queries.contract.folder import TOML, read
-from queries.contract.phases import phases_of
 from queries.contract.roles import bound
+from queries.contract.rows import phases_of
 from queries.read.reader import Reader
 from queries.records.node import Phase
 from queries.records.record import Record

@@ -59,7 +59,7 @@ def every_text() -> list[tuple[str, str, str]]:
     """Return the name, what is said, and the remedy of each finding."""
     engines = [(each.name, each.spec.findings) for each in builtin()]
     every = [*engines, ("server", server_spec().findings)]
-    return [(f"{n} {f.code}", f"{f.sentence} {f.incident}", f.remedy) for n, found in every for f in found]
+    return [(f"{n} {f.code}", f"{f.one} {f.incident}", f.remedy) for n, found in every for f in found]
 
 
 def composed() -> dict[tuple[str, str], str]:

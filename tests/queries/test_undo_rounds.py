@@ -218,7 +218,7 @@ class Rounds:
 
     def check(self, done: Change, before: Rows, left: Rows, after: Rows, undone: Change) -> None:
         """Compare all rows before the action, before the undo (``left``) and after it."""
-        append_only = self.reader.engine.spec.undo.append_only
+        append_only = self.reader.engine.spec.append_only
         whys = {r.id: r.sentence for r in undone.results if r.outcome is Outcome.CHANGED}
         restored: dict[tuple[str, str], str] = {}
         for change in done.changes:
@@ -414,7 +414,7 @@ async def one_undo(rounds: Rounds, rng: Random) -> tuple[Change, str, str]:
     Return its dry run, the node, and an UPDATE of the row that changes no value.
     """
     tables = {row["name"]: row for row in await rounds.connection.fetch(TABLES)}
-    append_only = rounds.reader.engine.spec.undo.append_only
+    append_only = rounds.reader.engine.spec.append_only
     while True:
         acted = await rounds.act(rng)
         if acted is None or not reversible(rounds, *acted):

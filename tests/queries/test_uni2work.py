@@ -460,7 +460,7 @@ async def test_a_finding_is_searched_only_among_nodes_of_its_kinds(
         (["queue:all", "buckets:all"], {"no_workers", "long_queue"}),
         (
             [f"job:{job}", "cron:1"],
-            {f.code for f in reader(uni2work_workspace).engine.spec.findings if not f.sample}
+            {f.code for f in reader(uni2work_workspace).engine.spec.findings if not f.sampled}
             - {"throttled", "no_workers", "long_queue"},
         ),
         ([], set()),

@@ -48,7 +48,7 @@ def test_a_shipped_engine_is_as_its_folder_says(shipped: Engine) -> None:
     keys = [(action.key, kind, tuple(action.when.items())) for action in shipped.spec.actions for kind in action.kinds]
     assert len(keys) == len(set(keys)), "one key, one action"
     for finding in shipped.spec.findings:
-        assert finding.sentence.endswith(".")
+        assert all(text.endswith(".") for text in (finding.one, finding.incident) if text)
         assert 1 <= finding.severity <= 9
         assert not finding.action or any(v.writes for v in shipped.spec.actions if v.name == finding.action)
 

@@ -24,7 +24,7 @@ SPECS = {
             spec("dead_owner", cause=("worker",), explains={"worker": ("late",)}),
             spec("late", symptom="late", explains={"node": ("blocked",)}),
             spec("blocked"),
-            spec("flapping", single_action=True),
+            spec("flapping", sample="locks", symptom="failing"),
             spec("failed", cause_text=("error",)),
             spec("first", explains={"engine": ("second",)}),
             spec("second", explains={"engine": ("first",)}),

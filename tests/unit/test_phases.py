@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from queries.contract.phases import counts_of, drawn_phase, phase_of, phases_of
+from queries.contract.rows import counts_of, drawn_phase, phase_of, phases_of
 from queries.contract.spec import Status
 from queries.db.errors import UnreadableError
 from queries.records.node import Phase, Precision

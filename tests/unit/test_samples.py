@@ -26,7 +26,7 @@ def shown(samples: FindingSamples, settings: dict[str, object] | None = None) ->
 
 
 def spinning(kind_field: str = "") -> FindingSamples:
-    return samples(kind_field, constant=("state",), changes=("revision",), min_changes="polls")
+    return samples(kind_field, constant=("state",), changes=("revision",), least={"changes": "polls"})
 
 
 def test_many_changes_while_the_other_fields_stay_the_same() -> None:
@@ -73,14 +73,14 @@ def test_a_node_that_every_other_sample_lacks_is_seen() -> None:
 
 
 def test_so_long_the_same() -> None:
-    stalled = samples(constant=("newest",), seconds="silence")
+    stalled = samples(constant=("newest",), least={"seconds": "silence"})
     for at, newest, found in ((0, 1, []), (9.9, 1, []), (10, 1, ["r"]), (11, 2, []), (20, 2, []), (21, 2, ["r"])):
         stalled.add(at, [("r", {"newest": newest})])
         assert shown(stalled) == found, at
 
 
 def test_one_sample_shows_nothing_at_any_threshold() -> None:
-    stalled = samples(constant=("newest",), seconds="silence")
+    stalled = samples(constant=("newest",), least={"seconds": "silence"})
     stalled.add(5, [("r", {"newest": None})])
     assert shown(stalled, {"silence": 0}) == []
 

@@ -10,10 +10,10 @@ from types import ModuleType
 
 import pytest
 
-from queries.contract import loader, spec_cache
+from queries.contract import builtin, loader
+from queries.contract.builtin import cached
 from queries.contract.engine import Engine
 from queries.contract.server_spec import FOLDER, ServerSpec, server_spec, server_statement
-from queries.contract.spec_cache import cached
 from queries.files import toml_file
 from queries.files.statement import Statement
 from queries.records import node
@@ -55,8 +55,8 @@ def test_a_changed_file_is_parsed_again(folder: Path, parse: Callable[[], list[s
 def test_the_source_of_a_parser_is_part_of_the_key(
     folder: Path, parse: Callable[[], list[str]], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, module: ModuleType
 ) -> None:
-    package = shutil.copytree(Path(spec_cache.__file__).parents[1], tmp_path / "queries")
-    monkeypatch.setattr(spec_cache, "__file__", str(package / "contract" / "spec_cache.py"))
+    package = shutil.copytree(Path(builtin.__file__).parents[1], tmp_path / "queries")
+    monkeypatch.setattr(builtin, "__file__", str(package / "contract" / "builtin.py"))
     cached("engines", [folder], list[str], parse)
     os.utime(package / Path(str(module.__file__)).relative_to(Path(loader.__file__).parents[1]), (1, 1))
     assert cached("engines", [folder], list[str], parse) == ["parsed", "parsed"]

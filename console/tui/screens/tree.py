@@ -26,7 +26,7 @@ from console.tui.views import empty_state
 from console.tui.widgets.columns import recorded
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
-from queries.contract import engine_options
+from queries.contract.engine import next_view, view
 from queries.db.errors import attempting
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
@@ -87,7 +87,7 @@ class TreeScreen(ListScreen):
         if self._label is None:
             return []
         node_list = self.rows
-        all_jobs = " by ".join(filter(None, ("all jobs", engine_options.view(self.engine)[1])))
+        all_jobs = " by ".join(filter(None, ("all jobs", view(self.engine)[1])))
         live = formatting.scope_note(node_list.scope) if node_list.scope else "most urgent first"
         arrangement = self.arrangement()
         by_page = "" if node_list.ordered or arrangement else ", attention first in each page"
@@ -95,7 +95,7 @@ class TreeScreen(ListScreen):
         return [self._label, kind, *arrangement]
 
     def offers(self, key: Key) -> bool:
-        useless = {"rows.group": not engine_options.view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
+        useless = {"rows.group": not view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
         return super().offers(key) and not useless.get(key.id)
 
     def note(self) -> str:
@@ -312,7 +312,7 @@ class TreeScreen(ListScreen):
 
     def action_group(self) -> None:
         reader = self.session.engines.get(self._label or "")
-        option, value = engine_options.next_view(reader.engine) if reader else ("", "")
+        option, value = next_view(reader.engine) if reader else ("", "")
         if reader is None or not option:
             self.say("This engine has only one grouping.", "faint")
             return

@@ -181,4 +181,4 @@ def _finding(finding: FindingSpec, width: int) -> list[Spans]:
     helps = f", suggested action: {finding.action}" if finding.action else ""
     ink = band(finding.severity).ink
     head = [(f"{finding.title}  ", ink), *marked(finding.severity), (f"  {finding.code}, {sure}{helps}", "$faint")]
-    return [[("  ", ""), *head], *wrapped(without_values(finding.sentence), width, "", 4)]
+    return [[("  ", ""), *head], *wrapped(without_values(finding.one), width, "", 4)]

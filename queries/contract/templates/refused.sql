@@ -5,7 +5,6 @@ SELECT r.*
                CASE
                :whys
                END AS why
-               -- :for_now
           FROM :"schema".:table AS t
          WHERE t.:key = ANY (:keys)) AS r
  WHERE r.why IS NOT NULL
