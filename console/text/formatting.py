@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Final, Literal
 from queries.records.audit import Origin
 from queries.records.finding import SkippedFinding
 from queries.records.node import Count, Phase, Precision, ScanRequired
-from queries.text.duration import DAY, HOUR, MINUTE, spelled
+from queries.text.duration import measured, spelled
+from queries.text.instant import instant as _instant
 from queries.text.safe_text import safe_text
 
 if TYPE_CHECKING:
@@ -59,26 +60,9 @@ def age(seconds: float | None, parts: int = 2) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Return a measured time in at most six cells: ``850µs 1.23ms 12.3s``.
-
-    Times of one minute and more are formatted as `age`.
-    """
-    if seconds is None or not math.isfinite(seconds) or seconds >= MINUTE:
-        return age(seconds)
-    if seconds <= 0:
-        return "<0s" if seconds < 0 else "0s"
-    if seconds < 0.5e-6:
-        return "<1µs"
-    if seconds < 999.5e-6:
-        return f"{seconds * 1e6:.0f}µs"
-    if seconds < 999.5e-3:
-        return _three(seconds * 1e3) + "ms"
-    return _three(seconds) + "s" if seconds < 59.95 else "1m00s"
-
-
-def _three(number: float) -> str:
-    """Return a number from 0.9995 to 999.5 with three significant digits."""
-    return f"{number:.2f}" if number < 9.995 else f"{number:.1f}" if number < 99.95 else f"{number:.0f}"
+    """Return a measured time in at most six cells: ``850µs 1.23ms 12.3s``."""
+    unknown = seconds is None or not math.isfinite(seconds) or seconds < 0
+    return age(seconds) if seconds is None or unknown else measured(seconds)
 
 
 def due(seconds: float | None) -> str:
@@ -159,11 +143,7 @@ def instant(epoch: float | None) -> str:
         return NONE if epoch is None else "?"
     if math.isinf(epoch):
         return "infinity" if epoch > 0 else "-infinity"
-    offset, zone = _zone(epoch)
-    days, second = divmod(math.floor(epoch) + offset, DAY)
-    year, month, day = _civil(days)
-    era, year = (" BC", 1 - year) if year < 1 else ("", year)
-    return f"{year:04}-{month:02}-{day:02}T{second // HOUR:02}:{second // MINUTE % 60:02}:{second % 60:02}{zone}{era}"
+    return _instant(epoch, *_zone(epoch))
 
 
 def behind(server: Server, *, short: bool = False) -> str:
@@ -190,19 +170,6 @@ def _zone(epoch: float) -> tuple[int, str]:
         return 0, "Z"
     minutes = abs(offset) // 60
     return offset, f"{'-' if offset < 0 else '+'}{minutes // 60:02}:{minutes % 60:02}"
-
-
-def _civil(days: int) -> tuple[int, int, int]:
-    """Convert days since 1970-01-01 to year, month, day (Hinnant's algorithm).
-
-    ``datetime`` ends at year 9999.
-    """
-    era, of_era = divmod(days + 719_468, 146_097)
-    year = (of_era - of_era // 1460 + of_era // 36_524 - of_era // 146_096) // 365
-    of_year = of_era - (365 * year + year // 4 - year // 100)
-    shifted = (5 * of_year + 2) // 153
-    month = shifted + 3 if shifted < 10 else shifted - 9
-    return year + era * 400 + (month <= 2), month, of_year - (153 * shifted + 2) // 5 + 1
 
 
 def width(text: str) -> int:
@@ -255,8 +222,8 @@ def short_id(key: str, cells: int = ID_CELLS) -> str:
 
     "" if there is no room for it.
     """
-    is_uuid = key[8:9] == "-" and key.count("-") == 4
-    forms = (f"#{key}", f"#{key[:8]}" if is_uuid else f"#…{key[-8:]}", f"#…{key[-4:]}")
+    by_chance = key[8:9] == "-" and key.count("-") == 4 and key[14:15] != "7"  # UUIDs of version 7 begin with a time
+    forms = (f"#{key}", f"#{key[:8]}" if by_chance else f"#…{key[-8:]}", f"#…{key[-4:]}")
     return next((form for form in forms if len(form) <= cells), "")
 
 

@@ -14,10 +14,12 @@ from console.text import formatting
 from console.text.spans import Spans, joined
 from queries.records.node import Phase
 from queries.records.record import Record
+from queries.text.instant import instant
 from queries.text.safe_text import safe_text
 
 MAX_LANES = 60  # lanes drawn
 MAX_CHANGES = 300  # changes listed
+NEWEST_SHOWN = 6  # changes beside a list
 BAR_CELLS = 8  # cells
 ENDS = (Phase.DONE, Phase.CANCELLED)  # final phases
 
@@ -54,10 +56,14 @@ def draw(changes: Sequence[Change], width: int, now: float) -> list[Spans]:
     return [*lines, [], *_list(changes, width)] if lines else []
 
 
-def _clock(at: float, cells: int = 8) -> str:
-    """Return the time of day in UTC: 8 cells to the second, 12 to the millisecond."""
-    day = formatting.instant(at).partition("T")[2][:8]
-    return (f"{day}.{math.floor(at % 1 * 1000):03}")[:cells]
+def newest(changes: Sequence[Change], width: int) -> list[Spans]:
+    """Return the first changes of a list that begins with the newest."""
+    return _list(changes[:NEWEST_SHOWN], width) if changes else []
+
+
+def _clock(at: float, cells: int = 9) -> str:
+    """Return the time of day in UTC: 9 cells to the second, 13 to the millisecond."""
+    return f"{instant(at).partition('T')[2][:8]}.{math.floor(at % 1 * 1000):03}"[: cells - 1] + "Z"
 
 
 # The lanes
@@ -134,10 +140,10 @@ def draw_lane(line: Sequence[Change], first: float, last: float, cells: int) -> 
 
 def _axis(first: float, last: float, indent: int, cells: int) -> Spans:
     span = formatting.duration(last - first)
-    ends = (_clock(first), f" {span} ", f"{_clock(last)} UTC")
+    ends = (_clock(first), f" {span} ", _clock(last))
     gaps = cells - sum(map(len, ends)) - 2
     if gaps < 2 or last <= first:
-        return [(" " * indent + f"{ends[0]} UTC, {ends[1].strip()}", "$faint")]
+        return [(" " * indent + f"{ends[0]}, {ends[1].strip()}", "$faint")]
     left = gaps // 2
     return [(" " * indent + f"{ends[0]} {'─' * left}{ends[1]}{'─' * (gaps - left)} {ends[2]}", "$faint")]
 
@@ -149,7 +155,7 @@ def _list(changes: Sequence[Change], width: int) -> list[Spans]:
     """List the changes in the given order, with a line for each new day."""
     shown = changes[:MAX_CHANGES]
     longest = max((c.waited for c in shown if c.waited is not None and math.isfinite(c.waited)), default=0.0)
-    clock = 12 if width >= 80 else 8
+    clock = 13 if width >= 80 else 9
     bar = BAR_CELLS if width >= 100 else 0
     several = len({c.lane for c in changes}) > 1
     lane = min(max(formatting.width(safe_text(c.lane)) for c in shown), 24 if width >= 80 else 14) * several
@@ -161,7 +167,7 @@ def _list(changes: Sequence[Change], width: int) -> list[Spans]:
     lines: list[Spans] = []
     day = ""
     for change in shown:
-        if day != (day := formatting.instant(change.at).partition("T")[0]):
+        if day != (day := instant(change.at).partition("T")[0]):
             lines.append([(f"  {day}", "$faint")])
         ink = f"$phase-{change.phase}" if change.phase else ""
         mark = formatting.GLYPHS[change.phase] if change.phase else "●"

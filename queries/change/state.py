@@ -24,7 +24,7 @@ from queries.text import duration
 
 PAUSE_SECONDS = 0.1  # between two attempts on held nodes; one takes about 5 ms
 LONGEST_WAIT_SECONDS = 3600.0
-STILL_HELD = "it was not free within {wait:.0f} s: {why}"
+STILL_HELD = "it was not free within {wait}: {why}"
 PASSED = frozenset({Answer.FINISHED, Answer.MOVED_ON, Answer.SAME_DEATH, Answer.OTHER_DEATH})
 FINAL = frozenset({Answer.FINISHED, Answer.SAME_DEATH, Answer.OTHER_DEATH})
 COHORTS = (1, 5, 25)
@@ -341,7 +341,7 @@ class State:
         if self.until is None:
             self.until = now + self._wait_seconds
         elif now >= self.until:
-            whys = {i: STILL_HELD.format(wait=self._wait_seconds, why=self.held[i]) for i in held}
+            whys = {i: STILL_HELD.format(wait=duration.spelled(self._wait_seconds), why=self.held[i]) for i in held}
             late = tuple(Result(id=i, outcome=Outcome.REFUSED, why=why) for i, why in whys.items())
             return Step(Do.RECORD, event=Event(event=Kind.SKIPPED, cohort=part), results=late)
         elif (pause := self._attempted + PAUSE_SECONDS - now) > 0:

@@ -20,6 +20,7 @@ from queries.db import asyncpg_compat, errors
 from queries.db.dsn import ConnectionTarget, Host
 from queries.db.errors import DatabaseError, RefusedError, UnreachableError
 from queries.files.state_file import open_file
+from queries.text.duration import measured
 
 APPLICATION = "unstick"
 STATEMENTS_KEPT = 100  # prepared on a connection; a refresh of ten engines has ten
@@ -133,7 +134,7 @@ def _reason(error: Exception, host: Host, target: ConnectionTarget, kind: str) -
     if isinstance(error, asyncpg.InterfaceError | asyncpg.InternalClientError):
         raise errors.login_error(errors.first_line(error), target.shown) from error
     if isinstance(error, TimeoutError):
-        return f"no answer in {target.timeout:g} seconds"
+        return f"no answer in {measured(target.timeout)}"
     if isinstance(error, socket.gaierror | UnicodeError):
         return f"the host {host.name!r} is not known ({errors.reason(error)})"
     if isinstance(error, ssl.SSLError) or asyncpg_compat.is_tls_refused(error):

@@ -10,10 +10,11 @@ import msgspec
 from queries.db.errors import SlowError
 from queries.db.query import Query
 from queries.records.record import Record
+from queries.text.duration import measured
 from queries.text.psql_text import quoted_name
 
 # unstick's own limit, not the server's: a slow network looks like a slow server.
-LATE = "The transaction was rolled back: it did not end within {seconds:.2g} s, and its row locks hold up workers."
+LATE = "The transaction was rolled back: it did not end within {lasts}, and its row locks hold up workers."
 NEARER = "If the network is slow, run unstick near the server, or change fewer nodes at once."
 ROUNDED_SECONDS = 0.005  # by which the server may end a statement too early
 SHRINK_SECONDS = 0.5  # by which a statement's timeout may exceed the remaining time of its transaction
@@ -75,9 +76,9 @@ class TransactionSettings:
 
     def late(self) -> SlowError | None:
         """Return the error of a transaction whose time is over, or None."""
-        if self._until is None or time.monotonic() < self._until - ROUNDED_SECONDS:
+        if self._until is None or self._lasts is None or time.monotonic() < self._until - ROUNDED_SECONDS:
             return None
-        return SlowError(LATE.format(seconds=self._lasts), NEARER, code="57014")
+        return SlowError(LATE.format(lasts=measured(self._lasts)), NEARER, code="57014")
 
     def search(self, schema: str, more: Sequence[str]) -> None:
         """Put more schemas on the search_path after ``schema``, for triggers.

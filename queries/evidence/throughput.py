@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
-from datetime import UTC, datetime
 from math import inf, isfinite, sqrt
 from typing import Any
 
@@ -29,7 +28,7 @@ from queries.records.record import Record
 from queries.records.snapshot import Part
 from queries.text.counted import noun_of, plural
 from queries.text.duration import spelled
-from queries.text.instant import LAST_SECOND
+from queries.text.instant import instant
 
 FLOW = "flow"  # evidence of a finding: which one of those below explains it
 LOOK_ROWS = 200  # of each sort of nodes in a look, as in flow.sql
@@ -292,6 +291,4 @@ def seconds(at: Any) -> float | None:
 
 def time_of(at: float | None) -> str:
     """Return a time as in the evidence of findings."""
-    if at is None or not 0 <= at <= LAST_SECOND:
-        return "an unknown time"
-    return datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%d %H:%M:%S+00")
+    return "an unknown time" if at is None or not isfinite(at) else instant(at)

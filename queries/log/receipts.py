@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
 
 import msgspec
 
@@ -23,7 +22,7 @@ from queries.log.settle import ABORTED, COMMITTED, UNKNOWN, Provable, Transactio
 from queries.records.action import Outcome, Result
 from queries.records.audit import AuditLogEntry
 from queries.records.record import Record
-from queries.text.instant import LAST_SECOND
+from queries.text.instant import instant
 
 RECEIPTS = "commits.jsonl"
 RECEIPT_SECONDS = 86400.0  # for which a commit is asked for, by the clock of this machine
@@ -86,8 +85,8 @@ class Receipt(Record, omit_defaults=True):
     def sentence(self, node_id: str = "") -> str:
         """Return a sentence about the change, and the node that it names."""
         entry, mark = self.entry, self.mark
-        at = f"{datetime.fromtimestamp(min(max(entry.at, 0), LAST_SECOND), UTC):%Y-%m-%dT%H:%M:%SZ}"
-        what = f"{entry.action} of {entry.named(node_id)} at {at} (entry {entry.id}, transaction {mark.xid})"
+        what = f"{entry.action} of {entry.named(node_id)} at {instant(entry.at)} "
+        what += f"(entry {entry.id}, transaction {mark.xid})"
         return SENTENCES[self.fate].format(what=what, timeline=timeline(mark.history))
 
 

@@ -8,7 +8,6 @@ history.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Any, TypeVar
 
@@ -25,6 +24,7 @@ from queries.records.finding import Finding
 from queries.records.node import split_id
 from queries.records.record import Record
 from queries.text.duration import spelled
+from queries.text.instant import instant
 
 SAMPLES_KEPT = 48  # samples of a node that are kept, and times of changes
 TIMES_IN_SENTENCE = 3  # of the last changes; a node's detail has those that are kept
@@ -319,7 +319,7 @@ class SampleReader:
 
 def clock(at: float) -> str:
     """Return the time of day in UTC."""
-    return datetime.fromtimestamp(at, UTC).strftime("%H:%M:%S")
+    return instant(at).partition("T")[2]
 
 
 def _cell(value: Any, before: Any) -> Any:

@@ -9,10 +9,12 @@ from typing import Any
 from queries.text import duration
 from queries.text.instant import of_timestamp
 
-_INTERVAL = r"(?:\d+ days? )?\d\d:\d\d:\d\d"
+_INTERVAL = r"(?:\d+ days? )?\d\d+:\d\d:\d\d(?:\.\d+)?"
+_WORDS = ("for", "than", "within", "most", "in", "in the", "after", "took", "wait")
+_BEFORE = "|".join(rf"(?<=\b{words} )" for words in _WORDS)
 _IN_TEXT = re.compile(
-    rf"(?a)(?:(?<=\bfor )|(?<=\bthan )|(?<=\bwithin )|(?<=\bat most )|(?<=\bin )){_INTERVAL}"
-    rf"|{_INTERVAL}(?= (?:ago|late)\b)"
+    rf"(?a)(?:{_BEFORE}){_INTERVAL}"
+    rf"|{_INTERVAL}(?= (?:ago|late|old|ahead)\b)"
     r"|\b\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?:\+00\b| UTC\b)"
 )  # what a sentence says of a time; clocks in an error are not touched
 

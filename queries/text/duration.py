@@ -11,11 +11,11 @@ HOUR: Final = 60 * MINUTE
 DAY: Final = 24 * HOUR
 YEAR: Final = 365 * DAY
 
-UNITS = {"us": 1e-6, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
+UNITS = {"us": 1e-6, "µs": 1e-6, "ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 
 _PART = r"(\d+(?:\.\d+)?)\s*(us|ms|s|m|h|d|w)"
 _NUMBER = r"(?a)\d+(?:\.\d+)?"
-_INTERVAL = re.compile(r"(?a)(?:(\d+) days? )?(\d+):(\d\d):(\d\d)(?:\.\d+)?")
+_INTERVAL = re.compile(r"(?a)(?:(\d+) days? )?(\d+):(\d\d):(\d\d(?:\.\d+)?)")
 
 _COUNTED = re.compile(r"(?a)(\d+(?:\.\d+)?) (ms|s|min)")
 
@@ -78,10 +78,11 @@ def _parts(whole: int, unit: str, size: int, small: str, step: int, parts: int) 
 
 
 def measured(seconds: float) -> str:
-    """Return a duration as `spelled`, with parts of a second: ``334ms 2.4s``."""
-    if seconds >= MINUTE or seconds == int(seconds):
-        return spelled(seconds)
-    return f"{seconds * 1000:.3g}ms" if seconds < 0.9995 else f"{seconds:.1f}".removesuffix(".0") + "s"
+    """Return a duration as `spelled`, with parts of a second: ``850µs 334ms 2.4s``."""
+    if seconds >= 59.95 or seconds == int(seconds):
+        return spelled(max(seconds, MINUTE) if seconds > 59 else seconds)
+    small = next(unit for unit in ("µs", "ms", "s") if float(f"{seconds / UNITS[unit]:.3g}") < 1000)
+    return f"{seconds / UNITS[small]:.3g}{small}" if seconds >= 0.5e-6 else "<1µs"
 
 
 def of_interval(text: str) -> str:
@@ -93,5 +94,5 @@ def of_interval(text: str) -> str:
     if match is None:
         counted = _COUNTED.fullmatch(text)
         return measured(float(counted[1]) * UNITS[counted[2].removesuffix("in")]) if counted else text
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    return spelled(days * DAY + hours * HOUR + minutes * MINUTE + seconds)
+    days, hours, minutes, seconds = (float(part or 0) for part in match.groups())
+    return measured(days * DAY + hours * HOUR + minutes * MINUTE + seconds)

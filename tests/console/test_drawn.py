@@ -87,7 +87,7 @@ async def test_a_tasks_changes_are_drawn_with_their_waits(tasker_db: TaskerDb, t
         assert "✗" in lane
         assert "error for 3m" in lane
         change = next(line for line in lines if "✗ error" in line and "book_carrier" in line)
-        assert "1.00s" in change
+        assert "1s" in change
         assert "for the orchestrator" in change
 
 

@@ -12,6 +12,7 @@ import pytest
 
 from console.text import formatting
 from console.text.formatting import Times
+from console.tui.screens.detail import DetailScreen
 from console.tui.widgets.text_bar import TextBar
 from tests.command import unstick
 from tests.console.tui_driver import TuiDriver, run_tui
@@ -36,17 +37,53 @@ def rows(tui: TuiDriver) -> str:
     return "\n".join(tui.text.splitlines()[3:-3])
 
 
-def test_every_time_of_a_command_says_its_zone(every_engine: str) -> None:
+DURATION = re.compile(
+    r"≥?≤?-?(?:>999y|\d+y|\d+d(?:[01]\d|2[0-3])h|\d+d|\d+h(?:[0-5]\dm)?|\d+m(?:[0-5]\ds)?|<?\d+(?:\.\d?[1-9])?s"
+    r"|(?:[1-9]\d{0,2}|\d{1,2}\.\d?[1-9])(?:ms|µs)|<1µs)"
+)
+INSTANT = re.compile(r"(?:\d{4,6}-\d\d-\d\dT)?\d\d:\d\d:\d\d(?:\.\d{3})?Z|\d{4}-\d\d-\d\d(?: ─)?|\d\d-\d\d \d\d:\d\dZ")
+# All that could be a duration or an instant, in any form. Ids and payloads have their own.
+TIMED = re.compile(
+    r"(?<![\w.:#/\-\"'…])(?:[≥≤<>]*-?\d+(?:\.\d+)? ?"
+    r"(?:µs|us|ms|min(?:ute)?s?|(?:second|hour|day)s?|[smhdy](?:\d+[smh])?)"
+    r"|(?:\d{4,6}-\d\d-\d\d[ T])?\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|\+\d\d)?|\d\d-\d\d \d\d:\d\dZ?)(?![\w:\"'=…])"
+)
+
+
+def odd_times(text: str) -> list[str]:
+    """Return the durations and instants of a text that have another form than all others."""
+    text = re.sub(r"from http\S+\s+after \d+ ms|last 10 minutes", "", text)  # a stored error, a note
+    found = [match[0] for line in text.splitlines() for match in TIMED.finditer(line)]
+    assert found, text
+    return [each for each in found if not (DURATION.fullmatch(each) or INSTANT.fullmatch(each))]
+
+
+def test_a_command_has_one_form_of_durations_and_one_of_instants(every_engine: str) -> None:
+    """Also in sentences and witnesses that SQL makes, and in every dry run."""
     findings = [f for f in unstick("stuck", "--json", dsn=every_engine).findings if f["engine"] != "server"]
-    shown = {
-        f["node_id"].split(":")[0] + "/due_far_ahead" * (f["code"] == "due_far_ahead"): f["node_id"] for f in findings
-    }
-    texts = [
-        unstick(*words, dsn=every_engine).out for words in (("stuck",), *(("show", id_) for id_ in shown.values()))
-    ]
-    text = "".join(texts)
-    assert re.findall(r"\d+-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?!Z)\S*", text) == []
+    shown = {f["node_id"].split(":")[0] + "/due_far_ahead" * (f["code"] == "due_far_ahead"): f for f in findings}
+    texts = [unstick(*words, dsn=every_engine).out for words in (("stuck",), ("dead",), ("changed",), ("engines",))]
+    texts += [unstick("show", f["node_id"], dsn=every_engine).out for f in shown.values()]
+    acted = {(f["engine"], f["action"]): f for f in findings if f["action"]}
+    dry_runs = [unstick("do", f["action"], f["node_id"], "-n", dsn=every_engine) for f in acted.values()]
+    text = "".join([*texts, *(said for each in dry_runs for said in each[1:3])])
+    assert odd_times(text) == []
     assert "294276-12-31T23:59:59Z" in text
+
+
+async def test_the_pages_have_one_form_of_durations_and_one_of_instants(every_engine: str, tmp_path: Path) -> None:
+    async with run_tui(every_engine, tmp_path, start="stuck", size=(200, 50)) as tui:
+        await tui.wait_for("incidents", lambda: tui.app.session.state.findings_loaded)
+        for form in (Times.RELATIVE, Times.UTC):
+            await tui.wait_for(lambda form=form: tui.app.times is form)  # type: ignore[misc]
+            for mode in "1235":  # 4 has no times before a change
+                await tui.press(mode, "r")
+                await tui.wait_for(lambda: TIMED.search(rows(tui)))
+                assert odd_times(tui.text) == []
+            await tui.press("2", *["pagedown", "enter"] * 2)
+            await tui.wait_for(lambda: isinstance(tui.app.screen, DetailScreen))
+            assert odd_times(tui.text) == []
+            await tui.press("escape", "z")
 
 
 async def test_z_changes_the_times_of_every_list_and_page(

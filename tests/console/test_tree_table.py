@@ -168,7 +168,7 @@ async def test_a_row_says_what_is_known_and_what_is_not() -> None:
         header, known, unknown, often = app.text()
         titles = ["task", "status", "rev", "cpu", "poll", "cpu", "%", "age", "idle", "due", "stuck"]
         assert header.split() == titles
-        assert " ".join(known.split()) == "▌ ▸ task 1 ■ Blocked 12 500ms 1.00s ███ 1h06m 3s 12s late overdue timer +1"
+        assert " ".join(known.split()) == "▌ ▸ task 1 ■ Blocked 12 500ms 1s ███ 1h06m 3s 12s late overdue timer +1"
         assert " ".join(unknown.split()) == "▸ task 2 ○ ready – – – – – – –"
         assert " 414k " in often, "a number is never cut"
         app.table.sync(context=Context(now=NOW, codes={"e/task:2": ["runner_silent"]}))

@@ -49,13 +49,13 @@ def test_age(seconds: float | None, says: str) -> None:
         (0, "0s"),
         (1e-9, "<1µs"),
         (850e-6, "850µs"),
-        (999.6e-6, "1.00ms"),
+        (999.6e-6, "1ms"),
         (12.34e-3, "12.3ms"),
-        (0.9996, "1.00s"),
+        (0.9996, "1s"),
         (1.234, "1.23s"),
         (59.97, "1m00s"),
         (65, "1m05s"),
-        (-1, "<0s"),
+        (-1, "-1s"),
         (math.inf, "inf"),
     ],
 )
@@ -246,6 +246,19 @@ def test_of_a_label_the_schema_remains() -> None:
         "o…@tenant_17", "oban", "g…@tenant_17", "…f_tenant_17"
     ]  # fmt: skip
     assert [formatting.engine_label(label, 14) for label in labels[:2]] == ["oban@tenant_17", "oban"]
+
+
+@pytest.mark.parametrize(
+    ("key", "says"),
+    [
+        ("85:14", "#85:14"),
+        ("dca7afd7-6a2b-4f0e-8d1c-0a1b2c3d4e5f", "#dca7afd7"),
+        ("01a22d86-6a2b-7f0e-8d1c-0a1b2c3d4e5f", "#…2c3d4e5f"),  # begins with a time, as others do
+        ("16:05:00:67:c6:03:74:00", "#…03:74:00"),
+    ],
+)
+def test_a_short_id_tells_rows_apart(key: str, says: str) -> None:
+    assert formatting.short_id(key) == says
 
 
 def test_bars_show_a_difference_and_nothing_else() -> None:

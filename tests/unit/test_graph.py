@@ -166,9 +166,9 @@ SHOP = [
 
 def test_a_picture() -> None:
     assert text(SHOP).splitlines() == [
-        " 0 ✓       validate  complete   1.00s",
+        " 0 ✓       validate  complete      1s",
         "   ┃",
-        " 1 ┠─✓     charge    complete   8.00s",
+        " 1 ┠─✓     charge    complete      8s",
         "   ✓ │     reserve   complete   5m00s",
         "   ┃ │",
         " 2 ┠─┼─○─┐ pack      pending    3m20s  could run",

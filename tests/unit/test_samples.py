@@ -37,10 +37,10 @@ def test_many_changes_while_the_other_fields_stay_the_same() -> None:
     assert shown(spins) == ["a"]
     (node,) = [node for _, node in spins.shown(SETTINGS)]
     assert (node.since, node.until, node.changes) == (0, 3, 3)
-    assert node.evidence["timeline"] == "00:00:01 00:00:02 00:00:03"
+    assert node.evidence["timeline"] == "00:00:01Z 00:00:02Z 00:00:03Z"
     spins.add(4, [("a", {"state": "x", "revision": 4})])
     ((_, node),) = spins.shown(SETTINGS)
-    assert (node.changes, node.evidence["timeline"]) == (4, "… 00:00:02 00:00:03 00:00:04")
+    assert (node.changes, node.evidence["timeline"]) == (4, "… 00:00:02Z 00:00:03Z 00:00:04Z")
 
 
 def test_looks_without_a_change_count_for_nothing() -> None:

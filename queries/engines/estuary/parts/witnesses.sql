@@ -35,7 +35,7 @@ witnesses AS (
      SELECT 'second read of the heartbeat',
       CASE WHEN j.since_dry_run > 0.75 * extract(epoch FROM j.timeout) THEN 'dead' ELSE 'unknown' END,
       CASE WHEN j.dry_run IS NULL THEN 'read once until now; the commit changes the task only if it has not moved'
-           ELSE 'it has not moved in the ' || round(greatest(since_dry_run, 0)::numeric, 1) || ' s since the dry run' END
+           ELSE 'it has not moved in the ' || make_interval(secs => round(least(greatest(since_dry_run, 0), 1e9)::numeric, 1)) || ' since the dry run' END
      UNION ALL
      SELECT 'other tasks of the type',
       CASE WHEN j.type_age > j.timeout AND NOT j.partly AND j.age > 0.75 * j.timeout THEN 'dead' ELSE 'unknown' END,

@@ -47,7 +47,7 @@ SELECT j.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detai
          WHEN j.age > greatest(j.patience, make_interval(secs => least(:orphaned_factor * u.p95, 1e9))) THEN 'dead'
          ELSE 'unknown' END,
     'claimed ' || coalesce(date_trunc('second', j.age) || ' ago', 'at ' || j.began) || '; '
-      || coalesce('95 % of ' || u.n || ' runs of this step took at most ' || round(u.p95::numeric, 1) || ' s', 'no run of this step is recorded')
+      || coalesce('95 % of ' || u.n || ' runs of this step took at most ' || make_interval(secs => round(least(u.p95, 1e9)::numeric, 1)), 'no run of this step is recorded')
      FROM (SELECT) AS always LEFT JOIN usual_times u ON u.named_step_uuid = j.named_step_uuid
    UNION ALL
    SELECT 'last write',
@@ -83,7 +83,7 @@ SELECT a.id AS id, 'queue message' AS witness,
        CASE WHEN u.queue_name IS NOT NULL THEN 'the queue cannot be read: ' || u.unread
             WHEN o.step IS NULL THEN 'not among the first 2,000 of ' || a.queue_name || ', as after every claim'
             ELSE 'still in ' || a.queue_name || ', read ' || o.reads || ' times, '
-                 || CASE WHEN o.visible > extract(epoch FROM now()) THEN 'hidden for ' || ceil(o.visible - extract(epoch FROM now())) || ' s' ELSE 'visible' END
+                 || CASE WHEN o.visible > extract(epoch FROM now()) THEN 'hidden for ' || make_interval(secs => ceil(least(o.visible - extract(epoch FROM now()), 1e9))) ELSE 'visible' END
                  || '; a worker archives it right after the claim' END AS detail
   FROM asked a
   LEFT JOIN own o ON o.step = a.workflow_step_uuid::text

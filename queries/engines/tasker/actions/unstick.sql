@@ -10,7 +10,7 @@ SELECT a.id, r.why FROM asked_tasks a
        THEN 'it is ' || a.to_state || ', so no orchestrator abandoned it'
        WHEN k.total_steps = 0 THEN 'it has no steps yet, and only the engine can create them'
        WHEN a.entered_at > now() - :unstick_after
-       THEN 'it entered this state only ' || round(extract(epoch FROM now()) - extract(epoch FROM a.entered_at)) || ' s ago. An orchestrator may be working on it'
+       THEN 'it entered this state only ' || make_interval(secs => greatest(round(extract(epoch FROM now()) - extract(epoch FROM a.entered_at)), 0)) || ' ago. An orchestrator may be working on it'
        WHEN a.to_state IN ('steps_in_process', 'evaluating_results') AND k.in_progress_steps + k.enqueued_steps > 0
        THEN (k.in_progress_steps + k.enqueued_steps) || ' of its steps are in flight. The next result continues it' END) AS why) r
  WHERE r.why IS NOT NULL

@@ -40,7 +40,7 @@ SELECT t.workflow_step_uuid::text AS id, t.name::text AS name, a.parents, t.curr
        nullif(concat_ws(', ', CASE WHEN t.attempts > 1 OR t.current_state NOT IN ('pending', 'complete') THEN 'attempt ' || t.attempts || '/' || t.max_attempts END,
                         CASE WHEN t.ready_for_execution THEN 'ready' WHEN NOT t.retry_eligible THEN 'no attempts left'
                              WHEN NOT t.dependencies_satisfied THEN t.completed_parents || '/' || t.total_parents || ' parents done'
-                             WHEN t.current_state IN ('pending', 'waiting_for_retry') THEN 'retry at ' || to_char(t.next_retry_at, 'HH24:MI:SS') END,
+                             WHEN t.current_state IN ('pending', 'waiting_for_retry') THEN 'retry at ' || to_char(t.next_retry_at, 'HH24:MI:SS"Z"') END,
                         CASE WHEN t.ended_at IS NULL OR t.current_state = 'error' THEN left(t.results #>> '{error,message}', 200) END), '') AS note
   FROM timed t
   LEFT JOIN above a ON a.step = t.workflow_step_uuid

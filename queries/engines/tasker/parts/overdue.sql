@@ -56,7 +56,7 @@ overdue AS (
   (SELECT 'step:' || u.workflow_step_uuid AS id, extract(epoch FROM u.at)::float8 AS since,
           jsonb_build_object('task', u.task_uuid, 'step', u.workflow_step_uuid, 'name', n.name, 'state', u.to_state, 'queue', u.queue,
             'age', date_trunc('second', now() - u.at)::text, 'usual', coalesce(round(k.p95::numeric, 1) || ' s', 'unknown'), 'why', u.why,
-            'compared', coalesce('Steps of this name usually wait ' || round(k.p95::numeric, 1) || ' s',
+            'compared', coalesce('Steps of this name usually wait ' || make_interval(secs => round(least(k.p95, 1e9)::numeric, 1)),
             'Fewer than 5 waits of steps of this name are known, so any wait over ' || :overdue || ' is named')) AS evidence
      FROM unexplained u
      JOIN :"schema".named_steps n ON n.named_step_uuid = u.named_step_uuid
