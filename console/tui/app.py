@@ -130,6 +130,7 @@ class UnstickApp(App[None]):
         self.ascii = target.ascii or not takes_unicode(sys.__stderr__)  # Textual draws on it
         self.times = Times.RELATIVE
         formatting.show_times(self.times)
+        self.kept_filters: list[str] = []
         self.starting = True
         self.guide = guide or Guide()
         self._ascii_filter = AsciiFilter()

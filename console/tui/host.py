@@ -29,6 +29,8 @@ class Host(Protocol):
     """Names the next key of the first repair."""
     help_context: HelpContext
     """The screen from which help was asked for."""
+    kept_filters: list[str]
+    """Filters that the operator has kept, the newest last."""
     starting: bool
     """True until the first frame is painted."""
 

@@ -60,6 +60,7 @@ APP = (
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),
     Key("pause", "p", "app.pause", "pause", "Pause or resume refreshing", 71),
     Key("times", "z", "app.times", "times", "Times relative, in UTC, or in the local zone", 72),
+    Key("lines", "ctrl+e", "app.toggle_class('.around', '-off')", "fewer lines", "Hide engines, tabs and news, or not"),
     Key("interval.up", "plus,equals_sign", "app.pick_interval(1)", "slower", "Refresh less often"),
     Key("interval.down", "minus", "app.pick_interval(-1)", "faster", "Refresh more often"),
     PALETTE,
@@ -105,6 +106,7 @@ TEXT = (
 
 FILTER_LINE = (
     Key("filter.clear", "escape", "leave", "clear", "Clear the filter"),
+    Key("filter.before", "up", "before", "before", "The filter that was kept before this one"),
     Key("filter.keep", "down", "keep", "to the list", "Keep the filter and go to the list"),
     Key("filter.complete", "tab", "cursor_right", "complete", "Take the field or value that is suggested in grey"),
 )
@@ -124,6 +126,7 @@ ROWS = (  # bound by the screen of every list
     Key("rows.unfold", "right", "screen.unfold", "unfold", "Show the rows of a group, or the children", 11),
     Key("rows.fold", "left", "screen.fold", "fold", "Hide the rows of the group, or the children"),
     Key("rows.fold_all", "e", "screen.fold_all", "unfold all", "Show what is below all rows, or hide it"),
+    Key("rows.maximise", "v", "screen.maximise", "whole preview", "All about the row on the whole screen, or the list"),
     Key("rows.engines", "tab", "app.engines", "engines", "All engines with their numbers and rates", 12),
     Key("rows.back", "escape", "screen.back", "back", "Clear the filter or the marks, or leave the list"),
 )

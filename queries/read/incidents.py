@@ -28,6 +28,7 @@ REFUSED_FOR_NOW = "refused_for_now"  # in the evidence: why the finding's action
 LEAST_SCHEMAS_JOINED = 3
 # Evidence that distinguishes incidents without a cause of their own.
 TELLING = ("error", "message", "reason", "steps", "queue", "worker", "holder", "type", "kind")
+SENTENCE_WORDS = 3  # plain words that make a text a sentence
 LEAST_OWNERS_JOINED = 3  # dead owners of one engine that are one incident
 OLDER_SECONDS = 600.0  # by which a symptom may be older than the server's cause that explains it
 
@@ -353,11 +354,17 @@ def _incident(
 def _about(spec: FindingSpec, first: Finding) -> str:
     """Return the text that distinguishes an incident from others with its title.
 
-    That is an error, or the cause.
+    That is an error, or the cause: a name, not a part of the sentence.
     """
     fields = (*spec.cause_text, *spec.cause, *(name for name in TELLING if name in first.evidence))
-    texts = (str(first.evidence[field]) for field in fields if first.evidence.get(field) not in (None, ""))
-    return next((text for text in texts if not text.isdecimal()), "")
+    texts = {field: str(text) for field in fields if (text := first.evidence.get(field)) not in (None, "")}
+    errors = (*spec.cause_text, "error", "message")
+    return next((text for field, text in texts.items() if field in errors or _is_name(text)), "")
+
+
+def _is_name(text: str) -> bool:
+    """Return True for text of few words, which is not only a number."""
+    return not text.isdecimal() and sum(word.isalpha() and word.islower() for word in text.split()) < SENTENCE_WORDS
 
 
 def _remedy(spec: FindingSpec, findings: Sequence[Finding]) -> str:

@@ -23,7 +23,7 @@ def of_timestamp(text: str) -> str:
 
 
 def instant(epoch: float, offset: int = 0, zone: str = "Z") -> str:
-    """Return finite seconds since 1970 as ISO 8601, in a zone ``offset`` seconds from UTC.
+    """Return finite seconds since 1970 as ISO 8601, ``offset`` seconds from UTC.
 
     Accepts any year; years before 1 end in ``BC``.
     """

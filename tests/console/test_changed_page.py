@@ -54,6 +54,7 @@ async def test_rows_open_the_node_or_the_entry(
         await tui.press("m")
         await tui.wait_for("wake", "polled", "last 10 minutes", "5 changed")
         await tui.wait_for("eternaltwin: 2 polled  ·  eternaltwin, by operators: 1 wake")
+        assert (f"  #{polled.partition(':')[2][:8]}" in tui.text) is (size[0] > 100), "rows may look alike"
         assert isinstance(tui.app.screen, ChangedScreen)
         rows = tui.app.screen.rows.shown(0, 2)
         assert [row.record.what for row in rows if row.record] == ["polled", "wake"]

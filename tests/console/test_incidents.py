@@ -240,6 +240,58 @@ def test_the_command_names_the_severity(eternaltwin: str) -> None:
     assert "‼ critical severity 8" in unstick("stuck", dsn=eternaltwin).out
 
 
+def test_a_row_has_a_name_or_an_error_and_no_part_of_a_sentence(every_engine: str) -> None:
+    incidents = unstick("stuck", "--json", dsn=every_engine).json["incidents"]
+    shown = [(each["about"], each["findings"][0]["evidence"]) for each in incidents if each["about"]]
+    assert len(shown) > 20
+    named = [about for about, said in shown if about not in (said.get("error"), said.get("message"))]
+    assert [about for about in named if len(re.findall(r"(?<!\S)[a-z]+(?!\S)", about)) > 2 and ": " not in about] == []
+
+
+async def test_a_broad_screen_has_the_nodes_their_errors_and_the_last_events(every_engine: str, tmp_path: Path) -> None:
+    async with run_tui(every_engine, tmp_path, size=(200, 50), start="stuck") as tui:
+        await tui.wait_for("incidents", lambda: tui.app.session.state.findings_loaded)
+        await tui.press("slash")
+        await tui.type("failed step")
+        await tui.press("enter")
+        await tui.wait_for("To do: T retry", "✗ charge_card  charge_card: 503 from", "attempts 3 of 3", "✗ error")
+
+
+async def test_the_lines_around_are_hidden_and_the_preview_fills_the_screen(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await three_overdue(eternaltwin_db)
+    await eternaltwin_db.job(age=7200)
+    async with run_tui(eternaltwin, tmp_path, size=(80, 24), start="stuck") as tui:
+        await tui.wait_for("overdue timer", "· empty job", "3 dead")
+        await tui.press("ctrl+e")
+        await tui.wait_for("overdue timer", "● live", lambda: "3 dead" not in tui.text)
+        await tui.press("ctrl+e", "v")
+        await tui.wait_for("╭───", "To do: W wake", "● live", lambda: "· empty job" not in tui.text)
+        await tui.press("down")  # a key of the list
+        await tui.wait_for("To do: D delete", "· minor")
+        await tui.press("escape")
+        await tui.wait_for("3 dead", "▌   · empty job")
+
+
+async def test_up_leads_to_the_filters_that_were_kept(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await three_overdue(eternaltwin_db)
+    await eternaltwin_db.job(age=7200)
+    async with run_tui(eternaltwin, tmp_path, start="stuck") as tui:
+        await tui.wait_for("overdue timer", "· empty job")
+        for typed in ("overdue", "empty"):
+            await tui.press("slash")
+            await tui.type(typed)
+            await tui.press("enter")
+            await tui.wait_for(f"filter: {typed}")
+            await tui.press("escape")
+            await tui.wait_for("overdue timer", "· empty job")
+        await tui.press("slash", "up", "up", "up")
+        await tui.wait_for("filter: overdue", lambda: "· empty job" not in tui.text)
+
+
 async def test_the_suggested_action_is_first_among_the_keys(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:

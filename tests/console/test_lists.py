@@ -12,7 +12,6 @@ from console.tui import keymap
 from console.tui.screens.engines import EnginesScreen
 from console.tui.screens.find import FindScreen
 from console.tui.screens.list_screen import ListScreen
-from console.tui.screens.records_screen import RecordsScreen
 from console.tui.screens.tree import TreeScreen
 from console.tui.widgets.list_table import ListTable
 from queries.read.nodes import PAGE_NODES
@@ -77,8 +76,8 @@ class ListDriver:
         self.target = target
 
     @property
-    def page(self) -> RecordsScreen[Any]:
-        assert isinstance(self.tui.app.screen, RecordsScreen)
+    def page(self) -> ListScreen[Any]:
+        assert isinstance(self.tui.app.screen, ListScreen)
         return self.tui.app.screen
 
     @property
@@ -101,7 +100,7 @@ class ListDriver:
 
     @property
     def matching(self) -> set[str]:
-        return {self.page.rows.key(record) for record in self.page.rows.matching_records}
+        return {self.page.rows.key(record) for record in self.page.listed.matching_records}
 
     @property
     def counted(self) -> str:
@@ -114,7 +113,7 @@ class ListDriver:
 
     @property
     def grouping(self) -> str:
-        return self.page.rows.grouping.title
+        return self.page.listed.grouping.title
 
     def keys(self, row: Any) -> set[str]:
         return {self.page.rows.key(record) for record in row.records}
@@ -135,7 +134,7 @@ class ListDriver:
             await self.tui.type(self.target.typed)
             await self.tui.press("enter")
             await self.tui.wait_for(lambda: isinstance(self.page, FindScreen) and self.page.finder.ended)
-        await self.tui.wait_for(lambda: isinstance(self.tui.app.screen, RecordsScreen) and self.page.rows.records)
+        await self.tui.wait_for(lambda: isinstance(self.tui.app.screen, ListScreen) and self.page.rows.records)
 
     async def until(self, condition: Callable[[], object]) -> None:
         await self.tui.wait_for(condition)
@@ -161,7 +160,9 @@ class StuckDriver(ListDriver):
 
     @property
     def counted(self) -> str:
-        some, all_ = ({r.incident.key for r in of} for of in (self.page.rows.matching_records, self.page.rows.records))
+        some, all_ = (
+            {r.incident.key for r in of} for of in (self.page.listed.matching_records, self.page.rows.records)
+        )
         return f"{len(some)} of {len(all_)} incidents"
 
 
@@ -364,6 +365,12 @@ async def shows_the_engines(at: ListDriver) -> None:
     await at.until(lambda: at.tui.app.screen is shown)
 
 
+async def maximises(at: ListDriver) -> None:
+    for whole in (at.page.PREVIEW, False):
+        await at.tui.press("v")
+        await at.until(lambda whole=whole: (at.page.maximized is not None) is whole)  # type: ignore[misc]
+
+
 CHECKS: dict[str, Callable[[ListDriver], Awaitable[None]]] = {
     "rows.open": opens,
     "rows.filter": filters,
@@ -379,6 +386,7 @@ CHECKS: dict[str, Callable[[ListDriver], Awaitable[None]]] = {
     "rows.fold": folds,
     "rows.fold_all": folds_all,
     "rows.engines": shows_the_engines,
+    "rows.maximise": maximises,
 }
 
 
@@ -517,7 +525,7 @@ async def test_a_broad_terminal_has_the_preview_beside_the_list(database: str, t
             at = ListDriver(tui, LISTS["stuck"])
             await at.open()
 
-            def placed(page: RecordsScreen[Any] = at.page, beside: bool = beside) -> bool:
+            def placed(page: ListScreen[Any] = at.page, beside: bool = beside) -> bool:
                 table, preview = page.table.region, page.query_one("#preview").region
                 if beside:
                     return preview.x >= table.right and preview.y == table.y

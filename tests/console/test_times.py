@@ -51,7 +51,7 @@ TIMED = re.compile(
 
 
 def odd_times(text: str) -> list[str]:
-    """Return the durations and instants of a text that have another form than all others."""
+    """Return the durations and instants of a text that have another form."""
     text = re.sub(r"from http\S+\s+after \d+ ms|last 10 minutes", "", text)  # a stored error, a note
     found = [match[0] for line in text.splitlines() for match in TIMED.finditer(line)]
     assert found, text

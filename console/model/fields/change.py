@@ -6,6 +6,7 @@ from typing import Final
 
 from console.model.fields import audit_entry, node
 from console.model.fields.field import Bundle, Context, Field, Form, Grouping, RecordType, by, common, moment, within
+from console.text import formatting
 from console.text.spans import Spans
 from console.text.views.changes import status, subject
 from queries.records.change import NodeChange
@@ -46,6 +47,11 @@ def _status(row: Bundle[NodeChange], context: Context) -> Spans:
     return [(" → ".join(filter(None, dict.fromkeys((first.old or first.new, last.new)))), "")]
 
 
+def _title(change: NodeChange, context: Context) -> Spans:
+    beside = [] if change.entry else node.id_beside(change.id, change.title, context)
+    return [(subject(change), ""), *beside]
+
+
 FIELDS: Final[tuple[Field[NodeChange], ...]] = (
     Field(
         "age",
@@ -70,6 +76,7 @@ FIELDS: Final[tuple[Field[NodeChange], ...]] = (
         printed="engine",
         width=12,
         needs=110,
+        row=lambda row, _: [(formatting.engine_label(common(each.engine for each in row.records) or "", 12), "")],
     ),
     Field(
         "change",
@@ -105,7 +112,7 @@ FIELDS: Final[tuple[Field[NodeChange], ...]] = (
         searched=True,
         title="title",
         printed="title",
-        spans=lambda change, _: [(subject(change), "")],
+        spans=_title,
         order=lambda change, _: subject(change),
     ),
     Field(

@@ -18,7 +18,6 @@ from queries.records.node import Node, split_id
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
-ID_LIST_CELLS = 100  # cells of a list from which the nodes of an incident have their short ids
 LABEL_CELLS, LABEL_CELLS_WIDE, WIDE = 12, 24, 160  # of an engine's label, and in a list of at least `WIDE` cells
 
 
@@ -111,9 +110,8 @@ def _nodes(row: Bundle[IncidentFinding], context: Context) -> Spans:
         return _number(row, context)
     named_node = _node_of(one, context)
     if named_node is not None:
-        key = split_id(named_node.id)[2]
-        alike = row.above and context.cells >= ID_LIST_CELLS and key not in named_node.title
-        return [(named_node.title, ""), (f"  {formatting.short_id(key)}" if alike else "", "$faint")]
+        beside = node.id_beside(named_node.id, named_node.title, context) if row.above else []
+        return [(named_node.title, ""), *beside]
     _, kind, key = split_id(one.finding.node_id)
     return [(kind if kind == key else f"{kind} {key}", "$faint")]
 

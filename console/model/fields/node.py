@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, Final
 from console.model.fields.field import ABSENT, Cell, Context, Field, Form, dated, moment
 from console.text import formatting, spans
 from console.text.spans import Link, Spans, link
-from queries.records.node import Node, Phase
+from queries.records.node import Node, Phase, split_id
 
 if TYPE_CHECKING:
     from queries.contract.engine import Engine
 
+ID_LIST_CELLS = 100  # cells of a list from which titles have short ids
 Facts = Iterator[tuple[str, Spans]]
 """Names and values, as a screen has them."""
 
@@ -292,6 +293,12 @@ FIELDS: Final[tuple[Field[Node], ...]] = (
 )
 COLUMNS: Final = tuple(field for field in FIELDS if field.title)
 NAMED: Final[Mapping[str, Field[Node]]] = {field.name: field for field in FIELDS}
+
+
+def id_beside(node_id: str, title: str, context: Context) -> Spans:
+    """Return the short id beside a title in a wide list: other rows may look alike."""
+    key = split_id(node_id)[2]
+    return [(f"  {formatting.short_id(key)}", "$faint")] if context.cells >= ID_LIST_CELLS and key not in title else []
 
 
 def facts(node: Node, now: float, engine: Engine | None) -> Facts:

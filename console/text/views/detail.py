@@ -99,9 +99,14 @@ def preview(
         title = (safe_text(finding.title), f"bold {band(finding.severity).ink}")
         lines += wrap([title, (f"{since}: {safe_text(finding.sentence)}", "")], cells)
     lines += wrapped(node.error, cells, "", 0) if node.error else []
-    lines += wrap([part for name, value in facts for part in ((f"{name} ", "$faint"), *safe(value), ("  ", ""))], cells)
-    lines += [line for child in children for line in wrap(_child(child), cells)]
+    lines += in_a_row(facts, cells)
+    lines += [line for child in children for line in wrap(in_a_line(child), cells)]
     return [*lines, *wrap([(safe_text(node.id), "$faint")], cells)]
+
+
+def in_a_row(facts: Iterable[tuple[str, Spans]], cells: int) -> list[Spans]:
+    """Return names and values one after another."""
+    return wrap([part for name, value in facts for part in ((f"{name} ", "$faint"), *safe(value), ("  ", ""))], cells)
 
 
 def _not_checked(node_detail: Detail, cells: int) -> list[Spans]:
@@ -132,7 +137,8 @@ def _codes(node: Node) -> Spans:
     return [(f"  {safe_text(code.replace('_', ' '))}", "$warning") for code in node.findings]
 
 
-def _child(node: Node) -> Spans:
+def in_a_line(node: Node) -> Spans:
+    """Return a node with its problems and its error."""
     return [*_titled(node), *_codes(node), (f"  {safe_text(node.error)}" if node.error else "", "$faint")]
 
 

@@ -49,9 +49,11 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     """
 
     MODE: ClassVar[str] = ""
+    ALLOW_IN_MAXIMIZED_VIEW = "#header, #filter, #status, #footer"
     DEFAULT_CSS = """
     MainScreen #header { background: $panel; &.-production { color: auto 95%; } }
     MainScreen #tabs { background: $surface; }
+    MainScreen .around.-off { max-height: 0; }
     MainScreen #status { height: auto; display: none; }
     MainScreen.-says #status { display: block; }
     MainScreen #footer { height: auto; max-height: 3; background: $surface; }
@@ -68,8 +70,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         super().__init__()
         self._mode = mode or self.MODE
         self._header_bar = TextBar(header_line, id="header")
-        self._engines_bar = TextBar(engine_lines, id="engines")
-        self._tabs_bar = TextBar(tabs_line, id="tabs")
+        self._engines_bar = TextBar(engine_lines, id="engines", classes="around")
+        self._tabs_bar = TextBar(tabs_line, id="tabs", classes="around")
         self._status_bar = TextBar(status_line, id="status")
         self._footer_bar = TextBar(footer_lines, id="footer")
 

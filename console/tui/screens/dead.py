@@ -18,7 +18,7 @@ from console.text.severity import marked
 from console.text.spans import Spans, wrap
 from console.text.views.lines import wrapped
 from console.tui import keymap
-from console.tui.screens.records_screen import RecordsScreen
+from console.tui.screens.list_screen import ListScreen
 from console.tui.views import empty_state
 from console.tui.widgets.list_table import ListTable
 from queries.records.dead_letter import DeadLetter, Group
@@ -29,7 +29,7 @@ NODES_COMPARED = 200  # newest of a group, whose stored texts are compared for t
 FATES_SHOWN = 3  # current states of a group shown in the preview
 
 
-class DeadScreen(RecordsScreen[GroupedDeadLetter]):
+class DeadScreen(ListScreen[GroupedDeadLetter]):
     """Engines, groups, and dead letters of unfolded groups.
 
     An action on a group applies to all its dead letters.

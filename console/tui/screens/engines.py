@@ -12,13 +12,13 @@ from console.text.spans import Spans
 from console.text.views.lines import plain
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.records_screen import RecordsScreen
+from console.tui.screens.list_screen import ListScreen
 from console.tui.views import empty_state
 
 OF_RECORDS = ("rows.mark", "rows.group", "rows.unfold", "rows.fold")  # an engine has no use for these keys
 
 
-class EnginesScreen(RecordsScreen[EngineLine]):
+class EnginesScreen(ListScreen[EngineLine]):
     """Shows what the line of the engines has no room for.
 
     ``mode``: from which it was opened.

@@ -15,11 +15,11 @@ from console.text.views import search as views
 from console.text.views.lines import wrapped
 from console.tui import keymap
 from console.tui.keymap import Key
-from console.tui.screens.records_screen import RecordsScreen
+from console.tui.screens.list_screen import ListScreen
 from queries.records.node import Hit, Node
 
 
-class FindScreen(RecordsScreen[Hit]):
+class FindScreen(ListScreen[Hit]):
     """Shows hits as the engines answer. A node that is certain is opened at the end.
 
     ``mode`` is the mode from which it was opened.

@@ -6,8 +6,8 @@ import contextlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import Any, ClassVar, Generic, TypeVar
 
 import msgspec
 from textual import on
@@ -17,9 +17,10 @@ from textual.suggester import Suggester
 from textual.widgets import Input
 
 from console.model import filter as filters
-from console.model.fields.field import Context, Field
+from console.model.fields.field import Bundle, Context, Field, RecordType
 from console.model.filter import Filter
 from console.model.flat_list import FlatList, Order
+from console.model.record_list import Ends, RecordList
 from console.model.session import ConnectionState
 from console.text.severity import band
 from console.text.spans import Make, Spans, drawn
@@ -28,6 +29,7 @@ from console.tui import keymap
 from console.tui.help_context import HelpContext
 from console.tui.keymap import Key
 from console.tui.screens.base import MainScreen
+from console.tui.widgets.columns import timed
 from console.tui.widgets.header import is_late
 from console.tui.widgets.list_table import ListTable
 from console.tui.widgets.look import Look
@@ -38,16 +40,21 @@ from queries.records.node import Node
 AROUND_SECONDS = 0.003  # from a move of the cursor; the event loop sleeps, so that the writer thread gets to run
 
 
-class ListScreen(MainScreen):
-    """Screen with a list that can be filtered, sorted, folded, marked, copied.
+T = TypeVar("T")
 
-    The filter is typed in a line below the list. ``SEARCHES``: enter searches the database if it hides all rows.
-    ``PREVIEW``: lines about the row under the cursor are beside or below the list.
+
+class ListScreen(MainScreen, Generic[T]):
+    """Screen with a list: filtered, sorted, grouped, folded, marked, copied.
+
+    The filter is typed in a line below the list. ``RECORDS``: the type of the records. ``READING`` is said until the
+    first ones were read. ``SEARCHES``: enter searches the database if the filter hides all rows. ``PREVIEW``: lines
+    about the row under the cursor are beside or below the list.
     """
 
+    RECORDS: ClassVar[RecordType[Any]]
+    READING: ClassVar[str] = "Reading …"
     SEARCHES: ClassVar[bool] = True
     PREVIEW: ClassVar[bool] = True
-    look: Look[Any]
     DEFAULT_CSS = """
     ListScreen #notice { align: center middle; padding: 1 4; }
     ListScreen #notice TextBar { width: auto; max-width: 100%; height: auto; text-wrap: wrap; }
@@ -56,6 +63,9 @@ class ListScreen(MainScreen):
     ListScreen.-low #preview { display: none; }
     ListScreen.-tall #preview { height: 9; }
     ListScreen.-tall.-says #preview { height: 8; }
+    ListScreen #preview.-maximized {
+        display: block; width: 1fr !important; height: 1fr !important; border: round $primary !important;
+    }
     ListScreen.-broad #split { layout: horizontal; }
     ListScreen.-broad #split #preview { width: 42%; height: 1fr; border-top: none; border-left: solid $line; }
     """
@@ -64,23 +74,63 @@ class ListScreen(MainScreen):
         super().__init__(mode)
         self._notice_bar = TextBar(notice)
         self._notice = Container(self._notice_bar, id="notice")
-        self._preview_bar = TextBar(self._previewed, id="preview")
+        self._preview_bar = Preview(self._previewed, id="preview")
         self._around_due = False  # what is around the list is painted after the list
         self._elsewhere: tuple[Filter, str] | None = None  # what was typed, and the list that has its fields
         self._wrong = ""  # why what was typed is no filter
         self.filter: Filter | None = None
         self.chosen_order: Order[Any] | None = None  # by the operator
+        self.look: Look[Any] = Look(cell=self.cell)
 
     # what a screen provides
 
     @property
     def rows(self) -> FlatList[Any]:
         """The rows, the cursor and the marks of the list in front."""
+        return self.listed
+
+    @cached_property
+    def listed(self) -> RecordList[T]:
+        """The records in memory, which can be grouped."""
+        return RecordList(self.RECORDS, self.sections)
+
+    @property
+    def row(self) -> Bundle[T] | None:
+        """The row under the cursor."""
+        return self.rows.current
+
+    def records(self) -> Sequence[T]:
+        """Return the records as last read, in their natural order."""
         raise NotImplementedError
+
+    def sections(self) -> Sequence[tuple[str, object]]:
+        """Return the groups of groups that are shown although they may have no records."""
+        return ()
+
+    def ends(self) -> Ends:
+        """Return the rows that load more records."""
+        return {}
+
+    @property
+    def loaded(self) -> bool:
+        """True once the first records were read."""
+        raise NotImplementedError
+
+    def nothing(self) -> tuple[str, str]:
+        """Return what is shown if there are no records: a sentence, and details."""
+        raise NotImplementedError
+
+    def columns(self) -> Sequence[Field[T]]:
+        """Return the columns of the table."""
+        return [timed(field) for field in self.listed.fields.columns]
+
+    def cell(self, field: Field[T], row: Bundle[T]) -> Spans:
+        """Return the text of a row's cell."""
+        return field.shown_in(row, self.look.context)
 
     def context(self) -> Context:
         """Return what cells, filters and orders need apart from the record."""
-        raise NotImplementedError
+        return Context(now=self.session.state.at, ascii=self.host.ascii, cells=self.size.width)
 
     def node(self, record: Any) -> Node | None:
         """Return the node that a record is about, as last read; None without one."""
@@ -94,12 +144,28 @@ class ListScreen(MainScreen):
         else:
             self.host.open_node(node)
 
+    def titled(self, key: Key) -> str:
+        if key.id == "rows.open" and not len(self.rows):
+            return "search"  # what the filter hides
+        if key.id != "rows.open" or self.row is None or not self.row.foldable:
+            return super().titled(key)
+        return "fold" if self.rows.is_expanded(self.row.id) else "unfold"
+
     def offers(self, key: Key) -> bool:
-        return super().offers(key) and (key.id != "rows.engines" or len(self.session.engines) > 1)
+        useful = {
+            "rows.engines": len(self.session.engines) > 1,
+            "rows.unfold": False,  # enter unfolds
+            "rows.open": bool(len(self.rows) or (self.filter and self.SEARCHES)),
+        }
+        reveals = key.handler == "screen.reveal"
+        return super().offers(key) and useful.get(key.id, True) and not (reveals and self.cursor() is None)
 
     def open_row(self, row: Any) -> None:
-        """Open the record of a row."""
-        self.open(row)
+        """Open the record of a row; of a group, unfold or fold it."""
+        if row.foldable:
+            self.table.fold_or_unfold()
+        elif row.record is not None:
+            self.open(row.record)
 
     def lines(self, row: Any, width: int) -> list[Spans]:
         """Return the lines about a row."""
@@ -107,7 +173,9 @@ class ListScreen(MainScreen):
 
     def notice(self) -> tuple[str, str]:
         """Return what is shown instead of rows: a sentence, and what to do."""
-        raise NotImplementedError
+        if self.filter and self.rows.records:
+            return f"No {self.RECORDS.noun} matches the filter.", f"{self.search_hint()}esc clears the filter"
+        return self.nothing() if self.loaded else (self.READING, self.session.error_text)
 
     def search_hint(self) -> str:
         """Return how to search the database for what the filter did not find."""
@@ -139,7 +207,8 @@ class ListScreen(MainScreen):
 
     def severities(self, rows: Sequence[Any]) -> list[int]:
         """Return the severities of the rows that have one."""
-        return []
+        rows = [row for row in rows if not row.above] or rows
+        return [self.RECORDS.severity(row) for row in rows if row.records and self.RECORDS.severity]
 
     def above(self, rows: Sequence[Any]) -> str:
         """Return how many rows of the worst severity came in above the screen."""
@@ -155,7 +224,7 @@ class ListScreen(MainScreen):
     @property
     def partial(self) -> bool:
         """True if the loaded rows are a part of the list, so that an order says little."""
-        return False
+        return bool(self.ends())
 
     def leave(self) -> None:
         """Leave the list, which has neither a filter nor marks."""
@@ -176,6 +245,22 @@ class ListScreen(MainScreen):
         table = ListTable(self.rows, self.look, above=self.above, id="list")
         table.display = False  # until it has rows
         yield Container(table, self._preview_bar, id="split") if self.PREVIEW else table
+
+    def on_resize(self) -> None:
+        if self._ready:
+            self.table.sync(context=self.context())
+
+    def show_body(self) -> None:
+        self.look.context = self.context()
+        self.listed.take(
+            self.records(), self.look.context, filter=self.filter, order=self.chosen_order, ends=self.ends()
+        )
+        columns, folds = self.columns(), self.listed.grouping.group_of is not None
+        if (columns, folds) != (self.look.columns, self.look.folds):
+            self.look.put_columns(columns, folds=folds)
+        self.table.sync()
+        self.show_rows()
+        self.show_preview()
 
     def help_context(self) -> HelpContext:
         shown = self.look.shown if self.table.row_count else ()
@@ -250,6 +335,9 @@ class ListScreen(MainScreen):
 
     # description of the screen
 
+    def crumbs(self) -> Sequence[str]:
+        return [f"by {self.listed.grouping.title}"] * (not self.listed.is_natural) + self.arrangement()
+
     def targets(self) -> list[Node]:
         nodes = filter(None, map(self.node, self.rows.chosen()))
         return list({node.id: node for node in nodes}.values())
@@ -302,11 +390,34 @@ class ListScreen(MainScreen):
         else:
             self.host.action_find()
 
+    def action_maximise(self) -> None:
+        """Show the lines about the row on the whole screen, or the list again."""
+        if self.maximized is not None:
+            self.minimize()
+        elif self._preview_bar.is_attached and not self.empty:
+            self.maximize(self._preview_bar)
+        else:
+            self.say("There is nothing to preview here.", "faint")
+
     def action_unfold(self) -> None:
         self.table.action_unfold()
 
     def action_fold(self) -> None:
+        """Fold the row; of a record in a group, that group."""
+        if self.row is not None and self.row.above:
+            self.table.go_to(self.row.above)
         self.table.action_fold()
+
+    def action_group(self) -> None:
+        self.say(f"Grouped by {self.listed.next_grouping().title}.", "faint")
+        self.renew_rows()
+
+    def action_reveal(self) -> None:
+        node = self.cursor()
+        if node is not None:
+            self.host.reveal(node)
+        else:
+            self.say("This row has no node that was read.", "faint")
 
     def action_fold_all(self) -> None:
         self.table.action_fold_all()
@@ -412,7 +523,8 @@ class ListScreen(MainScreen):
         if not self.query("#filter"):
             from console.tui.widgets.filter_line import FilterLine
 
-            await self.mount(FilterLine(Completion(self), id="filter"), before=self.query_one("#status"))
+            typed = FilterLine(Completion(self), id="filter", kept=self.host.kept_filters)
+            await self.mount(typed, before=self.query_one("#status"))
         line = self.query_one("#filter")
         line.display = True
         line.focus()
@@ -444,6 +556,9 @@ class ListScreen(MainScreen):
         if self._wrong:
             self.say(self._wrong, "warn")
             return
+        if self.filter is not None:
+            kept, text = self.host.kept_filters, self.query_one("#filter", Input).value
+            kept[:] = [*(each for each in kept if each != text), text]
         self.query_one("#filter").display = bool(self.filter)
         self.table.focus()
         self.call_after_refresh(self.renew_footer)
@@ -461,10 +576,16 @@ class ListScreen(MainScreen):
         self.table.focus()
 
 
+class Preview(TextBar[Make | None]):
+    """The lines about the row under the cursor."""
+
+    ALLOW_MAXIMIZE = True
+
+
 class Completion(Suggester):
     """Completes the fields and values of a filter that is being typed."""
 
-    def __init__(self, screen: ListScreen) -> None:
+    def __init__(self, screen: ListScreen[Any]) -> None:
         super().__init__(use_cache=False, case_sensitive=True)
         self._screen = screen
 

@@ -10,21 +10,21 @@ from textual import on
 from console.model.flat_list import MAX_ROWS, NOT_READ, WITH_FILTER
 from console.model.newest import Logged, Newest
 from console.model.record_list import Ends
-from console.tui.screens.records_screen import RecordsScreen
+from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.list_table import ListTable
 from queries.workspace import Workspace
 
 T = TypeVar("T", bound=Logged)
 
 
-class LogScreen(RecordsScreen[T]):
+class LogScreen(ListScreen[T]):
     """Shows the newest records first."""
 
     PREVIEW = False
 
     def __init__(self) -> None:
         super().__init__()
-        self.newest = Newest(self.rows.key)
+        self.newest = Newest(self.listed.key)
         self._fetching = False
         self._failed: str | None = None  # key of the page that could not be read
 

@@ -20,26 +20,29 @@ from console.model.fields.incident import (
     sentence_of,
     severity_of,
 )
+from console.model.fields.node import previewed
 from console.model.incident_list import Trend
 from console.model.session import ConnectionState
-from console.text import formatting
+from console.text import formatting, timeline
 from console.text.formatting import by_reason
 from console.text.severity import BANDS, band, marked
 from console.text.spans import Spans, crop, wrap
 from console.text.views import incidents as views
+from console.text.views.detail import in_a_line, in_a_row
 from console.text.views.findings import evidence
 from console.text.views.lines import plain, wrapped
 from console.text.views.news import is_news, is_unchanged, news, unchanged
 from console.tui import keymap
 from console.tui.guide import FIRST
 from console.tui.keymap import Key
-from console.tui.screens.records_screen import RecordsScreen
+from console.tui.screens.list_screen import ListScreen
 from console.tui.views import empty_state
 from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.change import signals
 from queries.change.plan import count_nodes
 from queries.db.errors import LOCKED, DatabaseError, attempting
+from queries.read import details
 from queries.read.incidents import by_schemas, ordered
 from queries.read.nodes import NODES_AT_ONCE
 from queries.read.reader import Reader
@@ -62,7 +65,7 @@ def news_line(width: int, news: Spans, old: str) -> Content:
     return spread(news, [(f"  {old}", "$faint")] if old else [], width)
 
 
-class StuckScreen(RecordsScreen[IncidentFinding]):
+class StuckScreen(ListScreen[IncidentFinding]):
     """Shows the session's incidents.
 
     Reads the nodes of the rows near the cursor; for a filter, all nodes.
@@ -80,8 +83,9 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         self._folded: frozenset[str] | None = None  # keys of old incidents that are not listed; None: not chosen yet
         self._node_of: dict[str, Node] = {}
         self._gone: set[str] = set()
+        self._events: dict[str, Sequence[timeline.Change]] = {}  # of the first node of rows that the cursor was on
         self._requested = ""  # row for which the last early refresh was requested
-        self._news_bar = TextBar(news_line, id="news")
+        self._news_bar = TextBar(news_line, id="news", classes="around")
         super().__init__()
 
     def columns(self) -> Sequence[Field[IncidentFinding]]:
@@ -116,7 +120,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
         checks, cut = len(state.shown.skipped_findings), len(state.shown.capped)
         ages = {each.key: age for each in self._incidents if (age := self._unread_for(each)) is not None}
         number, resolved = len(self._incidents) - len(ages), len(state.incident_history.resolved)
-        listed = len({item.incident.key for item in self.rows.matching_records} - set(ages))
+        listed = len({item.incident.key for item in self.listed.matching_records} - set(ages))
         some = f"{listed} of " if self.filter or self._hidden else ""
         notes = self.marked() + [f"{some}{number} incident{'' if number == 1 else 's'}"] * bool(number)
         if ages:
@@ -163,7 +167,7 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
     @property
     def _hidden(self) -> frozenset[str]:
         """Keys of the incidents that are not listed; a filter or a grouping looks at all."""
-        if not self._folded or not self.rows.is_natural or self.filter:
+        if not self._folded or not self.listed.is_natural or self.filter:
             return frozenset()
         return self._folded - {record.incident.key for record in self.rows.marked()}  # a mark stays in view
 
@@ -219,6 +223,19 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
             first = [id_ for item in self.records()[:NEAR_ROWS] if (id_ := item.node_id)]
         more = self._unread()[:NODES_AT_ONCE] if self.filter else []
         await self._read(dict.fromkeys([*self._near(), *first, *more]))
+        if self.has_class("-broad") and self.row is not None and self.row.records:
+            await self._read_events(self.row.records[0].node_id)
+
+    async def _read_events(self, node_id: str | None) -> None:
+        """Read the history of a node once, where its engine keeps one."""
+        reader = self.session.reader(node_id) if node_id and node_id not in self._events else None
+        if reader is None or node_id is None:
+            return
+        self._events[node_id] = ()
+        with attempting(lambda error: self.say(f"The history was not read: {error}", "warn")):
+            node = await details.read(reader, node_id)
+            drawn = [each for each in node.sections if each.drawn == "timeline"] if node else []
+            self._events[node_id] = [change for each in drawn for change in timeline.changes(each.columns, each.rows)]
 
     async def read_targets(self) -> None:
         await super().read_targets()
@@ -395,19 +412,26 @@ class StuckScreen(RecordsScreen[IncidentFinding]):
 
     def _members(self, incident: Incident, width: int) -> list[Spans]:
         """Return the first nodes of an incident, with the titles of those that were read."""
-        ids = incident.node_ids
-        if len(ids) < 2:
+        ids, broad = incident.node_ids, self.has_class("-broad")
+        if len(ids) < 2 and not broad:
             return []
         lines: list[Spans] = []
         for node_id in ids[: views.ITEMS_SHOWN]:
             node = self._node_of.get(node_id)
-            title = safe_text(node.title) if node else ""
-            lines.append(crop([(f"  {title}  " if title else "  ", ""), (safe_text(node_id), "$faint")], width))
+            line = [*([*in_a_line(node), ("  ", "")] if node else []), (safe_text(node_id), "$faint")]
+            lines += wrap(line, width) if broad else [crop([("  ", ""), *line], width)]
         if len(ids) > views.ITEMS_SHOWN:
             lines.append(
                 plain(f"and {len(ids) - views.ITEMS_SHOWN}{'+' * incident.capped} more: → shows them", "$faint", 2)
             )
-        return lines
+        return lines + (self._of_first(ids[0], width) if broad and ids else [])
+
+    def _of_first(self, node_id: str, width: int) -> list[Spans]:
+        """Return what is recorded of the first node, and its last events."""
+        node, reader = self._node_of.get(node_id), self.session.reader(node_id)
+        facts = in_a_row(previewed(node, self.session.state.at, reader.engine), width) if node and reader else []
+        events = timeline.newest(self._events.get(node_id, ()), width)
+        return [*([[], *facts] if facts else []), *([[], *events] if events else [])]
 
     def _history(self, incident: Incident) -> list[Spans]:
         """Return since when this console sees the incident, and how it develops."""

@@ -37,7 +37,7 @@ FILTER_PAGES = 10  # pages that a filter may load on its own; further pages need
 CHILDREN_SHOWN = 30  # in the preview
 
 
-class TreeScreen(ListScreen):
+class TreeScreen(ListScreen[Node]):
     """Keeps one list per engine and kind, each with its own cursor, folds and marks.
 
     All have the same filter and order.
@@ -74,6 +74,13 @@ class TreeScreen(ListScreen):
         return self._lists.get((self._label, self._kind), self._nothing)
 
     @property
+    def row(self) -> None:
+        """No group is under the cursor."""
+
+    def open_row(self, row: Node) -> None:
+        self.open(row)
+
+    @property
     def reading(self) -> bool:
         """True while children or pages are being read in the background."""
         return bool(self._fetching)
@@ -96,7 +103,7 @@ class TreeScreen(ListScreen):
 
     def offers(self, key: Key) -> bool:
         useless = {"rows.group": not view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}
-        return super().offers(key) and not useless.get(key.id)
+        return (super().offers(key) or key.id == "rows.unfold") and not useless.get(key.id)
 
     def note(self) -> str:
         if not self.rows.read:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from textual.message import Message
 from textual.suggester import Suggester
 from textual.widgets import Input
@@ -27,15 +29,25 @@ class FilterLine(Input):
     class Left(Message):
         """The operator clears the filter."""
 
-    def __init__(self, suggester: Suggester | None = None, id: str | None = None, hint: str = HINT) -> None:
+    def __init__(
+        self, suggester: Suggester | None = None, id: str | None = None, hint: str = HINT, kept: Sequence[str] = ()
+    ) -> None:
+        """``kept``: the filters to which the key up leads, the newest last."""
         super().__init__(id=id, placeholder=hint, suggester=suggester)
         self.cursor_blink = False
+        self._kept = kept
 
     async def action_submit(self) -> None:
         self.action_keep()
 
     def action_keep(self) -> None:
         self.post_message(self.Kept())
+
+    def action_before(self) -> None:
+        place = self._kept.index(self.value) if self.value in self._kept else len(self._kept)
+        if place:
+            self.value = self._kept[place - 1]
+            self.action_end()
 
     def action_leave(self) -> None:
         self.post_message(self.Left())

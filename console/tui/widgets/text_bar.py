@@ -24,12 +24,14 @@ class TextBar(Static, Generic[P]):
     ALLOW_SELECT = False
     DEFAULT_CSS = "TextBar { height: 1; width: 1fr; text-wrap: nowrap; text-overflow: ellipsis; }"
 
-    def __init__(self, make: Callable[Concatenate[int, P], Content], id: str | None = None) -> None:
+    def __init__(
+        self, make: Callable[Concatenate[int, P], Content], id: str | None = None, classes: str | None = None
+    ) -> None:
         """Create an empty bar.
 
         ``make`` returns the content for a width in cells and the arguments of `show`.
         """
-        super().__init__(EMPTY, id=id)
+        super().__init__(EMPTY, id=id, classes=classes)
         self._make = make
         self._given: object = None
         self._at_width: Callable[[int], Content] = lambda _: EMPTY
