@@ -58,9 +58,11 @@ async def snapshot(
         await asyncio.sleep(COUNTED_SECONDS)
     working = (part for part in parts if workspace.server_findings.sessions(part.label))
     if once and any(throughput.asks_again(workspace.engines[part.label], part) for part in working):
+        await _note_counts(workspace, readers)
         await asyncio.sleep(COUNTED_SECONDS)  # no look follows a second read
         again = attempted(workspace.server_findings.findings())
         await workspace.database.together(again, *map(throughput.look, readers))
+        await _note_counts(workspace, readers)
     parts, server = await weighed(workspace, parts, server, differ)
     if not whole:
         about = of_engines(workspace, server.findings, {reader.label for reader in readers})
@@ -86,10 +88,10 @@ async def _parts_and_server(
     together, outside = workspace.database.together, attempted(workspace.server_findings.findings())
     reads = (_of_engine(reader, limit, sampled, counts, kept) for reader in readers)
     looks, n = map(throughput.look, readers), len(readers)
-    if workspace.server_findings.counted:  # so first read what the counters show of the engines
+    if workspace.server_findings.counters.read:  # so first read what the counters show of the engines
         causes = await outside
         for reader in readers:
-            reader.variant.moved = workspace.server_findings.moved(reader.label)
+            reader.variant.moved = workspace.server_findings.counters.moved(reader.label)
         first_parts = (await together(*reads, *looks))[:n]
     else:
         causes, *first_parts = (await together(outside, *reads, *looks))[: n + 1]
@@ -184,6 +186,14 @@ async def counted(reader: Reader, part: Part) -> Part:
     if isinstance(counts, DatabaseError):
         return msgspec.structs.replace(part, uncounted=counts.line)
     return msgspec.structs.replace(part, counts=counts, uncounted="")
+
+
+async def _note_counts(workspace: Workspace, readers: Sequence[Reader]) -> None:
+    """Count the nodes of engines that keep ended rows, beside the newest counters."""
+    kept = [reader for reader in readers if reader.engine.spec.deletes is False]
+    counts = await workspace.database.together(*(attempted(reader.nodes.counts()) for reader in kept))
+    for reader, some in zip(kept, counts, strict=True):
+        workspace.server_findings.counters.note(reader.label, () if isinstance(some, DatabaseError) else some)
 
 
 async def _of_engine(reader: Reader, limit: int, sampled: bool, counts: bool, kept: Mapping[str, Part]) -> Part:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from console.model.finding_index import FindingIndex
-from console.model.flow import Flow
 from console.model.incident_list import IncidentHistory, Load
 from console.model.timer import PASSES_PER_FINDINGS, Timer
 from queries.contract.server_spec import LABEL
@@ -24,7 +23,6 @@ class DatabaseState:
         self.findings = FindingIndex()  # those shown; another one if a finding has changed
         self.incident_history = IncidentHistory()
         self.load = Load()
-        self.flow = Flow()
         self.unsampled: dict[str, DatabaseError] = {}  # why the last samples failed, by label
         self.undetected = ""  # why the engines could not be detected again
         self._timer = timer

@@ -222,7 +222,7 @@ class Session:
         if times := [part.findings.at for part in now.parts if part.label != LABEL and not part.error]:
             state.read(max(times))
         for label in workspace.engines if not state.parts[LABEL].error else ():
-            state.flow.note(label, workspace.server_findings.rows(label), state.counts(label) or ())
+            workspace.server_findings.counters.note(label, state.counts(label) or ())
         state.findings_loaded, state.findings_at = True, self._now()
         state.show(now, workspace.engines)
 

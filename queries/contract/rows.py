@@ -220,8 +220,8 @@ class FunnelRow(Record):
 class FlowRow(Record):
     """A row of ``flow.sql``.
 
-    It is an unfinished node (open), one of the newest (new), or a sign in the history (took, ended, failed) with its
-    time in ``ended``. ``first``: what comes before age in the order of workers.
+    It is an unfinished node (open), one of the newest (new), or a sign in the history (came, took, ended, failed) with
+    its time in ``ended``. ``first``: what comes before age in the order of workers.
     """
 
     part: str

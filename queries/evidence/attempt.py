@@ -83,7 +83,7 @@ async def _with_role(workspace: Workspace, reader: Reader, action: Action, trial
     That is the one with most sessions, or the only one that could be it.
     """
     server = workspace.server_findings
-    if not server.counted:
+    if not server.counters.read:
         await attempted(server.findings())
     sessions = {each.role: each.n for each in sorted(server.sessions(reader.label), key=lambda each: -each.n)}
     pairs = ((name, word) for word, _, name in (p.partition(" ") for p in action.privileges))

@@ -193,10 +193,8 @@ def _tried_often(kind: Kind, rows: Mapping[str, Row], waiting: Iterable[Node]) -
         many = {node: n for node, n in tries.items() if n >= MANY_TRIES}
         few = [node for node, n in tries.items() if n < FEW_TRIES]
         if len(many) >= LEAST_NODES and len(few) >= max(LEAST_LIKE, SHARE * (len(tries) - len(many))):
-            text, of = (
-                difference(rows, many, few),
-                " to ".join(map(str, sorted({min(many.values()), max(many.values())}))),
-            )
+            of = " to ".join(map(str, sorted({min(many.values()), max(many.values())})))
+            text = difference(rows, many, few)
             evidence = {"counter": name, "range": of, "few": str(FEW_TRIES)}
             yield from (_found(TRIED_OFTEN, kind, node, text, more=evidence) for node in many)
 

@@ -78,15 +78,12 @@ def without_dead_holders(workspace: Workspace, parts: Iterable[Part], server: Pa
 
     A dead owner ends nothing, and no other worker waits for its slots.
     """
-    dead = {
+    owned = {
         part.label: {each.node_id for each in part.findings.findings if specs[each.code].symptom == "dead_owner"}
         for part in parts
         if (specs := workspace.engines[part.label].findings.specs)
     }
-
-    def refuted(finding: Finding) -> bool:
-        if finding.code != NOTHING_ENDS:
-            return False
-        return int(finding.evidence.get("held", inf)) <= sum(len(dead.get(label, ())) for label in finding.affects)
-
-    return server.with_findings([each for each in server.findings.findings if not refuted(each)])
+    dead = {label: len(nodes) for label, nodes in owned.items()}
+    ends = (each for each in server.findings.findings if each.code == NOTHING_ENDS)
+    refuted = [f for f in ends if int(f.evidence.get("held", inf)) <= sum(dead.get(label, 0) for label in f.affects)]
+    return server.with_findings(each for each in server.findings.findings if each not in refuted)

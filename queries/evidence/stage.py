@@ -33,22 +33,20 @@ async def weighed(
     locked = {each.node_id for each in server.findings.findings if each.code == ROW_LOCKED}
     judged = [throughput.judged(engines[part.label], part, read, locked) for part in parts]
     parts = [part for part, _ in judged]
-    shown = (*server.findings.findings, *(finding for _, more in judged for finding in more))
-    server = server.with_findings(shown)
+    server = server.with_findings((*server.findings.findings, *(each for _, more in judged for each in more)))
     server = facts.without_dead_holders(workspace, parts, server)
     parts, server = facts.with_clocks([facts.calmed(workspace, part) for part in parts], server)
     parts = [*map(joined, parts, differ)]
-    more = (each for part in parts if part.label in engines for each in unusual(engines[part.label], part))
+    more = (
+        each for part in parts if part.label in engines for each in unusual(engines[part.label], part, read.counters)
+    )
     server = server.with_findings((*server.findings.findings, *more))
     findings = [finding for part in parts for finding in part.findings.findings]
     done = await done_lately(workspace, findings, at := server.findings.at)
-
-    def weigh(finding: Finding) -> Finding:
-        return with_done(workspace, finding, done, at)
-
     parts = [_behind_locks(part, server.findings.findings) for part in parts]
     tried = (*server.findings.findings, *await refusals(workspace))
-    return [part.with_findings(map(weigh, part.findings.findings)) for part in parts], server.with_findings(tried)
+    said = [[with_done(workspace, each, done, at) for each in part.findings.findings] for part in parts]
+    return [*map(Part.with_findings, parts, said)], server.with_findings(tried)
 
 
 def _behind_locks(part: Part, of_server: Iterable[Finding]) -> Part:

@@ -20,6 +20,7 @@ from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Claim
 from queries.db.errors import attempted
 from queries.read import sentence
+from queries.read.counters import SPAN_SECONDS, Rates
 from queries.read.findings import finding_of
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
@@ -32,7 +33,6 @@ from queries.text.instant import instant
 
 FLOW = "flow"  # evidence of a finding: which one of those below explains it
 LOOK_ROWS = 200  # of each sort of nodes in a look, as in flow.sql
-SPAN_SECONDS = 60.0  # for which looks are kept
 MOVED_SECONDS = 10.0  # within which a moved row proves that a worker works
 AHEAD_SECONDS = 5.0  # by which the clock of a worker may be ahead
 FLOOD_PER_MINUTE, FLOOD_FACTOR = 10.0, 1.2  # least rate of a flood, and how much more must come than goes
@@ -48,8 +48,8 @@ Moved = tuple[float, str]  # when a worker moved a node, and how, as in WORDS
 class Flow(Record):
     """Movements and waiting nodes of a claim, by its looks.
 
-    ``moved``: the newest movement by queue. ``taken``: nodes that were not held a look before. ``rates``: how many come
-    and leave in a minute, of the whole engine; None if the rows of work that has ended stay. ``looked``: all rows.
+    ``moved``: the newest movement by queue. ``taken``: nodes that were not held a look before. ``rates``: of the whole
+    engine, by the server's counters. ``kept``: the rows of work that has ended stay. ``looked``: all rows.
     """
 
     claim: Claim
@@ -58,16 +58,18 @@ class Flow(Record):
     taken: set[str | None]
     waiting: tuple[FlowRow, ...]
     held: tuple[FlowRow, ...]
-    rates: tuple[float, float, float] | None
     looked: tuple[FlowRow, ...]
+    rates: Rates | None = None
+    kept: bool = False
 
     def per_minute(self, queue: object) -> tuple[float, float, float]:
-        """Return how many come and go, of a queue if rows stay, and over how many minutes."""
-        if self.rates is not None:
-            return self.rates
-        came = [(row.queue, seconds(row.created)) for row in self.looked if row.part == "new"]
+        """Return how many come and go, of a queue if recorded, and in which minutes."""
+        came = [(row.queue, at) for row in self.looked if (at := came_at(row, kept=self.kept))]
         gone = [(row.queue, seconds(row.ended)) for row in self.looked if row.part in ("ended", "failed")]
-        return (self._rate(came, queue), self._rate(gone, queue), 1.0) if came and gone else (0.0, 0.0, 0.0)
+        if came and gone:
+            return self._rate(came, queue), self._rate(gone, queue), 1.0
+        rates = self.rates
+        return (0.0, 0.0, 0.0) if not rates or rates.outflow is None else (rates.inflow, rates.outflow, rates.minutes)
 
     def _rate(self, times: Sequence[tuple[str | None, float | None]], queue: object) -> float:
         since = max(self.at - SPAN_SECONDS, min(at or 0.0 for _, at in times))
@@ -125,12 +127,11 @@ def judged(reader: Reader, part: Part, server: ServerFindings, locked: Container
                 marks |= {(each.code, each.node_id): cause.evidence[FLOW] for each in waiting}
                 shown += [cause] if cause.node_id not in {each.node_id for each in shown} else []
         shown += _put_off(reader, flow, looks)
-    return part.with_findings(_marked(each, marks) for each in part.findings.findings), shown
-
-
-def _marked(finding: Finding, marks: dict[tuple[str, str], str]) -> Finding:
-    mark = marks.get((finding.code, finding.node_id))
-    return msgspec.structs.replace(finding, evidence={**finding.evidence, FLOW: mark}) if mark else finding
+    found = [*part.findings.findings]
+    for place, each in enumerate(found):
+        if mark := marks.get((each.code, each.node_id)):
+            found[place] = msgspec.structs.replace(each, evidence={**each.evidence, FLOW: mark})
+    return part.with_findings(found), shown
 
 
 def _flow(claim: Claim, looks: Sequence[Look], server: ServerFindings, reader: Reader) -> Flow:
@@ -141,12 +142,14 @@ def _flow(claim: Claim, looks: Sequence[Look], server: ServerFindings, reader: R
     own = server.database.load.wrote >= looks[0].read  # by an action of this console
     for queue, each in (*_signs(last), *(() if own else _differences(looks[0], last, claim))):
         moved[queue] = max(each, moved.get(queue, each))
-    rates = (server.flow(reader.label, SPAN_SECONDS) or (0.0, 0.0, 0.0)) if reader.engine.spec.deletes else None
+    spec = reader.engine.spec
+    counted = any(kind.name == claim.kind and kind.table in spec.flow for kind in spec.kinds)
+    rates = server.counters.rates(reader.label, spec.deletes) if counted else None
     held = tuple(filter(_is_held, opened))
     before = {row.id: _is_held(row) for row in looks[-2 if len(looks) > 1 else 0].rows}
     taken = {row.id for row in held if before.get(row.id) is False}
-    rows, waiting = last.rows, tuple(due)
-    return Flow(claim=claim, at=last.at, moved=moved, taken=taken, waiting=waiting, held=held, rates=rates, looked=rows)
+    of_all = Flow(claim=claim, at=last.at, moved=moved, taken=taken, waiting=tuple(due), held=held, looked=last.rows)
+    return msgspec.structs.replace(of_all, rates=rates, kept=spec.deletes is False)
 
 
 def _is_held(row: FlowRow) -> bool:
@@ -154,7 +157,7 @@ def _is_held(row: FlowRow) -> bool:
 
 
 def _signs(last: Look) -> Iterator[tuple[str | None, Moved]]:
-    for row in last.rows:
+    for row in (each for each in last.rows if each.part != "came"):
         ended = "failed" if row.failed else "took" if row.part == "took" else "ended"
         for what, at in (("took", row.taken), (ended, row.ended)):
             if at is not None and -MOVED_SECONDS <= float(at) - last.at <= AHEAD_SECONDS:
@@ -250,7 +253,8 @@ def _outranked_by(flow: Flow, queue: object, late: Sequence[Finding], takers: Se
     busy = {row.queue for row in flow.waiting if flow.last(row.queue or "")}.intersection(*earlier) if earlier else ()
     if busy:
         return f"{nouns} of the {flow.claim.noun} {', '.join(sorted(map(str, busy)))} before those of {queue}"
-    ids, since = {each.node_id.partition("/")[2] for each in late}, min(each.since or 0.0 for each in late)
+    ids = {id_ for each in late if (id_ := each.node_id.partition("/")[2]).startswith(f"{flow.claim.kind}:")}
+    since = min(each.since or 0.0 for each in late)
     first = next((place for place, row in enumerate(flow.waiting) if row.id in ids), None)
     taken = (row for row in flow.waiting[:first] if flow.last(row.queue))  # what no worker takes is in no way
     ahead = [row for row in taken if row.due is not None and float(row.due) > since]
@@ -258,7 +262,7 @@ def _outranked_by(flow: Flow, queue: object, late: Sequence[Finding], takers: Se
     ranks = Counter(
         row.first for row in ahead if re.fullmatch(r"-?\d+", row.first or "") and row.first not in own.split()
     )
-    if not rank or sum(ranks.values()) < OUTRANKED_BY:
+    if not rank or not ids or sum(ranks.values()) < OUTRANKED_BY:
         return ""
     return f"{nouns} with a {rank} of {ranks.most_common(1)[0][0]} before {own}"
 
@@ -282,6 +286,11 @@ def _put_off(reader: Reader, flow: Flow, looks: Sequence[Look]) -> Iterator[Find
             said |= {"created": time_of(created), "delay": spelled(due - flow.at)}
             spec, node_id = server_spec().codes["put_off"], reader.ids.full(str(row.id))
             yield finding_of(spec, node_id, created, said, affects=[reader.label])
+
+
+def came_at(row: FlowRow, *, kept: bool) -> float | None:
+    """Return when work came, if a row shows it. ``kept``: new rows show all of it."""
+    return seconds(row.ended) if row.part == "came" else seconds(row.created) if kept and row.part == "new" else None
 
 
 def seconds(at: Any) -> float | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -24,6 +23,7 @@ from queries.db.errors import DatabaseError, readable
 from queries.db.query import Query
 from queries.db.reads import NOW, value_of
 from queries.files.statement import Statement
+from queries.read.counters import CounterHistory, Counters
 from queries.read.findings import finding_of
 from queries.read.incidents import rank
 from queries.records.finding import Finding, Findings, SkippedFinding
@@ -43,9 +43,6 @@ CONFIRMED = ("foreign_objects", "writes_refused")
 
 # Seconds within which an idle session reports its counters.
 COUNTER_DELAY_SECONDS = 12.0
-
-# Seconds for which counters are kept.
-COUNTERS_SECONDS = 600.0
 
 # Seconds in which starts of sessions are counted, and the number of ended ones that is said.
 STARTS_SECONDS, RESTARTS = 60.0, 3
@@ -89,36 +86,6 @@ class WorkerSessions(Record):
         return f"is {self.state} for {spelled(max(at - self.since, 0))}{wait}"
 
 
-class RowCounters(Record):
-    """Rows of one table that were inserted and deleted so far.
-
-    The server also counts those of transactions that were rolled back.
-    """
-
-    inserted: int
-    deleted: int
-
-
-class Counters(Record):
-    """Counters of the database, and of one table of each engine.
-
-    ``reset``: when they began at 0.
-    ``consoles`` are the connections of all consoles. ``own`` and ``own_commits`` count the transactions of this one
-    until the read. ``wrote``: when it last changed rows, by the monotonic clock; None if that may not be counted yet.
-    """
-
-    deadlocks: int
-    commits: int
-    rollbacks: int
-    consoles: int
-    reset: str | None
-    labels: tuple[str, ...]
-    own: int = 0
-    own_commits: int = 0
-    wrote: float | None = None
-    rows: dict[str, RowCounters] = {}
-
-
 class ServerPart(Record):
     """Content of one part. ``read_at`` is monotonic time."""
 
@@ -146,7 +113,7 @@ class ServerFindings:
         self._values: dict[str, dict[str, Any]] = {}  # of the parameters of each part
         self._kept: dict[str, ServerPart] = {}
         self._starts: set[tuple[str, float]] = set()  # of sessions, by role and application, in the last minute
-        self._history: list[tuple[float, Counters]] = []
+        self.counters = CounterHistory()
         self._server = database.server
         self._replaced: tuple[float, str] | None = None
         self._codes = self._spec.codes
@@ -212,40 +179,6 @@ class ServerFindings:
         """Return True if another session is connected that may be a worker of an engine."""
         others = (s for s in self.sessions(label) if s.n > 1 or (s.role, s.application) != (role, application))
         return any(others) or label.partition("@")[0] in application.lower()
-
-    def rows(self, label: str) -> tuple[float, RowCounters] | None:
-        """Return when the row counters of an engine were read, and the counters.
-
-        None if they are not recorded.
-        """
-        at, counters = self._history[-1] if self._history else (0.0, None)
-        counts = counters.rows.get(label) if counters else None
-        return (at, counts) if counts else None
-
-    @property
-    def counted(self) -> bool:
-        """True if counters were read, so that the next ones can be compared with them."""
-        return bool(self._history)
-
-    def moved(self, label: str) -> float | None:
-        """Return a time after which others deleted rows of an engine, or None."""
-        for (_, later), (at, earlier) in pairwise(reversed(self._history)):
-            now, was = later.rows.get(label), earlier.rows.get(label)
-            if now and was and now.deleted > was.deleted and later.wrote == earlier.wrote is not None:
-                return at
-        return None
-
-    def flow(self, label: str, seconds: float) -> tuple[float, float, float] | None:
-        """Return rows of an engine's work that came and went in a minute, and the minutes.
-
-        ``seconds``: over which this is measured at most.
-        """
-        read = [(at, each.rows[label]) for at, each in self._history if label in each.rows]
-        first = next(((at, rows) for at, rows in read if at >= read[-1][0] - seconds), None)
-        if first is None or (lasted := read[-1][0] - first[0]) <= 0:
-            return None
-        inserted, deleted = (getattr(read[-1][1], n) - getattr(first[1], n) for n in ("inserted", "deleted"))
-        return 60 * inserted / lasted, 60 * deleted / lasted, lasted / 60
 
     def doing(self, label: str) -> str:
         """Return a sentence about these sessions, or "" before the first read."""
@@ -319,7 +252,7 @@ class ServerFindings:
             elif row["code"] == "row_waits":
                 row_waits = evidence["n"]
             elif row["code"] == "counters":
-                self._history.append((at, self._counters(row, evidence)))
+                self.counters.add(at, self._counters(row, evidence))
             elif row["id"] is None:
                 skipped.append(SkippedFinding(engine=LABEL, code=row["code"], why=evidence["unread"]))
             else:
@@ -363,7 +296,7 @@ class ServerFindings:
         """
         findings = (finding for part in self._kept.values() for finding in part.findings)
         suspected = any(f.suspected and f.code in CONFIRMED for f in findings)
-        return len(self._history) == 1 and (suspected or any(map(self.sessions, standing)))
+        return len(self.counters.read) == 1 and (suspected or any(map(self.sessions, standing)))
 
     def _rolled_back(self) -> Iterable[Finding]:
         """Compare the rollbacks of others with those at the begin of the window.
@@ -371,14 +304,13 @@ class ServerFindings:
         Reads of consoles end with COMMIT. What this one rolls back is reported up to some seconds late, so the newest
         own ones before the window may be among them. The commits of other consoles are estimated from the own ones.
         """
-        if not self._history:
+        history = self.counters.read
+        if not history:
             return
-        at, now = self._history[-1]
-        oldest = at - COUNTERS_SECONDS
-        self._history = [(then, each) for then, each in self._history if each.reset == now.reset and then >= oldest]
+        at, now = history[-1]
         recent = at - self.settings["rollback_window"]
-        since, first = next((each for each in reversed(self._history) if each[0] <= recent), self._history[0])
-        own = next((each.own for then, each in reversed(self._history) if then <= since - COUNTER_DELAY_SECONDS), 0)
+        since, first = next((each for each in reversed(history) if each[0] <= recent), history[0])
+        own = next((each.own for then, each in reversed(history) if then <= since - COUNTER_DELAY_SECONDS), 0)
         n = now.rollbacks - first.rollbacks - (now.own - own)
         looked = (now.own_commits - first.own_commits) * max(now.consoles / max(self.database.sessions, 1), 1)
         of = n + max(round(now.commits - first.commits - looked), 0)

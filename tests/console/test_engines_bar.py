@@ -170,12 +170,8 @@ async def test_work_per_minute_is_shown_if_there_is_room(
             found = re.search(r"in (\S+) out (\S+) /min", bar(tui))
             return found[0] if found else ""
 
-        deletes = session.engines["eternaltwin"].engine.spec.deletes
-        await tui.wait_for(lambda: session.state.flow.rates("eternaltwin", deletes) is not None)
         await tui.wait_for(lambda: re.fullmatch(r"in ≈[1-9]\d* out ≈[1-9]\d* /min", rate()))
-        rates = session.state.flow.rates("eternaltwin", deletes)
-        assert rates is not None
-        assert rates.inflow is not None
+        rates = session.workspace.server_findings.counters.rates("eternaltwin", deletes=False)
         assert rates.outflow is not None
         assert 1.2 < rates.inflow / rates.outflow < 1.8, "60 tasks, of which 40 are complete"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from random import Random
 
+from tests.drills import unseen_added as added
 from tests.drills.drill import control, drill
 from tests.drills.scene import Connection, Scene
 from tests.drills.surroundings import MINUTE
@@ -50,6 +51,29 @@ async def queue_that_shrinks(scene: Scene) -> None:
     await scene.sql(THUMBNAILS.format(step=0.5, many=5000))
     scene.engine.executor = lambda connection: Jobs(connection, 2, 20)
     await scene.start()
+
+
+@drill("oban", "more_comes_than_goes", names=("% are App.Import", "come and"), most=1)
+async def imports_that_are_pruned_at_once(scene: Scene) -> None:
+    """Rows of jobs that ended are gone. The server's counters show their number."""
+    await scene.sql(added.PRODUCER)
+    await scene.sql(added.JOBS.format(state="available", attempt=0, many=60, by="{}", age="40 minutes"))
+    arrive = added.JOBS.format(state="available", attempt=0, many=6, by="{}", age="0 s")
+    scene.engine.statements = (
+        added.BEAT,
+        arrive,
+        added.FETCH,
+        added.COMPLETE,
+        "DELETE FROM oban_jobs WHERE state = 'completed'",
+    )
+    await scene.start()
+    await scene.sleep(1.5)
+
+
+@drill("graphile_worker", "more_comes_than_goes", names=("% are mail", "come and"), most=1)
+async def mails_faster_than_they_are_sent(scene: Scene) -> None:
+    """The engine deletes a job when it has ended."""
+    await added.pool(scene, 400, added.ENQUEUE.format(6), added.TAKE.format(which="true"), added.END)
 
 
 MAILS = QUEUED.replace("n * interval '0.5 s'", "n * interval '0.01 s'")

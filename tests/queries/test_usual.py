@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from queries.claim.answers import Look
 from queries.contract.rows import FlowRow
 from queries.evidence import usual
+from queries.read.counters import Arrivals
 from queries.records.finding import Incident
 from queries.snapshot import snapshot
 from tests.queries.builders import opened
@@ -39,6 +43,61 @@ SELECT 1000 + n, s.status::pgqueuer_status, 0, 'sync', now() - interval '3 hours
   FROM generate_series(1, 30) AS n,
        (VALUES ('picked', interval '0'), ('successful', interval '40 s')) AS s(status, after);
 """
+LOGGED = """
+INSERT INTO pgqueuer_log (job_id, status, priority, entrypoint, created)
+SELECT 1000 + n, s.status::pgqueuer_status, 0, 'sync', now() - interval '{ago}' - n * interval '1 hour' + s.after
+  FROM generate_series(30, 0, -1) AS n,
+       (VALUES ('queued', interval '0'), ('picked', interval '1 s'), ('successful', interval '2 s')) AS s(status, after)
+"""
+COME_AND_GO = {  # rows of finished work that are deleted by the engine, or by what prunes it
+    "graphile_worker": """WITH t AS (INSERT INTO _private_tasks (identifier) VALUES ('mail') ON CONFLICT DO NOTHING)
+        INSERT INTO _private_jobs (task_id) SELECT 1; DELETE FROM _private_jobs""",
+    "oban": "INSERT INTO oban_jobs (worker, state) VALUES ('Mail', 'completed'); DELETE FROM oban_jobs",
+    "pgqueuer": """INSERT INTO pgqueuer (priority, created, updated, heartbeat, execute_after, status, entrypoint)
+        VALUES (0, now(), now(), now(), now(), 'queued', 'mail'); DELETE FROM pgqueuer""",
+    "uni2work": """INSERT INTO queued_job (content, creation_instance, creation_time)
+        VALUES ('{"job": "mail"}', gen_random_uuid(), now()); DELETE FROM queued_job""",
+}
+
+
+@pytest.mark.parametrize("engine", COME_AND_GO)
+async def test_work_that_stopped_arriving_and_left_no_row(server: PostgresServer, tmp_path: Path, engine: str) -> None:
+    """The server's counters show arrivals while unstick is open, as estimates."""
+    dsn = server.fresh(engine)
+    workspace = await opened(dsn, tmp_path)
+    arrivals = workspace.server_findings.counters.arrivals
+
+    async def said() -> str:
+        now = await snapshot(workspace, [*workspace.engines.values()], once=False)
+        return next((each.sentence for each in now.incidents if each.code == "none_arrive"), "")
+
+    async def one_more() -> None:
+        before = arrivals.get(engine)
+        server.sql(COME_AND_GO[engine], dsn)
+        async with asyncio.timeout(60):
+            while arrivals.get(engine) == before:  # the counters of a session that has ended are soon there
+                await said()
+
+    await said()
+    assert arrivals == {}
+    await one_more()
+    assert arrivals[engine].n == 1
+    last = arrivals[engine].last
+    arrivals[engine] = Arrivals(first=last - 2 * 86400, last=last - 3600, longest=60.0, n=500)
+    sentence = re.sub(r" \d{4}-\S+[^.]Z", " TIME", await said())
+    assert sentence == (
+        "No job was added since about TIME. Before, from about TIME on, at most about 1m00s passed between two of "
+        "them, by the server's count of new rows."
+    )
+    for other in ({"first": last - 80_000}, {"longest": 900.0}, {"n": 9}, {"last": last - 2 * 86400 + 60}):
+        before = arrivals[engine]
+        arrivals[engine] = msgspec.structs.replace(before, **other)
+        assert not await said(), other
+        arrivals[engine] = before
+    await one_more()
+    assert (arrivals[engine].n, arrivals[engine].longest > 3600) == (501, True)
+    await workspace.close()
+    server.drop(dsn)
 
 
 async def incidents(server: PostgresServer, tmp_path: Path, engine: str, sql: str) -> dict[str, Incident]:
@@ -67,6 +126,8 @@ async def incidents(server: PostgresServer, tmp_path: Path, engine: str, sql: st
         ("solid_queue", SOLID.format(many=50, ago="5 hours", step="10 min") + ENDED, "none_arrive", ""),
         ("pgqueuer", PICKED.format(runs="2 hours"), "runs_long", "The last 30 of its name took at most 40s"),
         ("pgqueuer", PICKED.format(runs="5 min"), "runs_long", ""),
+        ("pgqueuer", LOGGED.format(ago="5 hours"), "none_arrive", "No job of sync was added since 2"),
+        ("pgqueuer", LOGGED.format(ago="2 hours"), "none_arrive", ""),
     ],
 )  # fmt: skip
 async def test_what_the_newest_rows_show(

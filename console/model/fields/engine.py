@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from console.model.fields.field import Context, Field, Form, RecordType
-from console.model.flow import Rates
 from console.text import formatting
 from console.text.severity import BANDS, band, sums
 from console.text.spans import Spans
+from queries.read.counters import Rates
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
 

@@ -391,6 +391,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         """Return the numbers of each engine."""
         state = self.session.state
         stale_engines, more, load, findings = state.stale_engines, state.more, state.load, state.findings
+        counters = self.session.workspace and self.session.workspace.server_findings.counters
         return tuple(
             EngineLine(
                 label=label,
@@ -400,7 +401,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
                 more_stuck=label in more,
                 oldest="" if (since := findings.oldest.get(label)) is None else formatting.age(state.at - since),
                 trend=formatting.trend(load.samples(label), TREND_BARS, load.seconds(label), self.host.ascii),
-                rates=state.flow.rates(label, reader.engine.spec.deletes),
+                rates=counters.rates(label, reader.engine.spec.deletes) if counters else None,
                 stale=label in stale_engines,
                 policies=bool(reader.detected.policies),
             )
