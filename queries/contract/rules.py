@@ -15,7 +15,7 @@ from queries.contract.id_forms import KEY_TYPES
 from queries.contract.needs import derived_needs, index_of
 from queries.contract.rows import SHAPES, NodeRow
 from queries.contract.rows import columns as columns_of_rows
-from queries.contract.spec import GONE, GROUP, Action, EngineSpec, FindingSpec, Kind
+from queries.contract.spec import GONE, GROUP, HARMS, Action, EngineSpec, FindingSpec, Kind
 from queries.contract.sql_names import OF_KIND, keys_of
 from queries.files.statement import PARAMETERS, Statement, locate
 from queries.files.toml_file import Path, TomlFile
@@ -27,11 +27,7 @@ from queries.text.suggest import did_you_mean
 
 REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
 SECTIONS = (*(name[1:] for name in SHAPES if name.startswith(":")), "successes")
-REPEAT, DELETE, RELEASE = (
-    ("retry", "restart", "run_now"),
-    ("delete", "drop"),
-    "release",
-)  # actions that no guess suggests
+RELEASE = "release"
 SHARED = "actions.sql"  # sections for all actions on nodes of their kinds
 OF_SAMPLES = frozenset({"changes", "first", "grown", "per_minute", "span", "timeline"})  # evidence of several samples
 _PLACE = re.compile(r"\{(\w+)\}")  # in a sentence
@@ -265,7 +261,7 @@ def file_faults(folder: Folder, toml: TomlFile, spec: EngineSpec, files: ParsedF
 
 
 def _guesses(spec: EngineSpec, files: ParsedFiles) -> Iterator[Problem]:
-    """Yield actions of inferred findings that run work twice or delete something.
+    """Yield actions of inferred findings that run work twice, delete or end it.
 
     A release is one of them unless witnesses refuse it for an owner that lives.
     """
@@ -274,10 +270,9 @@ def _guesses(spec: EngineSpec, files: ParsedFiles) -> Iterator[Problem]:
     for finding in (each for each in spec.findings if each.proof is Proof.ASSUMED):
         for setting in ("action", "instead"):
             name = getattr(finding, setting)
-            twice = name in REPEAT or (name == RELEASE and name not in witnessed)
-            if twice or name in DELETE:
-                what = "runs work twice" if twice else "deletes something"
-                yield ("findings", finding.code, setting), f"{name} {what} if the finding is wrong, and it is assumed"
+            harm = HARMS["retry"] if name == RELEASE and name not in witnessed else HARMS.get(name)
+            if harm:
+                yield ("findings", finding.code, setting), f"{name} {harm} if the finding is wrong, and it is assumed"
 
 
 def _section_faults(folder: Folder, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:

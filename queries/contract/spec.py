@@ -333,8 +333,8 @@ class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
     sort: str = ""  # SQL of the name of the work; default: that of the queue
     created: str = NO_TIME  # SQL, if the key grows: the newest rows show what comes and ends
     ended: str = NO_TIME  # SQL: when it ended
-    # A query of few rows ``queue``, ``sort``, ``at`` and ``what`` (took, ended, failed) of the history; it may have a
-    # column ``began``
+    # A query of few rows ``queue``, ``sort``, ``at`` and ``what`` (came, took, ended, failed) of the history; it may
+    # have a column ``began``
     signs: str = ""
     revised: str = "NULL"  # SQL: how often a waiting row was put off
 
@@ -403,6 +403,11 @@ def _with_own(finder: FindingSpec, own: FindingSpec) -> FindingSpec:
     return msgspec.structs.replace(finder, **said)
 
 
+HARMS = {
+    **dict.fromkeys(("retry", "restart", "run_now"), "runs work twice"),
+    **dict.fromkeys(("delete", "drop"), "deletes something"),
+    "cancel": "ends work that cannot be got back",
+}  # actions that no guess suggests, with what they do
 GONE = "gone"  # name of the argument by which an operator says that an owner is gone although a witness is alive
 
 

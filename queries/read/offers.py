@@ -10,7 +10,7 @@ import msgspec
 
 from queries.claim.reader import ClaimReader
 from queries.contract.rows import WitnessRow, json_kinds
-from queries.contract.spec import Action, FindingSpec
+from queries.contract.spec import HARMS, Action, FindingSpec
 from queries.contract.variant import EngineVariant
 from queries.db.errors import DatabaseError, attempted
 from queries.db.query import Query
@@ -19,7 +19,7 @@ from queries.files.statement import Statement
 from queries.read.incidents import LEAVES, REFUSED, REFUSED_FOR_NOW, Cause, cause_of
 from queries.read.nodes import NodeIds, NodeReader
 from queries.read.sentence import in_text
-from queries.records.action import FREEING, Risk, Verdict
+from queries.records.action import FREEING, Proof, Risk, Verdict
 from queries.records.finding import ENDS, FAILS, HELPS, IS_REFUSED, OPEN, TELLS, WAITS, Finding
 from queries.records.node import Node, split_id
 
@@ -43,7 +43,7 @@ class _Asked(NamedTuple):
     ids: list[str]
     whole: bool
     actions: list[tuple[Action, Question]]
-    instead: str
+    spec: FindingSpec
     said: dict[str, str]
 
     @property
@@ -52,17 +52,18 @@ class _Asked(NamedTuple):
 
         The engine prefers the first. If that is to let a worker take the node, another action may do so, too.
         """
-        first, said = next(iter(self.said)), self.said
+        first, said, instead = next(iter(self.said)), self.said, self.spec.instead
+        others = {*FREEING} - ({*HARMS} if self.spec.proof is Proof.ASSUMED else set())
         if not self.whole and said[first].startswith((IS_REFUSED, WAITS)):
             said = {first: said[first]}
         left = {name: text for name, text in said.items() if not text.startswith(IS_REFUSED)}
         for name, text in left.items():
-            if name == first or (name == self.instead and (text != ENDS or first not in left)):
+            if name == first or (name == instead and (text != ENDS or first not in left)):
                 if not text.startswith(FAILS) or name not in FREEING:
                     return name
-            elif text == HELPS and {first, name} <= {*FREEING}:
+            elif text == HELPS and {first, name} <= others:
                 return name
-        return next((name for name in (first, self.instead) if name in left), "")
+        return next((name for name in (first, instead) if name in left), "")
 
     @property
     def unhelped(self) -> bool:
@@ -99,9 +100,9 @@ class Offers:
         for places in causes.values():
             some, first = [findings[place] for place in places[:REFUSALS_ASKED]], findings[places[0]]
             ids = [self._ids.local(f.node_id) for f in some if f.arguments == first.arguments]
-            actions, instead = self._possible(first, node), self._specs[first.code].instead
+            actions, spec = self._possible(first, node), self._specs[first.code]
             whole = len(ids) == len(places) or bool(self._variant.unmet(actions[0][0]))
-            asked.append(_Asked(places, ids, whole, actions, instead, {}))
+            asked.append(_Asked(places, ids, whole, actions, spec, {}))
         after = await self._ask(transaction, asked)
         if node is None and (unhelped := [each for each in asked[:EXAMPLES_ASKED] if each.unhelped]):
             read = await attempted(self._nodes.among(transaction, [each.ids[0] for each in unhelped]))

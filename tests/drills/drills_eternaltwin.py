@@ -100,7 +100,7 @@ async def task_that_never_changes(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, "orphaned_task", actions=("cancel",), most=1)
+@drill(NAME, "orphaned_task", most=1)
 async def root_completed_by_hand(scene: Scene) -> None:
     job = await scene.rows.job()
     await scene.rows.task(job, kind="ArchiveHammerfestUser", version=3, status="Complete", output=b"{}", age=3600)

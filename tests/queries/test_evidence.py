@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 
 from queries.contract.builtin import builtin
-from queries.contract.rules import DELETE, REPEAT
+from queries.contract.spec import HARMS
 from queries.evidence import repeated
 from queries.records.action import Outcome, Proof
 from queries.snapshot import snapshot
@@ -74,6 +74,22 @@ async def test_jobs_that_no_worker_takes_are_not_in_the_way_of_others(
     await workspace.close()
 
 
+async def test_flags_of_late_jobs_are_named(server: PostgresServer, tmp_path: Path) -> None:
+    """The flags that workers forbid are in their code only."""
+    dsn = server.fresh("graphile_worker")
+    server.sql(MAIL, dsn)
+    server.sql("""UPDATE _private_jobs SET flags = '{"customer-7": true}' WHERE priority = 0""", dsn)
+    workspace = await opened(dsn, tmp_path)
+    late = [
+        i for i in (await snapshot(workspace, [*workspace.engines.values()], once=False)).incidents if i.code == "late"
+    ]
+    named = {
+        each.sentence.partition(" of the task ")[2].split()[0]: each.sentence.partition(" Flags ")[2] for each in late
+    }
+    assert named == {"mail": "", "bill": "that workers may forbid: customer-7."}
+    await workspace.close()
+
+
 async def test_the_number_of_workers_is_no_part_of_a_name(server: PostgresServer, tmp_path: Path) -> None:
     dsn, keys = server.fresh("pgqueuer"), list[str]()
     for _ in range(2):
@@ -85,9 +101,9 @@ async def test_the_number_of_workers_is_no_part_of_a_name(server: PostgresServer
     assert keys == ["pgqueuer/not_served"] * 2
 
 
-def test_a_guess_suggests_nothing_that_repeats_deletes_or_wakes_a_far_sleeper() -> None:
+def test_a_guess_suggests_nothing_that_repeats_deletes_ends_or_wakes_a_far_sleeper() -> None:
     """A task that is due, or that has no time at all, does not sleep far."""
     guesses = {(e.name, f.code, n) for e in builtin() for f in e.spec.findings if f.proof is Proof.ASSUMED
                for n in (f.action, f.instead) if n}  # fmt: skip
-    assert [each for each in guesses if each[2] in (*REPEAT, *DELETE)] == []
+    assert [each for each in guesses if each[2] in HARMS] == []
     assert {code for _, code, name in guesses if name == "wake"} == {"overdue_timer", "lost_wakeup", "deadlocked"}

@@ -105,7 +105,7 @@ async def commit(workspace: Workspace, dry_run: Change) -> Change:
 
 
 @repeated(few=10, many=100)
-@pytest.mark.parametrize("code", ["spinning", "busy_polling", "compute_bound"])
+@pytest.mark.parametrize("code", ["spinning", "compute_bound"])
 async def test_the_suggested_action_reaches_a_task_that_a_runner_never_leaves_alone(
     eternaltwin_db: EternaltwinDb, watching: Workspace, spinner: Spinner, code: str, times: int
 ) -> None:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from queries.change import loop
@@ -235,10 +237,10 @@ async def test_no_workers_or_one_job_skipped(uni2work_db: Uni2workDb, uni2work_w
     }
 
 
-async def test_cancel_is_not_suggested_for_throttled_or_locked_jobs(
+async def test_cancel_is_not_suggested_for_skipped_or_locked_jobs(
     uni2work_db: Uni2workDb, uni2work_workspace: Workspace
 ) -> None:
-    """A throttled job runs later; the row of a locked job must not be deleted."""
+    """A skipped job may run later; the row of a locked job must not be deleted."""
     await uni2work_db.job({"job": "x"}, held=10, held_by=LIVE)
     skipped, throttled = (
         await uni2work_db.job({"job": "send-mail"}, age=300),
@@ -246,10 +248,7 @@ async def test_cancel_is_not_suggested_for_throttled_or_locked_jobs(
     )
     await uni2work_db.bucket("rechunk-files", -5)
     actions = {f.node_id: f.action for f in await found(uni2work_workspace, "skipped_by_workers")}
-    assert actions == {uni2work_db.id(skipped): "cancel", uni2work_db.id(throttled): None}
-    await uni2work_db.sql("UPDATE token_bucket SET last_value = 7")
-    actions = {f.node_id: f.action for f in await found(uni2work_workspace, "skipped_by_workers")}
-    assert actions == dict.fromkeys(actions, "cancel")
+    assert actions == {uni2work_db.id(skipped): None, uni2work_db.id(throttled): None}
     free, held = await uni2work_db.job([1]), await uni2work_db.job([2], held=10)
     assert {f.node_id: f.action for f in await found(uni2work_workspace, "unrecognised")} == {
         uni2work_db.id(free): "cancel",
@@ -268,9 +267,7 @@ async def test_skipped_jobs_are_found_without_token_buckets(uni2work_db: Uni2wor
     skipped = await uni2work_db.job({"job": "rechunk-files"}, age=300)
     await uni2work_db.sql("DROP TABLE token_bucket")
     workspace = await opened(uni2work_db.dsn, tmp_path)
-    assert {f.node_id: f.action for f in await found(workspace, "skipped_by_workers")} == {
-        uni2work_db.id(skipped): "cancel"
-    }
+    assert {f.node_id for f in await found(workspace, "skipped_by_workers")} == {uni2work_db.id(skipped)}
     await workspace.close()
 
 
@@ -469,3 +466,20 @@ async def test_a_finding_is_searched_only_among_nodes_of_its_kinds(
             found = await reader(uni2work_workspace).findings.read(f"{LABEL}/{i}" for i in ids)
         assert {name.partition("/")[2].partition(".")[0] for name in costs if name.startswith("findings/")} == codes
         assert found.skipped_findings == ()
+
+
+async def test_content_that_is_too_large_for_the_index_of_executions(
+    uni2work_db: Uni2workDb, uni2work_workspace: Workspace
+) -> None:
+    """The found jobs are those that the server refuses to record."""
+    refused = set()
+    for size in range(500, 6000, 250):
+        content = {"job": "synchronise-ldap", "users": random.Random(size).randbytes(size).hex()}
+        await uni2work_db.job(content)
+        job = uni2work_db.id(await uni2work_db.job(content, cron=True))
+        try:
+            await uni2work_db.cron(content)
+        except asyncpg.ProgramLimitExceededError:
+            refused.add(job)
+    assert 5 < len(refused) < 20
+    assert {f.node_id for f in await found(uni2work_workspace, "too_large")} == refused

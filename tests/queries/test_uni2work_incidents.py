@@ -74,7 +74,7 @@ async def test_skipped_jobs_of_a_kind_are_one_incident(uni2work_db: Uni2workDb, 
     (skipped,) = shown.pop("skipped_by_workers")
     (throttled,) = shown.pop("throttled")
     assert not shown
-    assert (skipped.n, skipped.action) == (4, "cancel")
+    assert (skipped.n, skipped.action) == (4, None)
     assert (throttled.n, throttled.action) == (5, "refill")
 
 

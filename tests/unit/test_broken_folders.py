@@ -30,6 +30,7 @@ SETTINGS = [
     ('cause = ["worker"]', 'cause = "worker"', f"{LATE}.cause must be a list, not text"),
     (FINDING, '+proof = "assumed"', f"{LATE}.action release runs work twice if the finding is wrong"),
     (FINDING, '+proof = "assumed"\ninstead = "retry"', f"{LATE}.instead retry runs work twice if the finding is wrong"),
+    (FINDING, '+proof = "assumed"\ninstead = "cancel"', f"{LATE}.instead cancel ends work that cannot be got back if"),
     ('failed = "failed: it', 'failed = "fialed: it', "statuses.failed.phase must be one of"),
     ("id int8, parent_id", "id, parent_id", "recognise.relations.work_items has 'id', which is not a name and a type"),
     (CANCEL, "+arguments.note = { titel = 'a' }", "actions.cancel.arguments.note.titel is not a setting; did you mean"),
