@@ -18,6 +18,7 @@ from tests.db.agent_jobs import ANNA, BERT, LABEL, STATUSES, AgentJobsDb
 from tests.proof import most_in_proof
 from tests.queries import plans
 from tests.queries.builders import opened
+from tests.queries.incident_groups import incidents_of
 from tests.servers import both_versions
 
 with_and_without = pytest.mark.parametrize("index", ["SELECT", "CREATE INDEX ON jobs (status, created_at, id)"])
@@ -268,6 +269,20 @@ async def test_agents_that_are_gone_or_have_no_name(agent_jobs_db: AgentJobsDb, 
     assert (await node(workspace, f"agent:{nameless}")).title.startswith(f"agent {nameless}")
     (finding,) = await found(workspace, "missing_agent")
     assert finding.node_id == f"{LABEL}/agent:{gone}"
+    await workspace.close()
+
+
+async def test_failures_of_agents_that_are_gone_are_their_symptom(agent_jobs_db: AgentJobsDb, tmp_path: Path) -> None:
+    """An agent that is there fails for another reason."""
+    await agent_jobs_db.sql("ALTER TABLE jobs DROP CONSTRAINT jobs_agent_id_fkey")
+    there = await agent_jobs_db.agent(ANNA, "clerk")
+    for number in range(8):
+        await agent_jobs_db.job("failed", agent=uuid4(), ended=60, error=f"Agent configuration {uuid4()} not found")
+        await agent_jobs_db.job("failed", agent=there, ended=60, error="Model overloaded", number=str(number))
+    workspace = await opened(agent_jobs_db.dsn, tmp_path)
+    shown = await incidents_of(workspace, LABEL)
+    symptoms = {code: [[(s.code, s.n) for s in each.symptoms] for each in some] for code, some in shown.items()}
+    assert symptoms == {"missing_agent": [[("failed_alike", 8)]], "failed_alike": [[]]}
     await workspace.close()
 
 
