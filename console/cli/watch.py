@@ -27,6 +27,7 @@ from console.text.spans import Make, Spans
 from queries.read.findings import FINDING_NODES
 from queries.records.finding import HIDDEN_ROWS, Incident
 from queries.records.record import Record
+from queries.records.where import Where
 from queries.text.duration import spelled
 
 HOOK_TRIES = 3  # of the command for one incident
@@ -40,6 +41,7 @@ class NewIncident(Record):
     """An incident that was not there before, or that has ended, and where."""
 
     at: float
+    where: Where  # as it was typed; `host` and `port` are the server's own
     database: str
     host: str
     port: int | None
@@ -140,6 +142,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
             server = workspace.server
             return NewIncident(
                 at=at,
+                where=target.where(server),
                 database=server.database,
                 host=server.host,
                 port=server.port,

@@ -217,6 +217,7 @@ def test_a_command_runs_once_for_a_finding_and_a_minute(server: PostgresServer, 
         time.sleep(1)
     new, _ = json.loads(text)
     assert len(new["others"]) == 2
+    assert new["where"]["typed"].startswith("127.0.0.1"), "as it was typed: a tunnel hides the server's own address"
     assert len(until(tmp_path / "seen", 1)) == 1
     server.drop(dsn)
 

@@ -68,8 +68,9 @@ def incident(servers: Servers) -> dict[str, Any]:
         answer = unstick("stuck", "--json", "--engine", "eternaltwin", dsn=dsn).json
         servers["18"].drop(dsn)
         found = next((each for each in answer["incidents"] if each["title"] == "overdue timer"), None)
-    where = {"at": answer["at"], "database": "demo", "host": "127.0.0.1", "port": 5432, "context": "prod"}
-    return {"format": 1, **where, "incident": found}
+    typed = {"where": {"typed": "@prod  db.example"}, "context": "prod"}
+    place = {"at": answer["at"], "database": "demo", "host": "127.0.0.1", "port": 5432}
+    return {"format": 1, **typed, **place, "incident": found}
 
 
 def sent(script: str, folder: Path, document: dict[str, Any], *arguments: str) -> Any:
