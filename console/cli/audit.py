@@ -13,7 +13,7 @@ from console.cli.options import option_value
 from console.cli.output import Output, answered, encoded, output_for, say
 from console.cli.target import opened, resolve_nodes
 from console.model import export
-from console.model.fields.audit_entry import FIELDS
+from console.model.fields.audit_entry import FIELDS, by_run
 from console.target import Target
 from console.text.spans import Spans
 from console.text.views.audit_entry import entry_lines
@@ -69,11 +69,12 @@ async def audit_log(
     since: str | None,
     node: str | None,
     rows: bool,
+    singly: bool,
     **conditions: str | None,
 ) -> int:
     """Show entries; those about one node with its changed rows. Return the exit code.
 
-    ``rows``: with their stored values.
+    ``rows``: with their stored values. ``singly``: list the entries of a run, too.
     """
     seconds = None if since is None else option_value("--since", duration.parse, since)
     outcome = conditions["outcome"]
@@ -97,7 +98,8 @@ async def audit_log(
         if format:
             await _export(output_for(target), workspace, format, workspace.audit_log.stream(about, criteria))
         else:
-            await _list(target, workspace, node_id, about, criteria, limit or ENTRIES_SHOWN, after, rows=rows)
+            most, how = limit or ENTRIES_SHOWN, {"rows": rows, "singly": singly}
+            await _list(target, workspace, node_id, about, criteria, most, after, **how)
         closed = workspace.audit_log.unreadable
     if closed:
         say(closed)
@@ -156,12 +158,13 @@ async def _list(
     after: str | None,
     *,
     rows: bool,
+    singly: bool,
 ) -> None:
     receipts = await workspace.audit_log.lacking(about, criteria)  # also settles those without an outcome
     entries, cursor = await workspace.audit_log.page(after, limit, about, criteria)
     place, closed = workspace.audit_log.place, workspace.audit_log.unreadable
     answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
-    _show(target, workspace, answer, node_id, rows=rows)
+    _show(target, workspace, answer, node_id, rows=rows, singly=singly)
     say(*(each.sentence(about or "") for each in receipts))
     if not (closed or entries):
         some = criteria != Criteria(changes=criteria.changes)
@@ -171,10 +174,13 @@ async def _list(
         say(f"There are more: --after {cursor}")
 
 
-def _show(target: Target, workspace: Workspace, answer: Entries, node_id: str | None, *, rows: bool) -> None:
+def _show(
+    target: Target, workspace: Workspace, answer: Entries, node_id: str | None, *, rows: bool, singly: bool = True
+) -> None:
     """List the entries, or show the text of each.
 
-    ``node_id``: None for the list; else the node that the texts are about, "" for all nodes of an entry.
+    ``node_id``: None for the list; else the node that the texts are about, "" for all nodes of an entry. ``singly``
+    False: a run is one line of the list.
     """
 
     def lines(cells: int) -> list[Spans]:
@@ -186,7 +192,8 @@ def _show(target: Target, workspace: Workspace, answer: Entries, node_id: str | 
         return stacked(*parts)
 
     if node_id is None:
-        output_for(target).answer(answer, lambda: tables.listed(FIELDS, answer.entries))
+        listed = answer.entries if singly else by_run(answer.entries)
+        output_for(target).answer(answer, lambda: tables.listed(FIELDS, listed))
     else:
         output_for(target).text(answer, lines)
 

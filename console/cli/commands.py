@@ -653,14 +653,22 @@ def runs(options: CliOptions, /, run: tuple[str, ...], stop: bool) -> int:
     help="With --verify: heads of an earlier --verify, as text or JSON, that the entries must still contain.",
 )
 @click.option("--rows", is_flag=True, help="With ID: show the stored values of each changed row, before and after.")
+@click.option("--entries", "singly", is_flag=True, help="List the entries of runs, too. [default: a line for a run]")
 @click.pass_obj
 def audit(
-    options: CliOptions, /, id: tuple[str, ...], verify: bool, known: TextIO | None, rows: bool, **settings: Any
+    options: CliOptions,
+    /,
+    id: tuple[str, ...],
+    verify: bool,
+    known: TextIO | None,
+    rows: bool,
+    singly: bool,
+    **settings: Any,
 ) -> int:
     """Show who changed what, when and why, newest first.
 
-    With the ID of a node or of an entry, also show what changed; with that of a run, list its entries. With --verify,
-    look for entries that were removed or changed.
+    A run is one line; with its ID, list its entries. With the ID of a node or of an entry, also show what changed. With
+    --verify, look for entries that were removed or changed.
     """
     from console.cli import audit as command
 
@@ -674,7 +682,7 @@ def audit(
     if rows and name is None:
         raise click.UsageError("--rows is for the ID of an entry or of a node.")
     if name is None or "/" in name:  # the id of a node
-        return _run(options, lambda target: command.audit_log(target, name, rows=rows, **settings))
+        return _run(options, lambda target: command.audit_log(target, name, rows=rows, singly=singly, **settings))
     if any(value is not None for value in settings.values()):
         raise click.UsageError("The ID of an entry or a run takes no condition and no --format.")
     return _run(options, lambda target: command.one(target, name, rows=rows))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from console.model.fields.field import NOTHING, Context, Field
+from console.model.fields.field import NOTHING, Bundle, Context, Field
 from console.text import formatting, spans
 from console.text.spans import Spans
 from console.text.views.lines import Cell, aligned
@@ -26,16 +26,22 @@ def counts(of: Iterable[Count]) -> str:
 
 
 def listed(
-    fields: Iterable[Field[T]], records: Sequence[T], context: Context = NOTHING, indents: Sequence[str] = ()
+    fields: Iterable[Field[T]],
+    records: Sequence[T | Bundle[T]],
+    context: Context = NOTHING,
+    indents: Sequence[str] = (),
 ) -> Iterator[Spans]:
-    """Yield records as aligned lines below a heading.
+    """Yield records, or groups of them, as aligned lines below a heading.
 
     A field that none of them has has no column. ``indents``: of each record's title.
     """
     columns: list[list[Cell]] = []
     right: list[int] = []
     for field in (field for field in fields if field.printed and records):
-        cells = [field.shown(record, context) for record in records]
+        cells = [
+            field.shown_in(record, context) if isinstance(record, Bundle) else field.shown(record, context)
+            for record in records
+        ]
         if all(spans.text(cell) in EMPTY for cell in cells):
             continue
         if field.name == "title" and indents:

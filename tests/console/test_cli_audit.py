@@ -186,7 +186,10 @@ def test_an_entry_is_found_by_its_id_and_those_of_a_bulk_by_its(eternaltwin: str
         await db.connection.close()
 
     asyncio.run(write())
-    heading, *lines = unstick("audit", dsn=eternaltwin).out.splitlines()
+    _, run, _ = unstick("audit", dsn=eternaltwin).out.splitlines()
+    assert "b0000000a" in run
+    assert "at least 2 changed" in run, "its first entry was not read"
+    heading, *lines = unstick("audit", "--entries", dsn=eternaltwin).out.splitlines()
     assert heading.split()[:3] == ["time", "entry", "action"]
     assert [line.split()[1] for line in lines] == ["3", "2", "1"], "the ids that undo takes"
     page = unstick("audit", "1", "--rows", dsn=eternaltwin).out

@@ -136,6 +136,10 @@ def test_cohorts_grow_and_the_oldest_come_first(queue: Queue) -> None:
     same_as_shown(queue, report)
     assert f"Redrive {report['run']}  retry group" in queue.run("runs", report["run"]).out
     assert fetch(queue.dsn, "SELECT count(*) FROM jobs WHERE status = 'completed'") == [(40,)]
+    _, line = queue.run("audit").out.splitlines()
+    assert "40 of 40 changed, 40 finished" in line, "a run is one line with its result"
+    assert f"group {key}" in line or "model timed out" in line, "and what it was for"
+    assert len(queue.run("audit", "--entries").out.splitlines()) > 4
 
 
 def test_it_stops_by_itself_when_they_die_of_the_same(queue: Queue) -> None:
@@ -326,7 +330,7 @@ def test_its_entries_are_shown_as_others(queue: Queue) -> None:
         assert queue.redrive("--group", key, "--yes", *REASON).code == 0
     entries = queue.run("audit", "--json").json["entries"]
     assert [each["action"] for each in entries] == ["redrive", "redrive", "retry", "redrive", "retry", "redrive"]
-    for words in (["audit"], ["audit", "--format", "csv"], ["audit", "--format", "markdown"], ["changed"]):
+    for words in (["audit", "--entries"], ["audit", "--format", "csv"], ["audit", "--format", "markdown"], ["changed"]):
         answer = queue.run(*words)
         assert (answer.code, "retry" in answer.out) == (0, True), words
     assert queue.run("undo", entries[0]["id"], "--yes", *REASON).code == 1

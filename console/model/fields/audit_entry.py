@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import msgspec
@@ -34,6 +34,15 @@ class RunGroup(Record):
     run: str
 
 
+def by_run(entries: Iterable[AuditLogEntry]) -> list[Bundle[AuditLogEntry]]:
+    """Return the entries as rows, in their order, those of a run as one."""
+    groups: dict[str, tuple[object, list[AuditLogEntry]]] = {}
+    for entry in entries:
+        key, group = _by_run(entry)
+        groups.setdefault(key, (group, []))[1].append(entry)
+    return [Bundle(id=key, records=tuple(some), group=group) for key, (group, some) in groups.items()]
+
+
 def _by_run(entry: AuditLogEntry) -> tuple[str, object]:
     return (f"run {entry.run}", RunGroup(run=entry.run)) if entry.run else (entry.id, entry.id)
 
@@ -51,6 +60,10 @@ def _when(row: Bundle[AuditLogEntry], context: Context) -> Spans:
     return [(f"{row.group} " if named else moment(at, context), "$faint")]
 
 
+def _entry(row: Bundle[AuditLogEntry], context: Context) -> Spans:
+    return [(row.group.run if isinstance(row.group, RunGroup) else row.records[0].id, "$faint")]
+
+
 def _action(row: Bundle[AuditLogEntry], context: Context) -> Spans:
     names = dict.fromkeys(entry.action for entry in sorted(row.records, key=lambda each: each.at))
     return [(next(iter(names)) if len(names) == 1 or isinstance(row.group, RunGroup) else "", "bold $accent")]
@@ -64,7 +77,9 @@ def _outcome(row: Bundle[AuditLogEntry], context: Context) -> Spans:
     changed = sum(result.outcome is Outcome.CHANGED for entry in row.records for result in entry.results)
     events = _events(row)
     nodes, answers = events.get("nodes"), events.get("answers")
+    read = any(entry.id == row.group.run for entry in row.records)  # its first entry, so all
     parts = [f"{changed:,} of {nodes:,} changed" if isinstance(nodes, int) else f"{changed:,} changed"]
+    parts[0] = parts[0] if read else f"at least {parts[0]}"
     parts += [f"{n} {name}".replace("_", " ") for name, n in answers.items()] if isinstance(answers, dict) else []
     return [(safe_text(", ".join(parts)), "bold")]
 
@@ -98,7 +113,7 @@ FIELDS: Final[tuple[Field[AuditLogEntry], ...]] = (
         row=_when,
         row_order=lambda row, _: -max(entry.at for entry in row.records),
     ),
-    Field("entry", "id", searched=True, printed="entry", style="$faint"),
+    Field("entry", "id", searched=True, printed="entry", style="$faint", row=_entry),
     Field(
         "action",
         "action",
