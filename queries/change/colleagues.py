@@ -7,23 +7,17 @@ from collections.abc import Sequence
 import msgspec
 
 from queries.db.errors import DatabaseError, attempted
+from queries.db.query import Query, statement
 from queries.log import run_log
 from queries.log.audit_log import Criteria
 from queries.records.action import Change, Outcome
 from queries.records.audit import AuditLogEntry
-from queries.records.run import Member
 from queries.text import duration
 from queries.workspace import Workspace
 
 ENTRIES_READ = 50  # newest entries of the audit log
 LATELY_SECONDS = 3600.0  # in which an entry may be why a node is stale or gone
 RUNS_READ = 5  # newest open runs
-
-
-class Members(msgspec.Struct):
-    """The list of nodes of a run, as far as it is read here."""
-
-    members: tuple[Member, ...]
 
 
 async def with_entries(workspace: Workspace, changes: Sequence[Change]) -> list[Change]:
@@ -68,17 +62,15 @@ async def runs_with(workspace: Workspace, change: Change) -> tuple[str, ...]:
 
     Returns nothing if the runs cannot be read.
     """
-    table, nodes = workspace.audit_log.run_table, change.nodes
-    if table is None or not nodes:
+    if workspace.audit_log.run_table is None or not change.nodes:
         return ()
-    sentences = []
     runs = await attempted(run_log.newest(workspace.database, RUNS_READ, open_only=True))
-    for begun, *_ in () if isinstance(runs, DatabaseError) else runs:
-        loaded = await attempted(run_log.load(table, begun.id))
-        if loaded is None or isinstance(loaded, DatabaseError):
-            continue
-        members = msgspec.json.decode(loaded.members, type=Members).members
-        if number := len(nodes.intersection(member.id for member in members)):
-            kind = begun.event.get("kind")
-            sentences.append(f"{number:,} of them are in the open {kind} run {begun.id} of {begun.who}: {begun.reason}")
-    return tuple(sentences)
+    begun = {} if isinstance(runs, DatabaseError) else {run.id: run for run, *_ in runs}
+    values = {"ids": sorted(change.nodes), "places": [*begun]}
+    read = await attempted(workspace.database.batch([Query(statement("run_members"), values)])) if begun else [[]]
+    numbers = {} if isinstance(read, DatabaseError) else {row["id"]: row["n"] for row in read[0]}
+    return tuple(
+        f"{numbers[i]:,} of them are in the open {run.event.get('kind')} run {i} of {run.who}: {run.reason}"
+        for i, run in begun.items()
+        if i in numbers
+    )
