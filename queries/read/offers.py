@@ -26,6 +26,7 @@ from queries.records.node import Node, split_id
 REFUSALS_ASKED = 20  # nodes of each cause that the actions of its finding are asked about
 EXAMPLES_ASKED = 10  # causes, the gravest: of the first node of each, a worker is asked, too
 
+_LATER = re.compile(rf"{FAILS}due( \([^()]*\))?")
 _CALL = re.compile(r'"\.\w+\(')  # of an engine's function
 Question = tuple[str, str]  # an action's file, and its arguments
 Refusals = dict[str, tuple[str, bool]]  # by node: why, and whether for now only
@@ -59,7 +60,7 @@ class _Asked(NamedTuple):
         left = {name: text for name, text in said.items() if not text.startswith(IS_REFUSED)}
         for name, text in left.items():
             if name == first or (name == instead and (text != ENDS or first not in left)):
-                if not text.startswith(FAILS) or name not in FREEING:
+                if not _fails(text) or name not in FREEING:
                     return name
             elif text == HELPS and {first, name} <= others:
                 return name
@@ -68,7 +69,7 @@ class _Asked(NamedTuple):
     @property
     def unhelped(self) -> bool:
         """Return True if another action may let a worker take the node."""
-        fails = self.said.get(self.best, FAILS).startswith(FAILS)
+        fails = _fails(self.said.get(self.best, FAILS))
         return fails and self.actions[0][0].name in FREEING and (self.whole or bool(self.best))
 
 
@@ -217,10 +218,15 @@ def _offered(finding: Finding, asked: _Asked) -> Finding:
         finding = msgspec.structs.replace(finding, action=best or None, arguments={}, guard="", evidence=evidence)
     elif why.startswith(WAITS):
         finding = for_now(finding, why.removeprefix(WAITS))
-    if (left := asked.said.get(best, "")).startswith(FAILS):
+    if _fails(left := asked.said.get(best, "")):
         evidence = {**finding.evidence, LEAVES: f"after {best} no worker would take it: {in_text(left[len(FAILS) :])}"}
         finding = msgspec.structs.replace(finding, evidence=evidence)
     return finding
+
+
+def _fails(text: str) -> bool:
+    """Return True if no worker would take a node after an action, not even when it is due."""
+    return text.startswith(FAILS) and not _LATER.fullmatch(text)
 
 
 def _readable(part: Statement) -> bool:

@@ -322,9 +322,10 @@ async def test_a_dry_run_leaves_no_trace(
     assert list(outcomes_of(dry_run).values()) == [CHANGED]
     assert dry_run.changes
     assert await eternaltwin_db.digest(tables) == before
-    held = "SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE a.application_name = 'unstick'"
-    assert await eternaltwin_db.value(held) == 0
-    idle = "SELECT array_agg(DISTINCT state) FROM pg_stat_activity WHERE application_name = 'unstick'"
+    ours = "pg_stat_activity a WHERE application_name = 'unstick' AND datname = current_database()"
+    held = f"SELECT array_agg(a.query || l.mode) FROM pg_locks l JOIN {ours} AND a.pid = l.pid".replace("WHERE", "ON")
+    assert await eternaltwin_db.value(held) is None
+    idle = f"SELECT array_agg(DISTINCT state) FROM {ours}"
     assert await eternaltwin_db.value(idle) == ["idle"]
 
 

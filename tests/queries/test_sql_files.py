@@ -6,6 +6,7 @@ A part is one whole table expression; one that only findings name by `among` may
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -42,11 +43,11 @@ IN_TOML = [  # those that the text of a finding includes
     for path in ROOT.glob("engines/*/engine.toml")
     for name in re.findall(r"\\ir (parts/\w+\.sql)$", path.read_text("utf-8"), re.MULTILINE)
 ]
-OF_CLAIMS = [
-    path.parent / "parts" / f"{name}.sql"
+OF_CLAIMS = [  # those that a claim reads from
+    part
     for path in ROOT.glob("engines/*/engine.toml")
-    for names in re.findall(r"(?m)^parts = \[(.*)\]", path.read_text("utf-8"))
-    for name in re.findall(r"\w+", names)
+    for name in {*re.findall(r"(?:\b(?:FROM|JOIN) |: ')(\w+)", str(tomllib.loads(path.read_text("utf-8")).get("claim")))}
+    if (part := path.parent / "parts" / f"{name}.sql") in TEXTS
 ]
 # The statements of a claim have no files of their own into which a part could be written.
 OF_CLAIMS *= 2
