@@ -206,6 +206,11 @@ NOTED = """
 from = ["failed"]
 effect = "Notes that it was seen."
 """
+ROWS = """-- Rows of the items, and of what the log says of them.
+SELECT 'item:' || t.id AS id, t.tableoid AS relation, t.ctid::text AS place, t.xmax AS locker
+  FROM :"schema".work_items t WHERE t.id = ANY (:item_keys)
+UNION ALL SELECT 'item:' || l.item, l.tableoid, l.ctid::text, l.xmax FROM :"schema".log l WHERE l.item = ANY (:item_keys)
+"""
 SHARED_MISTAKES = {
     "": (),
     "of log, and 0 are shown": (),
@@ -233,7 +238,7 @@ async def test_an_action_that_loses_its_own_section_is_found(
     (folder / "actions" / "note.sql").write_text(header + "".join(kept))
     (folder / "actions.sql").write_text(header + "".join(each for each in sections if each[4:].split()[0] == "lock"))
     if "of log" not in says:
-        change(folder, TOML, 'parent = "parent_id"\n', 'parent = "parent_id"\nrows = ["log.item"]\n')
+        (folder / "rows.sql").write_text(ROWS)
     if lost[1:]:
         change(folder, "actions.sql", *lost[1:])
     (found,) = await checks(server, folder, tmp_path, (prove.ACTIONS,))
