@@ -209,7 +209,8 @@ effect = "Notes that it was seen."
 ROWS = """-- Rows of the items, and of what the log says of them.
 SELECT 'item:' || t.id AS id, t.tableoid AS relation, t.ctid::text AS place, t.xmax AS locker
   FROM :"schema".work_items t WHERE t.id = ANY (:item_keys)
-UNION ALL SELECT 'item:' || l.item, l.tableoid, l.ctid::text, l.xmax FROM :"schema".log l WHERE l.item = ANY (:item_keys)
+UNION ALL SELECT 'item:' || l.item, l.tableoid, l.ctid::text, l.xmax FROM :"schema".log l
+ WHERE l.item = ANY (:item_keys)
 """
 SHARED_MISTAKES = {
     "": (),

@@ -43,10 +43,11 @@ IN_TOML = [  # those that the text of a finding includes
     for path in ROOT.glob("engines/*/engine.toml")
     for name in re.findall(r"\\ir (parts/\w+\.sql)$", path.read_text("utf-8"), re.MULTILINE)
 ]
+READS = re.compile(r"(?:\b(?:FROM|JOIN) |: ')(\w+)")
 OF_CLAIMS = [  # those that a claim reads from
     part
     for path in ROOT.glob("engines/*/engine.toml")
-    for name in {*re.findall(r"(?:\b(?:FROM|JOIN) |: ')(\w+)", str(tomllib.loads(path.read_text("utf-8")).get("claim")))}
+    for name in {*READS.findall(str(tomllib.loads(path.read_text("utf-8")).get("claim")))}
     if (part := path.parent / "parts" / f"{name}.sql") in TEXTS
 ]
 # The statements of a claim have no files of their own into which a part could be written.
