@@ -225,7 +225,7 @@ def _offered(finding: Finding, asked: _Asked) -> Finding:
 
 
 def _fails(text: str) -> bool:
-    """Return True if no worker would take a node after an action, not even when it is due."""
+    """Return True if no worker would take a node then, not even when it is due."""
     return text.startswith(FAILS) and not _LATER.fullmatch(text)
 
 
