@@ -392,11 +392,11 @@ def test_open_questions_keep_the_actions_off(server: PostgresServer, database: s
     assert f"{len(shape.questions)} of the questions in {folder}/engine.toml (# ASK) are open" in engine["unproven"]
     assert {each["available"] for each in engine["actions"]} == {False}
     settings = folder / "engine.toml"
-    advice = settings.read_text().replace('action = ""', 'action = "cancel"', 1)  # a proposal itself gives none
+    advice = settings.read_text().replace('action = ""', 'action = "wake"', 1)  # a proposal itself gives none
     assert advice != settings.read_text()
     settings.write_text(advice)
     assert "suggested action" not in (out := unstick("stuck", dsn=database, home=home).out)
-    assert "cancel is only a proposal: " in " ".join(out.split())
+    assert "wake is only a proposal: " in " ".join(out.split())
     (folder / "schema.sql").unlink()  # what comes after is slow
     answer = unstick("engine", "check", str(folder), "--json", home=home)
     faults = next(check["faults"] for check in answer.json["checks"] if check["name"] == "questions")
