@@ -241,7 +241,8 @@ async def test_every_key_followed_at_once_by_another(
                         assert it.field is not None
                         assert it.field.value == second, (first, second)
                 else:
-                    travels = {first, second} & TRAVEL or (alone.mode == "help" and second in BACK)
+                    backs = {second if alone.mode == "help" else first if page == "help" else ""} & BACK
+                    travels = backs or {first, second} & TRAVEL
                     mode = {"mode": state.mode} if travels else {}
                     wanted = alone.after(second)._replace(**mode)
                     ignored = it.app.keyboard.ignoring and state[:4] == alone[:4]  # typed on after a refusal
