@@ -45,7 +45,7 @@ async def test_the_header_calls_no_other_role_a_superuser(
     server.sql(f"CREATE ROLE {role} LOGIN PASSWORD 'x'")
     try:
         dsn = server.dsn(eternaltwin.rsplit("/", 1)[-1], user=role, password="x")
-        async with run_tui(dsn, tmp_path, size=(80, 24)) as tui:
+        async with run_tui(dsn, tmp_path, size=(120, 24)) as tui:
             await tui.wait_for(lambda: role in first(tui))
             assert "superuser" not in first(tui)
     finally:
