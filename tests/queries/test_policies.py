@@ -7,8 +7,10 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import UUID
 
+import asyncpg
 import pytest
 
+from queries.db.query import statement
 from queries.records.node import Precision
 from queries.workspace import Workspace
 from tests.command import Answer, unstick
@@ -184,6 +186,20 @@ async def test_policies_that_are_switched_on_make_no_finding_of_absence(
     await eternaltwin_db.sql("ALTER TABLE task_timer DISABLE ROW LEVEL SECURITY")
     assert {finding.node_id for finding in (await read.findings.read()).findings} == {eternaltwin_db.id(task)}
     await workspace.close()
+
+
+async def test_a_policy_that_is_newer_than_the_snapshot_of_a_read_is_known(
+    eternaltwin_db: EternaltwinDb, clerk: str
+) -> None:
+    await eternaltwin_db.task()
+    connection = await asyncpg.connect(clerk)
+    async with connection.transaction(isolation="repeatable_read", readonly=True):
+        assert await connection.fetch(statement("policies").text, "public", ["job", "task"]) == []
+        await eternaltwin_db.sql(ENABLE)
+        assert await connection.fetch("SELECT FROM task") == [], "they are hidden at once"
+        ((name,),) = await connection.fetch(statement("policies").text, "public", ["job", "task"])
+        assert name == "task"
+    await connection.close()
 
 
 @pytest.mark.parametrize("table", ["task", "job", "task_timer"])
