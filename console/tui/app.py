@@ -352,8 +352,9 @@ class UnstickApp(App[None]):
         return dragged and isinstance(event, events.Key) and event.key == "ctrl+c"
 
     def _opening(self) -> bool:
-        """Return True while an action is about to open its next dialog."""
-        return self._acting and self.is_running and not isinstance(self.screen, ModalScreen)
+        """Return True while an action or the hand-over is about to open its next dialog."""
+        reading = self._acting or any(each.group == "shift" for each in self.workers)
+        return reading and self.is_running and not isinstance(self.screen, ModalScreen)
 
     def action_press(self, key: str) -> None:
         """Handle a click on a key hint as if the key was pressed."""
