@@ -65,12 +65,14 @@ async def runs_with(workspace: Workspace, change: Change) -> tuple[str, ...]:
     if workspace.audit_log.run_table is None or not change.nodes:
         return ()
     runs = await attempted(run_log.newest(workspace.database, RUNS_READ, open_only=True))
-    begun = {} if isinstance(runs, DatabaseError) else {run.id: run for run, *_ in runs}
-    values = {"ids": sorted(change.nodes), "places": [*begun]}
-    read = await attempted(workspace.database.batch([Query(statement("run_members"), values)])) if begun else [[]]
-    numbers = {} if isinstance(read, DatabaseError) else {row["id"]: row["n"] for row in read[0]}
+    begun = [] if isinstance(runs, DatabaseError) else [run for run, *_ in runs]
+    queries = [Query(statement("run_members"), {"id": run.id, "ids": sorted(change.nodes)}) for run in begun]
+    reads = (attempted(workspace.database.batch([query])) for query in queries)  # one may fail
+    numbers = [
+        0 if isinstance(read, DatabaseError) else read[0][0]["n"] for read in await workspace.database.together(*reads)
+    ]
     return tuple(
-        f"{numbers[i]:,} of them are in the open {run.event.get('kind')} run {i} of {run.who}: {run.reason}"
-        for i, run in begun.items()
-        if i in numbers
+        f"{n:,} of them are in the open {run.event.get('kind')} run {run.id} of {run.who}: {run.reason}"
+        for run, n in zip(begun, numbers, strict=True)
+        if n
     )

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import asyncpg
 import pytest
 from jsonschema import Draft202012Validator
 
@@ -15,6 +16,7 @@ from queries.log import audit_log
 from queries.records.action import Outcome
 from tests.command import unstick
 from tests.console.tui_driver import run_tui
+from tests.queries import odd
 from tests.queries.builders import do, dry_run_of, opened, outcomes_of, why
 from tests.servers import PostgresServer
 
@@ -61,12 +63,20 @@ async def test_gone_and_stale_name_the_entry(night: tuple[str, str], tmp_path: P
 
 
 def test_a_dry_run_says_which_nodes_are_in_a_run(night: tuple[str, str]) -> None:
+    """The list of a newer run cannot be read, which hides no other."""
     dsn, colleague = night
     group = unstick("dead", "--json", dsn=dsn).json["dead"][0]["groups"][0]["key"]
     unstick("redrive", "--group", group, "--wait", "0s", "-r", "disk is back", "-y", dsn=colleague)
+    asyncio.run(_unreadable_run(dsn))
     answer = unstick("do", "cancel", "--group", group, "-r", "x", "--dry-run", dsn=dsn)
     assert "11 of them are in the open redrive run " in answer.out, answer.out + answer.err
     assert f"(role {role_of(colleague)}): disk is back" in answer.out
+
+
+async def _unreadable_run(dsn: str) -> None:
+    connection = await asyncpg.connect(dsn)
+    await odd.begin(connection, r'{"members": [["\u0000", "1"]]}')
+    await connection.close()
 
 
 async def test_the_audit_page_names_role_and_user(night: tuple[str, str], tmp_path: Path) -> None:
