@@ -27,7 +27,6 @@ from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.finding import Finding, SkippedFinding
 from queries.records.node import split_id
-from queries.text.counted import counted
 from queries.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -35,6 +34,7 @@ if TYPE_CHECKING:
     from queries.propose.hidden import HiddenGuesses
 
 DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
+GUESS_PAUSE = 20.0  # times the duration of a guess: the least pause before the next one
 READ_ONLY = "this console is read-only"
 SCHEMAS_NAMED = 3  # schemas that a reason names
 IDS_SUGGESTED = 8  # ids that are suggested for an incomplete one
@@ -99,6 +99,7 @@ class Workspace:
         self._recorded: tuple[Mapping[str, Any], Rows] | None = None  # state and trust of the table of entries
         self._overrides, self._schema, self._trusted = overrides or {}, schema, trusted
         self._guess, self.not_work, self._guesses = guess, {*not_work}, tuple[Engine, ...]()
+        self._guess_after = -math.inf  # monotonic time from which tables are looked at again
         self._hidden: HiddenGuesses | None = None
         self._later = False
 
@@ -122,17 +123,19 @@ class Workspace:
         Raises DatabaseError. ``renew`` keeps the readers of engines that still exist, with their samples. If
         ``locked`` is not empty afterwards, a later call may find more.
         """
-        guessing = self._guess and not (renew and self.engines)
+        began = time.monotonic()
+        guessing = self._guess and began >= self._guess_after
         (rows,) = await self.database.together(self._detect(renew or bool(self._guesses), guessing=guessing))
-        if rows:
+        if guessing and (rows or self._guesses):
             from queries.propose import guess, hidden  # slow to import, and a console without guesses does without
 
             self._hidden = self._hidden or hidden.HiddenGuesses(self._state)
             self.not_work |= self._hidden.of(self._where)
             names = {engine.name for engine in self._all_engines}
-            found, broken = await guess.guesses(self.database, rows, self._known(), names, self._trusted)
+            found, broken = await guess.guesses(self.database, rows, self._known(), names, self._trusted, self._guesses)
             self.broken = (*self._broken, *broken)
-            if found:
+            self._guess_after = time.monotonic() + GUESS_PAUSE * (time.monotonic() - began)
+            if found != self._guesses:
                 self._guesses = found
                 await self.database.together(self._detect(True))
         if not self.engines:
@@ -185,7 +188,8 @@ class Workspace:
         self.engines = {}
         for detected in detection.engines:
             kept = before.get(detected.full)
-            if renew and kept is not None and kept.label == detected.label:
+            same = kept is not None and (not kept.engine.guess or kept.engine.spec == detected.engine.spec)
+            if renew and kept is not None and same and kept.label == detected.label:
                 kept.variant.detected = detected
                 self.engines[detected.label] = kept
                 continue
@@ -275,7 +279,8 @@ class Workspace:
         holds = f"The database {name} holds no task engine that unstick supports"
         if self.tables is None or not self._guess:
             return f"{holds}.", PROPOSE
-        return f"{holds}, and none of its {counted(self.tables, 'table')} looks like work.", PROPOSE
+        none = "its one table does not look" if self.tables == 1 else f"none of its {self.tables:,} tables looks"
+        return f"{holds}, and {none} like work.", PROPOSE
 
     @cached_property
     def expected(self) -> tuple[str, ...]:

@@ -762,12 +762,18 @@ def info() -> None:
     metavar="DIR",
     help="With new: write this folder. [default: engines/TABLE among the settings]",
 )
+@click.option(
+    "--claim",
+    type=click.File(encoding="utf-8"),
+    metavar="FILE",
+    help="With new: the statement by which a worker takes a row ('-': stdin)",
+)
 @click.pass_obj
-def engine(options: CliOptions, /, task: str, what: tuple[str, ...], to: Path | None) -> int:
+def engine(options: CliOptions, /, task: str, what: tuple[str, ...], to: Path | None, claim: TextIO | None) -> int:
     """Propose an engine (new TABLE), check one (check DIR), or show it (show DIR).
 
     new reads the catalog, writes a folder with a proposal, and lists the questions that only you can answer. It never
-    writes to the database, and overwrites no folder.
+    writes to the database, and overwrites no folder. An action is available only with the statement of your worker.
 
     check runs the engine on an embedded server with the folder's schema.sql and fixture.sql. With a target, it also
     reads the engine there. If no fault is found, the actions of the engine are available until the folder changes. Ends
@@ -779,9 +785,11 @@ def engine(options: CliOptions, /, task: str, what: tuple[str, ...], to: Path | 
 
     word = options.one(what, "TABLE" if task == "new" else "DIR")
     if task == "new":
-        return _run(options, lambda target: engine_new.new(target, word, to and to.absolute()))
-    if to is not None:
-        raise click.UsageError("--to is only for new.")
+        return _run(
+            options, lambda target: engine_new.new(target, word, to and to.absolute(), claim.read() if claim else "")
+        )
+    if to is not None or claim is not None:
+        raise click.UsageError("--to and --claim are only for new.")
     if task == "show":
         return engine_show.show(options, word)
     path = Path(word).resolve()

@@ -12,13 +12,18 @@ from console.cli.output import output_for, say
 from console.target import Target
 from console.text.spans import Spans
 from queries.contract.builtin import builtin
+from queries.contract.engine import BrokenEngineError
+from queries.contract.folder import Folder
+from queries.contract.loader import parsed
 from queries.contract.outside import standard_place, wrong_name
 from queries.db.database import Database
 from queries.propose.catalog import read_table
-from queries.propose.files import files, save
+from queries.propose.files import files, of_statement, save
 from queries.propose.guess import why_no_work
 from queries.propose.proposal import Missing, engine_name, propose
+from queries.propose.worker import unread
 from queries.records.record import Record
+from queries.text.safe_text import safe_text
 
 
 class Asked(Record):
@@ -41,23 +46,29 @@ class Proposed(Record):
     actions: tuple[str, ...]
     not_proposed: tuple[Missing, ...]
     questions: tuple[Asked, ...]
+    claim: tuple[str, ...]  # sentences about the worker's statement
     next: tuple[str, ...]
 
 
-async def new(target: Target, table: str, to: Path | None) -> int:
+async def new(target: Target, table: str, to: Path | None, statement: str = "") -> int:
     """Propose an engine for a table, and write its folder.
 
-    Return the exit code."""
+    ``statement``: that by which a worker takes a row, or "". Return the exit code.
+    """
     database = Database(target.context.dsn)
     try:
         described = await read_table(database, table, target.context.schema, target.context.trusted_owners)
         folder = standard_place() / _free(engine_name(described.name)) if to is None else to
         _refuse(folder)
-        proposal = await propose(database, described, folder.name)
+        proposal = await propose(database, described, folder.name, statement=statement)
     finally:
         await database.close()
     say(*filter(None, [why_no_work(described)]))
     made = files(proposal)
+    try:
+        parsed(Folder(name=proposal.name, path=str(folder), files=made))
+    except BrokenEngineError as error:
+        raise unread(str(error.faults[0])) from error
     try:
         save(made, folder)
     except OSError as error:
@@ -72,6 +83,7 @@ async def new(target: Target, table: str, to: Path | None) -> int:
         actions=tuple(action.name for action in proposal.actions),
         not_proposed=proposal.missing,
         questions=tuple(Asked(number=n, code=q.code, text=q.text) for n, q in enumerate(proposal.questions, 1)),
+        claim=tuple(map(safe_text, of_statement(proposal))),
         next=("unstick", "engine", "check", str(folder), *target.words),
     )
     output_for(target).answer(proposed, lambda: _text(proposed))
@@ -100,6 +112,9 @@ def _text(proposed: Proposed) -> Iterator[str | Spans]:
     for why in dict.fromkeys(each.why for each in proposed.not_proposed):
         parts = ", ".join(each.name for each in proposed.not_proposed if each.why == why)
         yield f"  not proposed: {parts}, because {why}"
+    yield from (f"  {each}" for each in proposed.claim)
+    if not proposed.claim:
+        yield "No worker's statement is known, so nothing can be run: give it with --claim FILE, or write [claim]."
     yield f"{len(proposed.questions)} questions, which engine.toml has as comments:"
     for each in proposed.questions:
         yield f"  {each.number}. {each.text}"

@@ -164,6 +164,9 @@ class ActionCheck:
                 self._judge(action, result)
             changed = [r.id for r in dry_run.results if r.outcome is Outcome.CHANGED]
             self.notes.number += len(changed)
+            if changed and {*changed} <= dry_run.unmet.keys():
+                message = f"after it no worker takes a node of the fixture: {dry_run.unmet[changed[0]]}"
+                self.notes.fault(self._at(action, "change"), f"{action.name}: {message}")
             if changed and len(changed) > len(tried.changed):
                 tried.changed, tried.arguments = {i: some[i] for i in changed}, arguments
         return tried

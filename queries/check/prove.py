@@ -35,6 +35,7 @@ from queries.contract.sql_calls import engine_faults
 from queries.db.errors import DatabaseError
 from queries.files.toml_file import TomlFile
 from queries.read.reader import Reader
+from queries.records.action import Proof
 from queries.records.fault import Fault
 from queries.records.node import Node
 from queries.workspace import Workspace
@@ -52,6 +53,11 @@ CHANGING = {  # on a server for checks, each on databases of its own
     PLANS: check_plans,
 }
 NAMES = (*READING, ACTIONS, *CHANGING)
+
+
+GUESSED = (
+    "is assumed: a guess proves no action. Write the WHERE of your worker's statement into the claim, and delete proof"
+)
 
 
 class Loaded:
@@ -81,8 +87,12 @@ class Loaded:
 
     @property
     def questions(self) -> Check:
-        """The check that no question of a proposal is open."""
-        return Check(name="questions", faults=self.folder.questions if self.folder else ())
+        """The check that no question of a proposal is open, and that no claim is a guess."""
+        assert self.folder is not None
+        assert self.engine is not None
+        guesses = (claim.kind for claim in self.engine.spec.claim if claim.proof is Proof.ASSUMED)
+        guessed = tuple(self.toml.wrong(("claim", kind, "proof"), GUESSED) for kind in guesses)
+        return Check(name="questions", faults=(*self.folder.questions, *guessed))
 
     @property
     def toml(self) -> TomlFile:

@@ -415,6 +415,10 @@ class _Writer:
             return
         kind = kinds[0]
         values: Filled = {**self._of(kind), "strength": "NO KEY UPDATE" if action.set else "UPDATE"}
+        values["those"] = str(values["wanted"]) if kind.keys else f"{_of(kind.key)} = ANY ({values['keys']})"
+        values["by_key"] = ", ".join(map(_of, kind.key_columns))
+        if kind.keys:  # rows are locked in the table itself
+            values["id"] = f"'{kind.name}:' || {text_of_key(kind.keys)}"
         if declared:
             from_ = self._from(kind, action.from_) if action.from_ else "true"
             last = len(action.set) - 1
@@ -886,8 +890,9 @@ class _Writer:
         for kind in self.tables:
             if kind.keys:
                 table = f':"schema".{sql_name(kind.table)} AS t'
-                text = f" || '{KEY_SEPARATOR}' || ".join(_escaped(f"{_of(column)}::text") for column in kind.keys)
-                own = one_line("with_keys", text=text, key=sql_name(kind.key), table=sql_name(kind.table))
+                own = one_line(
+                    "with_keys", text=text_of_key(kind.keys), key=sql_name(kind.key), table=sql_name(kind.table)
+                )
                 line = line.replace(f"FROM {table}", own)
         return line
 
@@ -928,7 +933,8 @@ class _Writer:
         for text in (line for part in parts for line in part):
             name = text.removeprefix("\\ir ")
             if name == text:
-                lines += [(self._with_keys(line), origin) for line in text.split("\n")]
+                own = file.startswith("actions/")
+                lines += [(line if own else self._with_keys(line), origin) for line in text.split("\n")]
             elif name in self.folder.files:
                 included = self.folder.sql(name)
                 lines += zip(included.text.split("\n"), included.origins, strict=True)
@@ -944,6 +950,11 @@ class _Writer:
 def _latest(kind: Kind) -> str:
     """Return the order of a kind's keys, backwards."""
     return ", ".join(f"{_of(column)} DESC" for column in kind.key_columns)
+
+
+def text_of_key(columns: Iterable[str]) -> str:
+    """Return the key of several columns in an id, as SQL of the row ``t``."""
+    return f" || '{KEY_SEPARATOR}' || ".join(_escaped(f"{_of(column)}::text") for column in columns)
 
 
 def _escaped(text: str) -> str:

@@ -113,7 +113,9 @@ def set_values(sql: str, update: re.Match[str], settings: Collection[str]) -> di
         names, bare = re.findall(r"\w+", columns), re.sub("'[^']*'|::", " ", text)
         known = {*re.findall(r"\b(\w+)\.", bare)} <= {update[3]} and {*re.findall(r":(\w+)", bare)} <= {*settings}
         row = f"(SELECT {text.strip()} FROM (SELECT t.*) AS {update[3]})"
-        values |= dict.fromkeys(names, row if known and len(names) == 1 and ':"' not in bare else "")
+        values |= dict.fromkeys(
+            names, row if known and len(names) == 1 and ':"' not in bare and text.split() != ["DEFAULT"] else ""
+        )
     return values
 
 

@@ -22,12 +22,17 @@ from queries.contract.spec import A_NAME
 from queries.contract.sql_calls import engine_faults
 from queries.files import user_dirs
 from queries.files.state_file import open_private
+from queries.records.action import Proof
 from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
 UNPROVEN = "the engine is not of unstick, and has not passed `unstick engine check {path}` as it is now"
 OPEN = (
     "{n} of the questions in {path}/engine.toml (# ASK) are open: answer them, and then `unstick engine check {path}`"
+)
+GUESSED = (
+    "the claim of {kind} in {path}/engine.toml is a guess from rows, which proves no action: write the WHERE of your"
+    " worker's statement there, and delete its `proof`. `unstick engine new TABLE --claim FILE` reads such a statement"
 )
 PROPOSE = "For a table of your own: `unstick engine new TABLE` proposes an engine."
 
@@ -136,6 +141,8 @@ def load(path: Path, *, trusted: bool = False) -> Engine:
     unproven = "" if proven else UNPROVEN.format(path=path)
     if folder.questions:  # also of a trusted folder: what is not answered cannot be trusted
         unproven = OPEN.format(n=len(folder.questions), path=path)
+    elif guessed := next((claim.kind for claim in engine.spec.claim if claim.proof is Proof.ASSUMED), ""):
+        unproven = GUESSED.format(kind=guessed, path=path)
     return msgspec.structs.replace(engine, origin=str(path), unproven=unproven)
 
 

@@ -148,8 +148,6 @@ def _kinds(spec: EngineSpec) -> Iterator[Problem]:
         if type_ and type_.partition("|")[0] not in KEY_TYPES:
             types = ", ".join(KEY_TYPES)
             yield ("kinds", kind.name, "key"), f"has the type {type_}; statements are derived for {types}"
-        if kind.keys and any(action.writes and kind.name in action.kinds for action in spec.actions):
-            yield ("kinds", kind.name, "key"), "has a key of several columns: no action is derived for it"
 
 
 def _names(spec: EngineSpec) -> Iterator[Problem]:

@@ -94,8 +94,7 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
     name: Name
     title: str = ""  # on screen; default: the name
     table: str = ""  # from which the statements that the folder does not have are derived
-    # Column: its primary key. Columns with a comma behind each but the last, or behind one of a type without ids: such
-    # nodes are only read
+    # Column: its primary key. Columns of a key of several with commas, one of a type without ids with a comma behind it
     key: str = "id"
     form: str = ""  # of keys that are no column of ``table``: a type, or texts separated by "|"
     version: str = "xmin::text"  # SQL of what changes with each change of its row
@@ -116,8 +115,8 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
             columns = (column for column in re.split(r"\s*,\s*", self.key) if column)
             force_setattr(self, "key", KEY_SEPARATOR.join(("", *columns)))  # no column has this name
         if not self.below:
-            kind, _, column = self.parent.rpartition(".")
-            force_setattr(self, "below", kind or self.name)
+            *kind, column = self.parent.split(".", 1)  # a column may have a dot
+            force_setattr(self, "below", "".join(kind) or self.name)
             force_setattr(self, "parent", column)
 
     @property
@@ -308,6 +307,9 @@ class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
 
     kind: str
     conditions: Annotated[tuple[Condition, ...], msgspec.Meta(min_length=1, description=A_CONDITION)]  # by name
+    proof: Proof = (
+        Proof.VERIFIED
+    )  # assumed: neither an author nor a worker's statement says it, and no action is available
     order: str = ""  # SQL: in which a worker takes the nodes; default: as they are due
     # Condition of the rows that are counted -> order of the index that leads to them; default: unfinished statuses
     unfinished: dict[str, str] = {}

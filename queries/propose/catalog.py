@@ -6,6 +6,7 @@ Nothing is written.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 
 import msgspec
@@ -19,9 +20,11 @@ from queries.db.query import Query, Rows, statement
 from queries.files.statement import parse_statement, sql_text
 from queries.records.record import Record
 from queries.text.json_text import decoded
-from queries.text.psql_text import bound, literal, sql_name
+from queries.text.psql_text import bound, literal, quoted_name, sql_name
 
 FOLDER = Path(__file__).parent / "sql"
+UNITS = {"s": 1, "ms": 1_000, "us": 1_000_000}  # of a number that is a time
+FIRST, LAST = (int(datetime(year, 1, 1, tzinfo=UTC).timestamp()) for year in (2010, 2040))  # times that a row may have
 _LISTS = ("columns", "keys", "parents", "triggers", "checks", "beside")  # columns of the answer in JSON
 
 
@@ -32,8 +35,8 @@ class NoProposalError(DatabaseError):
 class Column(Record):
     """A column with its base type.
 
-    ``default``: the expression, or "". ``refers``: it is part of a foreign key. ``checks``: the
-    CHECK constraints on it alone.
+    ``unit``: of a number that is a time, as its rows say; "no" if it is none. ``default``: the expression, or "".
+    ``refers``: it is part of a foreign key. ``checks``: the CHECK constraints on it alone.
     """
 
     name: str
@@ -46,11 +49,27 @@ class Column(Record):
     refers: bool
     generated: bool
     checks: tuple[str, ...]
+    unit: str = ""
+
+    @property
+    def form(self) -> str:
+        """The name of how it stores a time."""
+        return f"{self.type}_{self.unit}" if self.unit else self.type
+
+    @property
+    def is_time(self) -> bool:
+        """True if its values are times."""
+        return self.builtin and (self.type in ("timestamptz", "timestamp") or self.unit not in ("", "no"))
 
     @property
     def sql(self) -> str:
         """The name as SQL."""
         return sql_name(self.name)
+
+    @property
+    def sql_type(self) -> str:
+        """The name of the type as SQL."""
+        return self.type if self.builtin else f"{quoted_name(self.schema)}.{quoted_name(self.type)}"
 
     @property
     def builtin(self) -> bool:
@@ -182,6 +201,21 @@ async def read_words(
     return words if sum(word is not None for word, _, _ in words) <= MOST_WORDS else []
 
 
+async def with_units(database: Database, table: Table, rows: int) -> Table:
+    """Return a table with the units of numbers whose values are all plausible times."""
+    columns = [each for each in table.columns if each.builtin and each.type in ("int8", "float8", "numeric")]
+    checks = ["> 0", *(f"BETWEEN {FIRST * factor} AND {LAST * factor}" for factor in UNITS.values())]
+    facts = [f"coalesce({column.sql} {check}, false)" for column in columns for check in checks]
+    found = await read_words(database, table, "'all'", facts, rows) if columns else []
+    units = dict[str, str]()
+    for n, column in enumerate(columns if found else ()):
+        some, *within = found[0][2][n * len(checks) :][: len(checks)]
+        unit = next((unit for unit, share in zip(UNITS, within, strict=True) if share == some), "no")
+        units[column.name] = unit if some else ""
+    every = (msgspec.structs.replace(each, unit=units.get(each.name, "")) for each in table.columns)
+    return msgspec.structs.replace(table, columns=tuple(every))
+
+
 async def read_alike(
     database: Database, table: Table, group: str, columns: Sequence[Column], rows: int
 ) -> dict[tuple[str, str], dict[str | None, float]]:
@@ -189,10 +223,9 @@ async def read_alike(
 
     ``group``: SQL of the name of a row's group, or NULL. Raises DatabaseError.
     """
-    texts = [f"{column.sql}::text AS v{n}" for n, column in enumerate(columns)]
     raw = {
         "group": group,
-        "values": ", ".join(texts),
+        "values": ", ".join(f"{column.sql}::text AS v{n}" for n, column in enumerate(columns)),
         "names": ", ".join(literal(column.name) for column in columns),
         "texts": ", ".join(f"s.v{n}" for n in range(len(columns))),
     }

@@ -8,13 +8,14 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from queries.contract.derive import text_of_key
 from queries.contract.folder import FIXTURE, SCHEMA, TOML
 from queries.files.state_file import make_private, open_private
+from queries.files.toml_text import Inline, written
 from queries.propose.catalog import Column
 from queries.propose.proposal import FAILED_AT, HELD, WAITING, Proposal, ProposedAction, ProposedStatus, names, one_of
-from queries.propose.toml_text import Inline, written
 from queries.records.node import Phase
-from queries.text.psql_text import bound, identifier, literal
+from queries.text.psql_text import bound, identifier, literal, sql_name
 from queries.text.safe_text import safe_text
 
 TEMPLATES = Path(__file__).parent / "templates"
@@ -22,42 +23,38 @@ PROPOSED = (
     "Proposed by `unstick engine new` from the catalog. Nothing of it is proved: answer the questions, correct what is"
     " wrong, and run `unstick engine check` on this folder."
 )
-NEXT = {
-    "wake": "The next free worker takes it.",
-    "retry": "The next free worker takes it.",
-    "release": "The next free worker takes it.",
-    "cancel": "No worker takes it.",
-}
-_NODE_COLUMNS = {
-    "created_at": "created",
-    "changed_at": "changed",
-    "due_at": "due",
-    "owner": "owner",
-    "attempts": "attempts",
-    "max_attempts": "most",
-    "error": "error",
-}
+TEXTS_SEARCHED = 8  # columns of texts
+NEXT = dict.fromkeys(("wake", "retry", "release"), "The next free worker takes it.") | {"cancel": "No worker takes it."}
+_NODE_COLUMNS = {f"{role}_at": role for role in ("created", "changed", "due")}
+_NODE_COLUMNS |= {"owner": "owner", "attempts": "attempts", "max_attempts": "most", "error": "error"}
 _COMMENT_CHARACTERS = 118
 _CONSTANT = re.compile(r"E?'(?:[^']|'')*'(?=::|$)|-?[0-9.]+$|now\(\)$|CURRENT_TIMESTAMP$")
 # Examples by type, for columns that must have a value
-_EXAMPLES = {
-    "bool": "false",
-    "bytea": "''",
-    "float8": "0",
-    "int2": "0",
-    "int4": "0",
-    "int8": "0",
-    "json": "'{}'",
-    "jsonb": "'{}'",
-    "text": "''",
-    "varchar": "''",
-    "uuid": "'00000000-0000-4000-8000-000000000000'",
-}
+_EXAMPLES = dict.fromkeys(("float8", "int2", "int4", "int8"), "0") | dict.fromkeys(("bytea", "text", "varchar"), "''")
+_EXAMPLES |= {"bool": "false", "json": "'{}'", "jsonb": "'{}'", "uuid": "'00000000-0000-4000-8000-000000000000'"}
 
 
 def files(proposal: Proposal) -> dict[str, str]:
     """Return the text of each file, by its name. ``engine.toml`` is the last."""
-    return {SCHEMA: _schema(proposal), FIXTURE: _fixture(proposal), TOML: toml(proposal)}
+    return {SCHEMA: _schema(proposal), FIXTURE: _fixture(proposal), **reading(proposal)}
+
+
+def reading(proposal: Proposal) -> dict[str, str]:
+    """Return the files that say how rows are read. ``engine.toml`` is the last."""
+    texts = [f"CASE WHEN pg_column_size(t.{c.sql}) < 2000 THEN t.{c.sql}::text END" for c in _texts(proposal)]
+    keys = proposal.keys or (proposal.key.name,)
+    id_ = text_of_key(keys) if proposal.keys else f"t.{proposal.key.sql}"
+    order = ", ".join(f"{sql_name(key)} DESC" for key in keys)
+    found = f"strpos(lower(concat_ws(' ', {', '.join(texts)})), lower(:query)) > 0"
+    of = {"kind": proposal.kind, "table": identifier(proposal.table.name), "id": id_, "order": order, "found": found}
+    return ({"search.sql": _template("search", **of)} if texts else {}) | {TOML: toml(proposal)}
+
+
+def _texts(proposal: Proposal) -> list[Column]:
+    """Return the columns of texts that are searched."""
+    skipped, error = {proposal.key.name, *proposal.keys, proposal.column("status")}, proposal.roles.get("error")
+    texts = (c for c in proposal.table.columns if c.builtin and (c.type in ("text", "varchar") or c is error))
+    return [column for column in texts if not {column.name, column.sql} & skipped][:TEXTS_SEARCHED]
 
 
 def save(files: Mapping[str, str], folder: Path) -> None:
@@ -81,7 +78,17 @@ def toml(proposal: Proposal) -> str:
     for number, question in enumerate(proposal.questions, 1):
         lines += _comment(f"ASK {number}: {question.text}")
     lines += [line for each in proposal.missing for line in _comment(f"Not proposed: {each.name}, because {each.why}.")]
+    lines += [line for each in of_statement(proposal) for line in _comment(each)]
     return "\n".join([*lines, "", *written(_settings(proposal))]) + "\n"
+
+
+def of_statement(proposal: Proposal) -> Iterator[str]:
+    """Yield sentences about the worker's statement."""
+    if taking := proposal.taking:
+        met = f"{proposal.met:,} of {proposal.rows:,} rows meet it"
+        yield f"[claim] is the WHERE of the worker's statement, with now() for a time that it is given. {met}."
+        if taking.omitted:
+            yield f"Omitted, because the statement is given their values: {'; '.join(taking.omitted)}."
 
 
 def _comment(text: str) -> list[str]:
@@ -91,6 +98,7 @@ def _comment(text: str) -> list[str]:
 def _settings(proposal: Proposal) -> dict[str, Any]:
     table, relation = proposal.table, {column.name: column.type for column in _used(proposal)}
     failed = proposal.of(Phase.FAILED)
+    claims = proposal.actions or {"late", "owner_dead"} & {*proposal.findings}
     settings: dict[str, Any] = {
         "title": f"Table {safe_text(table.name)}",
         "about": f"Rows of the table {safe_text(table.name)}, as proposed from the catalog.",
@@ -99,25 +107,22 @@ def _settings(proposal: Proposal) -> dict[str, Any]:
         "kinds": {proposal.kind: _kind(proposal)},
         "statuses": dict(_statuses(proposal)),
         "thresholds": {"late": "5m", "stale": "15m"},
-        "claim": {proposal.kind: _claim(proposal)} if {"late", "owner_dead"} & {*proposal.findings} else {},
+        "claim": {proposal.kind: _claim(proposal)} if claims else {},
         "findings": {  # an inferred finding suggests nothing that would run work twice
             name: {"proof": "assumed", "action": ""} for name in proposal.findings if name != "dead_letters"
         },
         "actions": {action.name: _action(proposal, action) for action in proposal.actions},
     }
     status = proposal.roles.get("status")
-    if status and "due" in proposal.roles and not _due_is_column(proposal):
-        columns = [status.name, proposal.roles["due"].name, proposal.key.name]
+    due = proposal.roles.get("due")
+    if status and due and not (proposal.keys or names().times[due.form].node == "{}"):
+        columns = [status.name, due.name, proposal.key.name]
         settings["needs"] = {f"{proposal.kind}_by_status": {"table": table.name, "columns": columns}}
     if status and status.enum and status.schema == table.schema:
         settings["recognise"]["types"] = {status.type: status.labels}
     elif status and status.enum:
         settings["type_schemas"] = [status.schema]
     return {name: value for name, value in settings.items() if value}
-
-
-def _due_is_column(proposal: Proposal) -> bool:
-    return proposal.time("due", "node") == proposal.roles["due"].name
 
 
 def _kind(proposal: Proposal) -> dict[str, Any]:
@@ -127,7 +132,8 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
     elif proposal.key.name != "id":
         kind["key"] = proposal.key.name
     if "parent" in proposal.roles:
-        kind["parent"] = proposal.roles["parent"].name
+        name = proposal.roles["parent"].name
+        kind["parent"] = f"{proposal.kind}.{name}" if "." in name else name  # before a dot is a kind
     columns = {}
     if "title" in proposal.roles:
         columns["title"] = f"coalesce({proposal.column('title')}::text, {proposal.key.sql}::text)"
@@ -145,7 +151,7 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
     kind["columns"] = columns
     if proposal.of(Phase.FAILED):
         kind["dead"] = proposal.words(Phase.FAILED)
-        if "due" in proposal.roles:
+        if "due" in proposal.roles and (not proposal.keys or columns["due_at"] == proposal.roles["due"].name):
             kind["dead_since"] = proposal.roles["due"].name
     if payloads := _payloads(proposal):
         kind["payloads"] = Inline({name: column.name for name, column in payloads.items()})
@@ -185,11 +191,18 @@ def _claim(proposal: Proposal) -> dict[str, Any]:
     if "due" in roles:
         due = f"coalesce({proposal.column('due')} <= {proposal.stored('due', 'now()')}, true)"
         conditions["due"] = Inline({"holds": due, "shows": f"date_trunc('second', {proposal.moment('due')})"})
-    claim: dict[str, Any] = {"conditions": conditions, "since": _first_of(proposal, "due", "created")}
+    claim: dict[str, Any] = {"proof": "assumed", "conditions": conditions}
+    if taking := proposal.taking:
+        shown = {name: f"(t.{sql_name(columns[0])})::text" for name, columns in taking.columns.items() if columns}
+        holds = {name: {"holds": sql, "shows": shown.get(name, sql)} for name, sql in taking.conditions.items()}
+        claim = {"conditions": {name: Inline(each) for name, each in holds.items()}}
+    if "owner" in roles and roles["owner"].type.startswith("_"):  # the last entry
+        claim["owner"] = _kind(proposal)["columns"]["owner"]
+    claim["since"] = _first_of(proposal, "due", "created")
     claim["taken"] = _first_of(proposal, "taken")
     if "owner_dead" in proposal.findings:
         sign, silent = proposal.sign_sql, proposal.stored(proposal.sign, "now() - :stale")
-        claim["seen"] = names().times[roles[proposal.sign].type].moment.format(sign)
+        claim["seen"] = names().times[roles[proposal.sign].form].moment.format(sign)
         claim["dead"] = f"({running}) AND {sign} < {silent}"
     if "failing" in proposal.findings:
         claim["failed_at"] = _first_of(proposal, *FAILED_AT)
@@ -228,7 +241,8 @@ def _used(proposal: Proposal) -> list[Column]:
         *proposal.keys,
         *(c.name for c in proposal.roles.values()),
         *proposal.learned,
-        *(c.name for c in _payloads(proposal).values()),
+        *(name for names in (proposal.taking.columns.values() if proposal.taking else ()) for name in names),
+        *(c.name for c in (*_payloads(proposal).values(), *_texts(proposal))),
     }
     return [column for column in proposal.table.columns if column.name in used]
 
@@ -270,9 +284,8 @@ def _fixture(proposal: Proposal) -> str:
     rows = []
     for number, values in enumerate(_examples(proposal), 1):
         keys = [proposal.table.column(name) for name in proposal.keys] or [proposal.key]
-        texts = {
-            key.name: literal(key.labels[0]) if key.enum else names().keys[key.type].format(number) for key in keys
-        }
+        texts = {c.name: literal(c.labels[0]) if c.enum else names().keys[c.type].format(number) for c in keys}
+        texts |= proposal.typical
         texts |= {proposal.roles[role].name: value for role, value in values.items() if role in proposal.roles}
         rows.append(f"({', '.join(texts.get(column.name, _example(column)) for column in columns)})")
     all_names = ", ".join(identifier(column.name) for column in columns)
@@ -305,6 +318,8 @@ def _examples(proposal: Proposal) -> Iterator[dict[str, str]]:
 def _of_state(proposal: Proposal, state: ProposedStatus, age: str) -> dict[str, str]:
     row = {"status": literal(state.word), "due": _at(proposal, "due", age), "title": "'example'"}
     row |= {role: _at(proposal, role, "1 day") for role in ("created",)} | {"changed": _at(proposal, "changed", age)}
+    flag = {Phase.RUNNING: "is_taken", Phase.DONE: "is_over", Phase.FAILED: "is_failed"}.get(state.phase, "")
+    row |= {flag: "true"}
     if state.phase is Phase.RUNNING:
         row |= {role: _at(proposal, role, age) for role in HELD if role != "owner"}
     if state.phase in (Phase.DONE, Phase.CANCELLED):
@@ -322,6 +337,9 @@ def _at(proposal: Proposal, role: str, age: str) -> str:
 def _of_type(proposal: Proposal, role: str, text: str, number: int = 1) -> str:
     kind = proposal.roles[role].type if role in proposal.roles else ""
     json = f"'[\"{text}\"]'"
+    lists = {"_text": f"'{{{text}-{number}}}'", "_json": f"ARRAY[{json}]::json[]", "_jsonb": f"ARRAY[{json}]::jsonb[]"}
+    if kind in lists:
+        return lists[kind]
     examples = {**names().keys, "text": f"'{text}-{{}}'", "varchar": f"'{text}-{{}}'"}
     return json if kind in ("json", "jsonb") else examples.get(kind, "").format(number)
 

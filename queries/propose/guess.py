@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 import msgspec
 
 from queries.contract.engine import BrokenEngineError, Engine
-from queries.contract.folder import TOML, Folder
+from queries.contract.folder import Folder
 from queries.contract.loader import parsed
 from queries.contract.outside import BrokenFolder
 from queries.db.database import Database
@@ -20,7 +20,7 @@ from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.db.query import Query, Rows
 from queries.files.statement import parse_statement, sql_text
 from queries.propose.catalog import FOLDER, Column, NoProposalError, Table, read_tables
-from queries.propose.files import toml
+from queries.propose.files import reading
 from queries.propose.proposal import Proposal, engine_name, names, plain, plain_name, propose, roles_of
 from queries.records.node import Phase
 from queries.text import shell
@@ -38,14 +38,20 @@ UNPROVEN = "{table} is read as a guess, and nothing of it is changed. To change 
 
 
 async def guesses(
-    database: Database, rows: Rows, known: Collection[str], taken: Collection[str], trusted: Sequence[str] = ()
+    database: Database,
+    rows: Rows,
+    known: Collection[str],
+    taken: Collection[str],
+    trusted: Sequence[str] = (),
+    before: Sequence[Engine] = (),
 ) -> tuple[tuple[Engine, ...], tuple[BrokenFolder, ...]]:
     """Return an engine for each table that holds work, and those that cannot be used.
 
     ``rows``: of ``work_tables.sql``. ``known``: tables that are not looked at, with their schemas; ``schema.*`` is all
-    of a schema. ``taken``: names of engines. ``trusted``: roles whose objects may be read. Raises an error of
-    NO_CONNECTION only.
+    of a schema. ``taken``: names of engines. ``trusted``: roles whose objects may be read. ``before``: guesses
+    until now: those stay that say the same, or cannot be read now. Raises an error of NO_CONNECTION only.
     """
+    earlier = {engine.of_table: engine for engine in before}
     if not (estimates := _candidates(rows, known)):
         return (), ()
     try:
@@ -53,7 +59,8 @@ async def guesses(
     except NO_CONNECTION:
         raise
     except DatabaseError as error:
-        return (), (BrokenFolder(name="guess", why=f"tables that may hold work were not read: {error.line}"),)
+        why = f"tables that may hold work were not read: {error.line}"
+        return tuple(before), (BrokenFolder(name="guess", why=why),)
     engines: list[Engine] = []
     broken: list[BrokenFolder] = []
     used = {*taken}
@@ -67,7 +74,9 @@ async def guesses(
         try:
             proposal = await propose(database, table, name, ROWS_SAMPLED)
             if worth(table, proposal) >= MARKS:
-                engines.append(_engine(proposal, estimates[table.schema, table.name]))
+                engine = _engine(proposal, estimates[table.schema, table.name])
+                same = earlier.get(engine.of_table, engine)
+                engines.append(same if (same.name, same.spec) == (name, engine.spec) else engine)
         except NO_CONNECTION:
             raise
         except NoProposalError:
@@ -76,6 +85,7 @@ async def guesses(
             faults = [error.line] if isinstance(error, DatabaseError) else [fault.message for fault in error.faults]
             why = f"a guess of the table {table.schema}.{table.name}: {'; '.join(faults)}"
             broken.append(BrokenFolder(name=name, why=safe_text(why)))
+            engines += [old] if (old := earlier.get(f"{table.schema}.{table.name}")) else []
     return tuple(engines), tuple(broken)
 
 
@@ -122,11 +132,12 @@ def worth(table: Table, proposal: Proposal | None = None) -> int:
     ):
         named = bool(re.fullmatch(names().work, plain_name(table.name)))
         return len(there) + named if proposal is None and "states" in there else 0
-    total = len(there) + ("due" in there and len(there.get("holding", ())) > 1)
+    runs = there.keys() & {"tries", "data", "error", "end"}  # what people take and plan has none
+    total = len(there) + bool((runs or "is_taken" in roles) and "due" in there and len(there.get("holding", ())) > 1)
     if proposal is not None and "states" in there:
-        runs = any(state.phase is Phase.RUNNING for state in machine)
+        busy = any(state.phase is Phase.RUNNING for state in machine)
         by_rows = any(state.guessed and state.phase is Phase.RUNNING for state in states)
-        total += 1 if len(machine) > 2 and runs else 0 if machine or by_rows else -1
+        total += 1 if len(machine) > 2 and busy else 0 if machine or by_rows else -1
     name = plain_name(table.name)
     total += bool(re.fullmatch(names().work, name))
     if re.fullmatch(names().aside, name):
@@ -148,15 +159,14 @@ def why_no_work(table: Table) -> str:
     people = [column.name for column in table.columns if re.fullmatch(names().people, plain_name(column.name))]
     if worth(table) >= MARKS - 1 or not missing:
         return ""
-    has = (
-        f"it has {', '.join(people[:PEOPLE_COLUMNS])}" if people else "nothing in it says that a worker takes its rows"
-    )
+    none = "nothing in it says that a worker takes its rows"
+    has = f"it has {', '.join(people[:PEOPLE_COLUMNS])}" if people else none
     return f"{safe_text(table.name)} does not look like work: {safe_text(has)}, and no column for {', '.join(missing)}."
 
 
 def _engine(proposal: Proposal, rows: int) -> Engine:
     table = proposal.table
-    folder = Folder(name=proposal.name, path="guess", files={TOML: toml(proposal)})
+    folder = Folder(name=proposal.name, path="guess", files=reading(proposal))
     name = safe_text(f"{table.schema}.{table.name}")
     return msgspec.structs.replace(
         parsed(folder),

@@ -11,10 +11,7 @@ BYTES = 64 << 10  # size of the file from which it is written again
 
 
 class HiddenGuess(Record):
-    """A table, with its schema, that holds no work.
-
-    ``where``: a context, or a database of a server.
-    """
+    """A table, with its schema, that holds no work in a context or a database."""
 
     where: str
     table: str

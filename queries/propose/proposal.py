@@ -16,11 +16,14 @@ import msgspec
 from queries.contract.id_forms import KEY_TYPES
 from queries.contract.spec import A_NAME, KEY_SEPARATOR
 from queries.db.database import Database
+from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.files.toml_file import TomlFile
-from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_alike, read_words
+from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_alike, read_words, with_units
+from queries.propose.worker import Taking, WorkerStatement, unread
+from queries.records.action import FREEING
 from queries.records.node import Phase
 from queries.records.record import Record
-from queries.text.psql_text import literal
+from queries.text.psql_text import literal, quoted_name
 
 HELD = ("owner", "taken", "heartbeat", "lease")  # roles of the columns that a worker sets when it takes a task
 SIGNS = ("heartbeat", "lease", "taken", "changed")  # roles of the columns that tell when a worker last did something
@@ -29,6 +32,8 @@ FAILED_AT = ("failed", "finished", "changed")  # roles of the columns that tell 
 LEARNED = ("bool", "int2", "int4", "int8", "text", "varchar", "bpchar", "uuid", "timestamp", "timestamptz", "_text")
 OVER = ("failed", "finished")  # roles of the times at which a worker was done with a row
 FLAGS = ("is_taken", "is_over", "is_failed")  # roles of columns that are true or false
+DOCUMENTS = ("json", "jsonb", "text", "varchar")  # types of columns that may repeat the status
+DOCUMENT_ROWS = 1_000  # whose documents are compared with their status
 MOST_ROWS = 100_000  # newest rows whose statuses are read for a proposal
 GIVEN_UP = "given up"  # status of a row whose attempts are used up
 WAITING = (Phase.READY, Phase.SCHEDULED)
@@ -46,6 +51,7 @@ _TIMES = ("due", "finished", "failed", "created", *SIGNS)
 _STATE_NAME = re.compile(r"(?:^|_)stat(?:e(?!ment)|us)")
 _TIME_NAME = re.compile(r"(?:^|_)(?:time|date|eta|timestamp|ts)(?:_|$)|_(?:at|on)$")
 _DEFAULT_WORD = re.compile(r"'((?:[^']|'')*)'::|(-?\d+)$")
+_CONSTANT = re.compile(r"E?'(?:[^']|'')*'(?:::[\w .\"\[\]]+)?|-?[0-9.]+|true|false|now\(\)|CURRENT_TIMESTAMP")
 _WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])")  # in names such as lockedAt
 _SHORT = 2  # length of words that are split from a longer one only at its end, such as at
 _PLURALS = (
@@ -105,8 +111,7 @@ class Names(Record, forbid_unknown_fields=True):
 class StatusRows(Record):
     """Rows of a status: their number, and the share in which each role is set.
 
-    ``shares`` also has ``later``, of those that are due later, and ``ROLE!``, of those whose column has a value that
-    means none, such as 0.
+    ``shares`` also has ``later``, of those due later, and ``ROLE!``, of those whose column has a value for none: 0.
     """
 
     n: int
@@ -173,6 +178,10 @@ class Proposal(Record):
     rows: int = 0  # that were looked at
     zeros: frozenset[str] = frozenset()  # roles whose columns have a value that means none, such as 0
     learned: Mapping[str, str] = {}  # columns that a release sets, as rows that wait have them
+    taking: Taking | None = None  # what a worker's statement asks of a row
+    met: int = 0  # rows that meet it
+    typical: Mapping[str, str] = {}  # what most of these have in columns without a role, as SQL
+    unmet: Mapping[str, str] = {}  # actions that are not proposed, with the reason
     questions: tuple[AuthorQuestion, ...] = ()
     actions: tuple[ProposedAction, ...] = ()
 
@@ -200,7 +209,7 @@ class Proposal(Record):
     def time(self, role: str, of: Literal["node", "moment"]) -> str:
         """Return the time of a role: the name of its column, or SQL."""
         column = self.roles[role]
-        expression: str = getattr(names().times[column.type], of)
+        expression: str = getattr(names().times[column.form], of)
         return column.name if expression == "{}" else expression.format(column.sql)
 
     def is_set(self, role: str) -> str:
@@ -213,11 +222,11 @@ class Proposal(Record):
     def moment(self, role: str) -> str:
         """Return the time of a role as SQL."""
         column = self.roles[role]
-        return names().times[column.type].moment.format(column.sql)
+        return names().times[column.form].moment.format(column.sql)
 
     def stored(self, role: str, moment: str) -> str:
         """Return a moment as a value of the role's column."""
-        return names().times[self.roles[role].type].stored.format(moment)
+        return names().times[self.roles[role].form].stored.format(moment)
 
     @property
     def status(self) -> str:
@@ -252,8 +261,10 @@ class Proposal(Record):
     def lacks(self, part: str) -> str:
         """Return why a finding or an action cannot be proposed, or ""."""
         by_status, roles = "status" in self.roles, self.roles
-        if (self.keys or self.past) and part not in FINDINGS:
-            return names().lacks["keys" if self.keys else "past"]
+        if self.past and part not in FINDINGS:
+            return names().lacks["past"]
+        if part in self.unmet:
+            return self.unmet[part]
         there: dict[str, Any] = {
             "waiting": self.of(*WAITING),
             "due": "due" in roles,
@@ -316,12 +327,30 @@ def names() -> Names:
     return TomlFile(str(path), path.read_text("utf-8")).decode(Names)
 
 
-async def propose(database: Database, table: Table, name: str, most: int = MOST_ROWS) -> Proposal:
+async def propose(database: Database, table: Table, name: str, most: int = MOST_ROWS, statement: str = "") -> Proposal:
     """Return the proposal for a table.
 
-    The phases of statuses, and the statuses that neither an enum type nor a CHECK constraint lists, come from the
-    ``most`` newest rows. Raises NoProposalError and other DatabaseErrors.
+    ``statement``: that by which a worker takes a row. The phases of statuses, and the statuses that neither an enum
+    type nor a CHECK constraint lists, come from the ``most`` newest rows. Raises DatabaseErrors.
     """
+    proposal = await _of_rows(database, await with_units(database, table, most), name, most)
+    if statement:
+        changed = {column.name for action in proposal.actions for column, _ in action.sets}
+        times = {c.name: proposal.stored(r, "now()") for r, c in proposal.roles.items() if r in ("due", "lease")}
+        taking = WorkerStatement(statement, table).taking(changed, times)
+        proposal = _completed(proposal, taking=taking, met=await _met(database, proposal, taking, most))
+    if most == MOST_ROWS and (document := await _repeating(database, proposal)):  # a guess reads no documents
+        why = names().lacks["document"].format(document)
+        proposal = _completed(proposal, unmet={part: why for part in names().parts if part not in FINDINGS})
+    if statement or any(action.name == "release" for action in proposal.actions):
+        learned, typical = await _learned(database, proposal, most)
+        proposal = _completed(proposal, learned=learned, typical=typical)
+    if proposal.taking and proposal.actions:
+        proposal = _completed(proposal, unmet=await _unmet(database, proposal, proposal.taking, most))
+    return proposal
+
+
+async def _of_rows(database: Database, table: Table, name: str, most: int) -> Proposal:
     roles, _ = _roles(table, _key(table))
     status = roles.get("status")
     facts = _facts(roles)
@@ -332,33 +361,96 @@ async def propose(database: Database, table: Table, name: str, most: int = MOST_
     listed = status.words if status else ()
     there = () if listed or not status else [word for word in rows if word]
     given = listed or (sorted(there, key=int) if status and status.number else there)
-    sampled = status is not None and not listed
-    proposal = proposal_of(table, name, given, sampled=sampled, rows=rows)
-    learned = await _learned(database, proposal, most)
-    return proposal_of(table, name, given, sampled=sampled, rows=rows, learned=learned) if learned else proposal
+    return proposal_of(table, name, given, sampled=status is not None and not listed, rows=rows)
 
 
-async def _learned(database: Database, base: Proposal, most: int) -> dict[str, str]:
-    """Return what rows that wait have in common and running rows do not, as SQL."""
-    if all(action.name != "release" for action in base.actions):
-        return {}
-    running = one_of(base.status, base.of(Phase.RUNNING)) + (f" OR {base.taken}" if base.taken else "")
-    group = f"CASE WHEN {running} THEN 'running' WHEN {one_of(base.status, base.of(Phase.READY))} THEN 'waiting' END"
+def _completed(base: Proposal, **changes: Any) -> Proposal:
+    """Return a proposal with changes, and the actions and questions that follow."""
+    base = msgspec.structs.replace(base, **changes)
+    base = msgspec.structs.replace(base, actions=tuple(_actions(base)))
+    asked = (AuthorQuestion(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
+    return msgspec.structs.replace(base, questions=tuple(asked))
+
+
+async def _met(database: Database, base: Proposal, taking: Taking, most: int) -> int:
+    """Return how many rows meet a worker's statement. Raises NoProposalError."""
+    try:
+        counts = await read_words(database, base.table, _here(base, taking.whole), [], most)
+    except NO_CONNECTION:
+        raise
+    except DatabaseError as error:
+        raise unread(f"the server refuses {taking.whole}: {error.line}") from error
+    return sum(n for word, n, _ in counts if word == "true")
+
+
+def _here(base: Proposal, sql: str) -> str:
+    return sql.replace(':"schema"', quoted_name(base.table.schema))
+
+
+def _groups(base: Proposal) -> dict[str, str]:
+    """Return the rows of actions, as SQL by name."""
+    taken, later = (f" OR {base.taken}" if base.taken else ""), ""
+    if base.splits:
+        due = f"{base.column('due')} > {base.stored('due', 'now()')}"
+        later = f" OR ({one_of(base.status, base.of(Phase.READY))} AND {due})"
+    phases = {"release": Phase.RUNNING, "retry": Phase.FAILED, "wake": Phase.SCHEDULED}
+    more = {"release": taken, "wake": later}
+    return {name: one_of(base.status, base.of(phase)) + more.get(name, "") for name, phase in phases.items()}
+
+
+async def _learned(database: Database, base: Proposal, most: int) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what only rows that wait share, and what they share of a statement."""
+    waiting = _here(base, base.taking.whole) if base.taking and base.met else one_of(base.status, base.of(Phase.READY))
+    group = f"CASE WHEN {_groups(base)['release']} THEN 'running' WHEN {waiting} THEN 'waiting' END"
     named = {column.name for role, column in base.roles.items() if role not in (*HELD, *OVER, *FLAGS)}
-    columns = [
-        column
-        for column in base.table.columns
-        if column.builtin and column.type in LEARNED and not column.generated and column.name not in named
-        if column.name != base.key.name
-    ]
+    free = (c for c in base.table.columns if c.builtin and not c.generated and c.name != base.key.name)
+    columns = [column for column in free if column.type in LEARNED]
     alike = await read_alike(database, base.table, group, columns, most)
-    learned = {}
+    asked = {name for names in base.taking.columns.values() for name in names} if base.taking else set()
+    learned, typical = {}, {}
     for column in columns:
-        held, waiting = alike.get((column.name, "running")), alike.get((column.name, "waiting"), {})
-        value, share = max(waiting.items(), key=lambda each: each[1], default=(None, 0.0))
-        if held is not None and share >= 0.95 and held.get(value, 0.0) <= 0.2:
-            learned[column.name] = "NULL" if value is None else literal(value)
-    return learned
+        held, idle = alike.get((column.name, "running")), alike.get((column.name, "waiting"), {})
+        value, share = max(idle.items(), key=lambda each: each[1], default=(None, 0.0))
+        shared = "NULL" if value is None else literal(value)
+        if held is not None and share >= 0.95 and held.get(value, 0.0) <= 0.2 and column.name not in named:
+            learned[column.name] = shared
+        if column.name in asked - named and share > 0.5:
+            typical[column.name] = shared
+    return learned, typical
+
+
+async def _unmet(database: Database, base: Proposal, taking: Taking, most: int) -> dict[str, str]:
+    """Return actions after which most rows do not meet the statement, and why."""
+    asked: dict[tuple[str, str], str] = {}
+    for action in (each for each in base.actions if each.name in FREEING):
+        values = {column.name: column.default if sql == "DEFAULT" else sql for column, sql in action.sets}
+        known = all(sql != "DEFAULT" or _CONSTANT.fullmatch(column.default) for column, sql in action.sets)
+        for name, condition in taking.conditions.items() if known else ():
+            columns = [base.table.column(column) for column in taking.columns[name]]
+            row = (f"({values.get(c.name, f't.{c.sql}')})::{c.sql_type} AS {c.sql}" for c in columns)
+            now = _here(base, condition).replace("now()", "clock_timestamp()")  # a worker asks a moment later
+            asked[action.name, name] = f"coalesce((SELECT {now} FROM (SELECT {', '.join(row)}) AS t), false)"
+    group = " ".join(f"WHEN {rows} THEN {literal(name)}" for name, rows in _groups(base).items())
+    unmet = {}
+    for word, n, shares in await read_words(database, base.table, f"CASE {group} END", [*asked.values()], most):
+        for (of, name), share in zip(asked, shares, strict=True):
+            if of == word and share < 0.5:
+                unmet[of] = names().lacks["unmet"].format(round(n * (1 - share)), n, taking.conditions[name])
+    return unmet
+
+
+async def _repeating(database: Database, base: Proposal) -> str:
+    """Return the column of documents that repeat the status of their rows, or ""."""
+    status = base.roles.get("status")
+    columns = [c for c in base.table.columns if c.builtin and c.type in DOCUMENTS and c is not status]
+    if status is None or not columns:
+        return ""
+    is_in = "left({0}::text, 1) IN ('{{', '[') AND position(lower({1}::text) || '\"' in lower({0}::text)) > 0"
+    if status.number:
+        is_in = "{0}::text ~* ('\"[^\"]*(stat|phase)[^\"]*\": ?' || {1}::text || '[,}}]')"
+    facts = [f"coalesce({is_in.format(column.sql, status.sql)}, false)" for column in columns]
+    every = [row[2] for row in await read_words(database, base.table, status.sql, facts, DOCUMENT_ROWS) if row[0]]
+    return next((c.name for n, c in enumerate(columns) if every and all(each[n] > 0.9 for each in every)), "")
 
 
 def proposal_of(
@@ -368,12 +460,10 @@ def proposal_of(
     *,
     sampled: bool = False,
     rows: Mapping[str, StatusRows] = {},
-    learned: Mapping[str, str] = {},
 ) -> Proposal:
     """Return the proposal for a table whose status has these words.
 
-    ``sampled``: they were read from rows. ``rows``: those of each status. ``learned``: values of rows that wait, as SQL
-    by column. Raises NoProposalError.
+    ``sampled``: they were read from rows. ``rows``: those of each status. Raises NoProposalError.
     """
     key = _key(table)
     roles, guessed = _roles(table, key)
@@ -394,13 +484,12 @@ def proposal_of(
         sampled=sampled,
         rows=sum(each.n for each in rows.values()),
         zeros=frozenset(zeros),
-        learned=learned,
     )
     states = _apart([settled(state_of(word), rows.get(word), word == base.default_word) for word in words], rows)
-    base = msgspec.structs.replace(base, states=states or tuple(_derived(base)))
-    base = msgspec.structs.replace(base, actions=tuple(_actions(base)))
-    asked = (AuthorQuestion(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
-    return msgspec.structs.replace(base, questions=tuple(asked))
+    odd = [s.word for s in states if s.guessed and s.phase is Phase.RUNNING and state_of(s.word).phase is Phase.UNKNOWN]
+    if len(odd) > 1:  # workers leave their names in rows that are over, too
+        states = tuple(ProposedStatus(word=s.word, phase=Phase.UNKNOWN) if s.word in odd else s for s in states)
+    return _completed(base, states=states or tuple(_derived(base)))
 
 
 def one_of(status: str, states: Sequence[ProposedStatus]) -> str:
@@ -430,14 +519,11 @@ def _key(table: Table) -> Column:
     single = [columns[0] for columns in table.keys if len(columns) == 1]
     if not table.keys:
         raise NoProposalError(f"The table {table.name} has no key.", "A row that has no key cannot be named again.")
-    usual = (column for column in map(table.column, single) if column.type in KEY_TYPES and column.builtin)
-    first = next(usual, None)
+    first = next((c for c in map(table.column, single) if c.type in KEY_TYPES and c.builtin), None)
     odd = [] if first else [c for c in map(table.column, table.keys[0]) if not (c.enum or c.type in names().keys)]
     if odd:
-        kinds = ", ".join(names().keys)
-        raise NoProposalError(
-            f"The key {odd[0].name} of {table.name} is of type {odd[0].type}.", f"A key is one of {kinds}."
-        )
+        why = f"The key {odd[0].name} of {table.name} is of type {odd[0].type}."
+        raise NoProposalError(why, f"A key is one of {', '.join(names().keys)}.")
     return first or table.column(table.keys[0][0])
 
 
@@ -460,11 +546,13 @@ def _roles(table: Table, key: Column) -> tuple[dict[str, Column], set[str]]:
     for role in names().roles:
         fitting = [column for column in free.values() if _fits(column, role, key)]
         if role.name not in roles and fitting:
-            best = min(fitting, key=lambda column: _rank(column, role))
+            best = min(
+                fitting, key=lambda column: [*role.names, plain_name(column.name)].index(plain_name(column.name))
+            )
             roles[role.name] = free.pop(best.name)
             guessed |= {role.name} if role.like else set()
     held = "finished" not in roles and {"owner", "lease", "heartbeat"} & roles.keys()
-    if held and "taken" in roles and _plain_name(roles["taken"]) in ("delivered_at", "performed_at"):
+    if held and "taken" in roles and plain_name(roles["taken"].name) in ("delivered_at", "performed_at"):
         roles["finished"] = roles.pop("taken")
     if "owner" in roles and (roles["owner"].refers or not any(role in roles for role in HELD[1:])):
         del roles["owner"]  # it may be anything that has the row: only a question
@@ -472,20 +560,14 @@ def _roles(table: Table, key: Column) -> tuple[dict[str, Column], set[str]]:
 
 
 def _fits(column: Column, role: Role, key: Column) -> bool:
-    if ("enum" if column.enum else column.type if column.builtin else "") not in role.types:
+    time = "timestamptz" in role.types
+    fits = ("enum" if column.enum else column.type if column.builtin else "") in role.types
+    if not (column.is_time or (fits and column.unit != "no") if time else fits):
         return False
     if (role.releasable and column.required and not column.default) or (role.of_key and column.type != key.type):
         return False
-    name = _plain_name(column)
+    name = plain_name(column.name)
     return name in role.names or (bool(role.like) and re.fullmatch(role.like, name) is not None)
-
-
-def _rank(column: Column, role: Role) -> int:
-    return [*role.names, _plain_name(column)].index(_plain_name(column))
-
-
-def _plain_name(column: Column) -> str:
-    return plain_name(column.name)
 
 
 @cache
@@ -523,7 +605,7 @@ def _facts(roles: Mapping[str, Column]) -> dict[str, str]:
         if role in (*HELD, *OVER):
             facts[f"{role}!"] = f"{column.sql} IS NOT NULL AND NOT coalesce({_is_set(column)}, false)"
     if due := roles.get("due"):
-        facts["later"] = f"coalesce({names().times[due.type].moment.format(due.sql)} > now(), false)"
+        facts["later"] = f"coalesce({names().times[due.form].moment.format(due.sql)} > now(), false)"
     return facts
 
 
@@ -569,13 +651,11 @@ def _apart(states: Sequence[ProposedStatus], rows: Mapping[str, StatusRows]) -> 
 
     One that seems to wait, and whose rows workers hold, is running if another one waits.
     """
-    waits = [state for state in states if state.phase in WAITING and state.word in rows and state.doubt != "running"]
-    return tuple(
-        msgspec.structs.replace(state, phase=Phase.RUNNING, guessed=True)
-        if state.doubt == "running" and state.phase in WAITING and waits
-        else state
-        for state in states
-    )
+    waits = [state for state in states if state.phase in WAITING]
+    held = [state for state in waits if state.doubt == "running"]
+    if not any(state.word in rows for state in waits if state not in held):
+        return tuple(states)
+    return tuple(msgspec.structs.replace(s, phase=Phase.RUNNING, guessed=True) if s in held else s for s in states)
 
 
 def _telling(rows: Mapping[str, StatusRows]) -> tuple[dict[str, StatusRows], set[str]]:
@@ -630,22 +710,17 @@ def _derived(base: Proposal) -> Iterator[ProposedStatus]:
         return
     telling = {role for role, column in base.roles.items() if not column.required or role in (*base.zeros, *FLAGS)}
     held = next((role for role in ("is_taken", "owner", "taken", "lease") if role in telling), "")
-    both = {"finished": ("is_over", "finished"), "failed": ("is_failed", "failed")}
-    for word, phase in (
-        (("failed", Phase.FAILED), ("finished", Phase.DONE))
-        if "is_failed" in telling
-        else (("finished", Phase.DONE), ("failed", Phase.FAILED))
-    ):
-        if role := next((role for role in both[word] if role in telling), ""):
+    ends = [("finished", Phase.DONE, "is_over"), ("failed", Phase.FAILED, "is_failed")]
+    for word, phase, flag in ends[:: -1 if "is_failed" in telling else 1]:
+        if role := next((role for role in (flag, word) if role in telling), ""):
             yield ProposedStatus(word=word, phase=phase, condition=base.is_set(role))
     if held:
         yield ProposedStatus(word="taken", phase=Phase.RUNNING, condition=base.is_set(held))
     if "left" in base.roles and "failed" not in telling:
         yield ProposedStatus(word=GIVEN_UP, phase=Phase.FAILED, condition=f"{base.column('left')} <= 0")
     if {"attempts", "most"} <= base.roles.keys() and "failed" not in telling:
-        yield ProposedStatus(
-            word=GIVEN_UP, phase=Phase.FAILED, condition=f"{base.column('attempts')} >= {base.column('most')}"
-        )
+        used_up = f"{base.column('attempts')} >= {base.column('most')}"
+        yield ProposedStatus(word=GIVEN_UP, phase=Phase.FAILED, condition=used_up)
     yield ProposedStatus(word="waiting", phase=Phase.READY)
 
 
@@ -653,23 +728,26 @@ def _derived(base: Proposal) -> Iterator[ProposedStatus]:
 
 
 def _actions(base: Proposal) -> Iterator[ProposedAction]:
-    if base.keys or base.past:
-        return
     ready, roles = base.ready, base.roles
     now = _set(roles.get("due"), base.stored("due", "now()") if "due" in roles else "")
     back = _set(roles.get("status"), literal(ready.word) if ready else "")
     again = _set(roles.get("attempts"), "0")
+    again += emptied(roles["left"]) if "left" in roles and roles["left"].default else []
     free = [each for role in HELD for each in emptied(roles.get(role))]
     like_waiting = {column.name: (column, value) for column, value in free}
     for name, value in base.learned.items():
         like_waiting[name] = (base.table.column(name), value)
-    over = [each for role in OVER for each in emptied(roles.get(role))]
+    over = [each for role in (*OVER, *FLAGS) for each in emptied(roles.get(role))]
     if not base.lacks("wake"):
-        yield ProposedAction(name="wake", phases=(Phase.SCHEDULED,), sets=tuple(now), effect="It is due now.")
+        moved = back if base.taking and not base.splits else []  # no scheduler of the engine has to move it
+        yield ProposedAction(name="wake", phases=(Phase.SCHEDULED,), sets=(*moved, *now), effect="It is due now.")
     if not base.lacks("retry"):
         effect = "It waits for a worker again, with no attempts." if again else "It waits for a worker again."
         yield ProposedAction(
-            name="retry", phases=(Phase.FAILED,), sets=(*back, *now, *again, *free, *over), effect=effect
+            name="retry",
+            phases=(Phase.FAILED,),
+            sets=tuple({c.name: (c, v) for c, v in (*back, *now, *again, *like_waiting.values(), *over)}.values()),
+            effect=effect,
         )
     if not base.lacks("release"):
         yield ProposedAction(
@@ -702,12 +780,13 @@ def _set(column: Column | None, value: str) -> list[tuple[Column, str]]:
 def emptied(column: Column | None) -> list[tuple[Column, str]]:
     """Return how an action empties a column.
 
-    A column that is never NULL gets its default.
+    A column that is never NULL gets its default, written out if it is a constant.
     """
     if column is None or (column.required and not column.default):
         return []
     zero = _has_zero(column, "", {})  # 0 is not NULL: a worker looks for what a new row has
-    return [(column, "DEFAULT" if column.required or zero else "NULL")]
+    default = column.default if _CONSTANT.fullmatch(column.default) else "DEFAULT"
+    return [(column, default if column.required or zero else "NULL")]
 
 
 # Questions
@@ -723,7 +802,7 @@ def _questions(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
         if "attempts" in base.roles and action in actions:
             yield f"attempts_on_{action}", (base.roles["attempts"].name,)
     if actions:
-        yield "claim", ()
+        yield from () if base.taking else [("claim", ())]
         yield "notify", ()
     if base.table.triggers:
         said = (f"{t.name} ({t.function}{', which notifies' if t.notifies else ''})" for t in base.table.triggers)
@@ -733,10 +812,8 @@ def _questions(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
     if base.table.checks and actions:
         yield "checks", ("; ".join(base.table.checks),)
     if base.table.beside:
-        yield (
-            "beside",
-            (", ".join([*map(_beside, base.table.beside), *([f"{more} more"] if (more := base.table.more) else [])]),),
-        )
+        more = [f"{base.table.more} more"] if base.table.more else []
+        yield "beside", (", ".join([*map(_beside, base.table.beside), *more]),)
 
 
 def _beside(table: Beside) -> str:
@@ -778,7 +855,7 @@ def _other_statuses(base: Proposal) -> Iterator[Column]:
     statuses = tuple(_unused(base, "status"))
     for column in base.table.columns:
         flag = column.builtin and column.type == "bool" and column.name != base.key.name and not column.generated
-        named = _STATE_NAME.search(_plain_name(column)) and column not in base.roles.values()
+        named = _STATE_NAME.search(plain_name(column.name)) and column not in base.roles.values()
         if flag or named or column in statuses:
             yield column
 
@@ -786,7 +863,7 @@ def _other_statuses(base: Proposal) -> Iterator[Column]:
 def _other_times(base: Proposal) -> Iterator[Column]:
     used = {base.key.name, *(column.name for column in base.roles.values())}
     for column in base.table.columns:
-        number = column.type in ("int4", "int8", "float8", "numeric") and _TIME_NAME.search(_plain_name(column))
+        number = column.type in ("int4", "int8", "float8", "numeric") and _TIME_NAME.search(plain_name(column.name))
         if column.name not in used and (column.type in ("timestamptz", "timestamp", "date") or number):
             yield column
 
@@ -817,4 +894,4 @@ def _about_times(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _named(columns: Mapping[str, Column], kind: str) -> str:
-    return ", ".join(dict.fromkeys(column.name for column in columns.values() if column.type == kind))
+    return ", ".join(dict.fromkeys(column.name for column in columns.values() if column.form == kind))

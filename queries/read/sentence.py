@@ -18,6 +18,10 @@ _IN_TEXT = re.compile(
     r"|\b\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?:\+00\b| UTC\b)"
 )  # what a sentence says of a time; clocks in an error are not touched
 
+_AT = re.compile(
+    r"(, the (?:first|last))? at \{(failed|failed_at|taken)\}(?! UTC)(?(1),?)"
+)  # a time that may be missing
+
 
 class _Values:
     """Evidence for `str.format_map`, which is faster than a `string.Formatter`."""
@@ -59,9 +63,11 @@ def _form(text: str) -> str:
 def fill(sentence: str, evidence: Mapping[str, Any]) -> str:
     """Return the sentence with values; "?" for a missing value.
 
-    Intervals and times are written as elsewhere: ``6m00s`` for ``00:06:00``, ``2026-11-27T08:11:19Z``.
+    Nothing is said of a time of failing or taking that is missing. Intervals and times are written as elsewhere:
+    ``6m00s`` for ``00:06:00``, ``2026-11-27T08:11:19Z``.
     A value before "UTC" is a time without a zone, or a time of day.
     """
+    sentence = _AT.sub(lambda match: match[0] if evidence.get(match[2]) is not None else "", sentence)
     clocks = re.findall(r"\{(\w+)\} UTC\b", sentence)
     dated = {key: text for key in clocks if (text := of_timestamp(f"{evidence.get(key)}")).endswith("Z")}
     for key in dated:

@@ -66,7 +66,7 @@ SHAPES = [
     Shape("epoch", "steps",
         {"ready": WAITING, "running": {"running"}, "failed": {"failed"}, "success": {"done"},
          "canceled": {"cancelled"}},
-        ["cancel", "stale", "time_unit", "time_unit", "attempts_on_retry", "attempts_on_release", "claim", "notify"],
+        ["cancel", "stale", "time_unit", "attempts_on_retry", "attempts_on_release", "claim", "notify"],
         {"wake", "retry", "release", "cancel"}, EVERY),
     Shape("columns", "delayed_jobs", {"failed": {"failed"}, "taken": {"running"}, "waiting": WAITING},
         ["no_status", "stale", "no_due", "attempts_on_retry", "attempts_on_release", "claim", "notify"],
@@ -96,7 +96,7 @@ SHAPES = [
         {"wake", "release"}, {"late", "owner_dead"}),
     Shape("pair", "sync_requests",
         {"queued": WAITING, "running": {"running"}, "failed": {"failed"}, "done": {"done"}},
-        ["no_cancelled", "guessed_columns", "stale"], set(), EVERY),
+        ["no_cancelled", "guessed_columns", "stale", "claim", "notify"], {"wake", "retry", "release"}, EVERY),
     Shape("ended", "archive", {"done": {"done"}}, ["free_text", "no_cancelled"], set(), set()),
 ]  # fmt: skip
 each_shape = pytest.mark.parametrize("shape", SHAPES, ids=[shape.file for shape in SHAPES])
@@ -128,9 +128,10 @@ def proposed(shape: Shape, server: PostgresServer, dsn: str, home: Path) -> Path
 
 
 def answered(folder: Path) -> None:
-    """Remove the questions of a proposal."""
+    """Remove the questions of a proposal, and take its claim for right."""
     path = folder / "engine.toml"
-    path.write_text(re.sub(r"(?m)\A(?:#.*\n)+", "", path.read_text()))
+    text = re.sub(r"(?m)\A(?:#.*\n)+", "", path.read_text())
+    path.write_text(re.sub(r'(?m)(?<=^\[claim)(\.\w+\]\n)proof = "assumed"\n', r"\1", text))
 
 
 def viewer(server: PostgresServer, dsn: str) -> str:
@@ -400,9 +401,13 @@ def test_open_questions_keep_the_actions_off(server: PostgresServer, database: s
     (folder / "schema.sql").unlink()  # what comes after is slow
     answer = unstick("engine", "check", str(folder), "--json", home=home)
     faults = next(check["faults"] for check in answer.json["checks"] if check["name"] == "questions")
-    assert (answer.code, len(faults)) == (1, len(shape.questions))
+    assert (answer.code, len(faults)) == (1, len(shape.questions) + 1)
     rows = (folder / "engine.toml").read_text().splitlines()
-    assert all(rows[line - 1].startswith("# ASK") for _, line, *_ in faults)
+    assert all(rows[line - 1].startswith(("# ASK", 'proof = "assumed"')) for _, line, *_ in faults)
+    settings.write_text(re.sub(r"(?m)\A(?:#.*\n)+", "", settings.read_text()))
+    (engine,) = unstick("engines", "--json", dsn=database, home=home).json["engines"]
+    assert f"the claim of job in {folder}/engine.toml is a guess" in engine["unproven"]
+    assert {each["available"] for each in engine["actions"]} == {False}
     answered(folder)
     (engine,) = unstick("engines", "--json", dsn=database, home=home).json["engines"]
     assert engine["unproven"] == ""

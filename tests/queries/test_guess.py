@@ -193,6 +193,7 @@ def test_a_guess_is_read_by_every_command_and_changed_by_none(
     before = fetch(database, f"SELECT sum(hashtext(t::text)::int8) FROM {schema}.{table} t")
     stuck = unstick("stuck", "--json", dsn=database)
     assert {"late", "owner_dead"} <= {each["code"] for each in stuck.json["incidents"]}
+    assert schema == "pgboss" or "w1 took 10" in str(stuck.json["incidents"])
     assert re.search(rf"{table}: A guess, only read: {schema}.{table} looks like work \(holding: .+; due: ", stuck.err)
     assert "All 200 rows were looked at" in stuck.err
     engines = unstick("engines", dsn=database)
@@ -228,20 +229,15 @@ def test_a_guess_can_be_turned_off_and_an_untrusted_table_is_none(
     assert "river_job" in unstick("engines", "--trust", role, dsn=database).out
 
 
-def test_a_guess_that_breaks_the_contract_costs_itself_and_is_named(server: PostgresServer, database: str) -> None:
-    """A name of a column has a dot, which separates kind and column in a folder."""
-    ((schema, _, _, script),) = queues("home1")
-    server.sql(script, database)
+def test_a_column_whose_name_has_a_dot_breaks_no_guess(server: PostgresServer, database: str) -> None:
     server.sql(
         'CREATE TABLE chores (id bigserial PRIMARY KEY, "parent.id" bigint REFERENCES chores, worker text, tries int,'
         " run_at timestamptz, status text CHECK (status IN ('queued', 'running', 'failed', 'done')), error text)",
         database,
     )
     answer = unstick("engines", "--json", dsn=database)
-    assert [each["schema"] for each in answer.json["engines"]] == [schema]
-    (broken,) = answer.json["broken"]
-    assert broken["why"].startswith("a guess of the table public.chores: kinds.chore.parent has 'parent', which is not")
-    assert f"The engine {broken['name']} is not used: {broken['why']}" in answer.err
+    assert [each["schema"] for each in answer.json["engines"]] == ["public"]
+    assert answer.json["broken"] == []
 
 
 def test_a_table_of_people_is_said_not_to_look_like_work(server: PostgresServer, database: str, tmp_path: Path) -> None:
@@ -254,7 +250,7 @@ def test_the_empty_and_the_unknown_database_have_another_next_step(server: Postg
     assert "holds no tables" in unstick("stuck", dsn=database).err
     server.sql("CREATE TABLE users (id int8 PRIMARY KEY, email text, name text, state text)", database)
     said = unstick("stuck", dsn=database).err
-    assert "none of its 1 table looks like work" in said
+    assert "its one table does not look like work" in said
     assert "unstick engine new TABLE" in said
 
 

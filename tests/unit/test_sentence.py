@@ -9,6 +9,13 @@ from queries.read.blockers import through
 from queries.records.lock import LockSession
 
 
+def test_nothing_is_said_of_a_time_that_was_not_read() -> None:
+    text = "2 jobs failed, the last at {failed}: {error}. {owner} took 2 jobs, the first at {taken}, and is silent."
+    assert sentence.fill(text, {"error": "x", "owner": "w"}) == "2 jobs failed: x. w took 2 jobs and is silent."
+    times = {"failed": "2026-11-23 01:02:03+00", "taken": "noon"}
+    assert "the last at 2026-11-23T01:02:03Z: ?. ? took 2 jobs, the first at noon, and" in sentence.fill(text, times)
+
+
 @pytest.mark.parametrize(
     "value",
     ["-00:06:00", "1 mon 2 days 03:04:05", "00:00:00:00:00:00:00:00", "2026-11-23", "at 00:06:00", 360],

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from queries.propose.toml_text import Inline, written
+from queries.files.toml_text import Inline, written
 
 TEXTS = st.text(
     st.characters(exclude_categories=("Cs",)) | st.sampled_from("\"'\\\n\t\r\x00\x7f#=[].{}\u202e\U000e0001")

@@ -10,6 +10,7 @@ from queries.contract.outside import EMPTY
 from queries.text.duration import spelled
 from queries.workspace import Workspace
 
+KEYS = "@ opens another context · q quits"
 LIMITS = {
     ListKind.TREE: "Only loaded rows are filtered. l: all unfinished, f: search the database.",
     ListKind.LIVE: "Only loaded rows are filtered, and only unfinished nodes are in this list.",
@@ -25,7 +26,7 @@ def why(session: Session, nodes: NodeList | None, search_hint: str = "") -> tupl
         return _unconnected(session)
     if nodes is None:
         if session.workspace.tables == 0:
-            return "This database contains no tables.", f"{EMPTY}\n@ opens another context · q quits"
+            return "This database contains no tables.", f"{EMPTY}\n{KEYS}"
         engines = "task engine that can be read" if session.workspace.declined_alike else "known task engine"
         return f"This database contains no {engines}.", _expected(session.workspace)
     if not nodes.read:
@@ -51,5 +52,5 @@ def _expected(workspace: Workspace) -> str:
     lines = [f"Declined: {d.engine} in {d.schema}: {d.why}" for d in workspace.declined_alike]
     lines += [line for folder in workspace.broken for line in folder.lines]
     return "\n".join(
-        [*lines, *workspace.nothing, *(f"Looked for {line}" for line in workspace.expected)]
+        [*lines, *workspace.nothing, KEYS, *(f"Looked for {line}" for line in workspace.expected)]
     )  # the end may be cut

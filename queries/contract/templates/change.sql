@@ -2,7 +2,7 @@
 -- :change
 UPDATE :"schema".:table AS t
    SET :set
- WHERE t.:key = ANY (:keys)
+ WHERE :those
    AND (:id, :version) IN (SELECT * FROM unnest(:ids, :versions))
    AND :filter
 RETURNING :id AS id

@@ -1,7 +1,7 @@
 
 -- :change
 DELETE FROM :"schema".:table AS t
- WHERE t.:key = ANY (:keys)
+ WHERE :those
    AND (:id, :version) IN (SELECT * FROM unnest(:ids, :versions))
    AND :filter
 RETURNING :id AS id

@@ -2,6 +2,6 @@
 -- :lock
 SELECT :id AS id, :version AS version
   FROM :"schema".:table AS t
- WHERE t.:key = ANY (:keys)
- ORDER BY t.:key
+ WHERE :those
+ ORDER BY :by_key
    FOR :strength SKIP LOCKED

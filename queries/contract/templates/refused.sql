@@ -6,5 +6,5 @@ SELECT r.*
                :whys
                END AS why
           FROM :"schema".:table AS t
-         WHERE t.:key = ANY (:keys)) AS r
+         WHERE :those) AS r
  WHERE r.why IS NOT NULL
