@@ -785,9 +785,8 @@ def engine(options: CliOptions, /, task: str, what: tuple[str, ...], to: Path | 
 
     word = options.one(what, "TABLE" if task == "new" else "DIR")
     if task == "new":
-        return _run(
-            options, lambda target: engine_new.new(target, word, to and to.absolute(), claim.read() if claim else "")
-        )
+        statement = claim.read() if claim else ""
+        return _run(options, lambda target: engine_new.new(target, word, to and to.absolute(), statement))
     if to is not None or claim is not None:
         raise click.UsageError("--to and --claim are only for new.")
     if task == "show":

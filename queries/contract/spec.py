@@ -307,9 +307,7 @@ class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
 
     kind: str
     conditions: Annotated[tuple[Condition, ...], msgspec.Meta(min_length=1, description=A_CONDITION)]  # by name
-    proof: Proof = (
-        Proof.VERIFIED
-    )  # assumed: neither an author nor a worker's statement says it, and no action is available
+    proof: Proof = Proof.VERIFIED  # assumed: no author and no worker's statement says it, so no action is available
     order: str = ""  # SQL: in which a worker takes the nodes; default: as they are due
     # Condition of the rows that are counted -> order of the index that leads to them; default: unfinished statuses
     unfinished: dict[str, str] = {}

@@ -144,9 +144,7 @@ class WorkerStatement:
         n, stop = 0, tokens[0].at
         while n < len(tokens):
             token, start = tokens[n], n
-            while (
-                token.kind == "name" and [each.text for each in tokens[n + 1 : n + 2]] == ["."] and n + 2 < len(tokens)
-            ):
+            while token.kind == "name" and n + 2 < len(tokens) and tokens[n + 1].text == ".":
                 n += 2
             chain = tuple(each.word for each in tokens[start : n + 1 : 2])
             written = self.text[token.at : tokens[n].at + len(tokens[n].text)]

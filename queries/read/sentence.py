@@ -18,9 +18,7 @@ _IN_TEXT = re.compile(
     r"|\b\d{4,6}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d+)?(?:\+00\b| UTC\b)"
 )  # what a sentence says of a time; clocks in an error are not touched
 
-_AT = re.compile(
-    r"(, the (?:first|last))? at \{(failed|failed_at|taken)\}(?! UTC)(?(1),?)"
-)  # a time that may be missing
+_AT = re.compile(r"(, the (?:first|last))? at \{(failed|failed_at|taken)\}(?! UTC)(?(1),?)")  # may be missing
 
 
 class _Values:

@@ -72,6 +72,14 @@ async def test_an_action_changes_what_a_generated_column_follows_from(
     assert [note for check in found for note in check.notes] == []
 
 
+async def test_a_release_after_which_no_worker_takes_the_row_is_a_fault(
+    server: PostgresServer, tmp_path: Path, folder: Path
+) -> None:
+    change(folder, TOML, """set = { state = "'todo'", taken_by""", "set = { taken_by")
+    (fault,) = faults(await checks(server, folder, tmp_path, (prove.ACTIONS,)))
+    assert "release: after it no worker takes a node of the fixture: todo" in fault
+
+
 @proof
 async def test_many_unfinished_statuses_are_bounded(server: PostgresServer, tmp_path: Path, folder: Path) -> None:
     """Each part reads its page, and the counts 10,000 rows of each status."""

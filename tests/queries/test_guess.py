@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import asyncpg
 import pytest
 
 from queries.propose import guess
@@ -238,6 +239,25 @@ def test_a_column_whose_name_has_a_dot_breaks_no_guess(server: PostgresServer, d
     answer = unstick("engines", "--json", dsn=database)
     assert [each["schema"] for each in answer.json["engines"]] == ["public"]
     assert answer.json["broken"] == []
+
+
+async def test_a_guess_that_cannot_be_read_costs_itself_and_is_named(server: PostgresServer, database: str) -> None:
+    ((schema, _, _, script),) = queues("home1")
+    await asyncio.to_thread(server.sql, script, database)
+    connection = await asyncpg.connect(database)
+    await connection.execute(
+        """CREATE TABLE chores (id int8 PRIMARY KEY, worker text, tries int, run_at timestamptz, error text, status text
+             CHECK (status IN ('queued', 'running', 'failed', 'done'))) PARTITION BY RANGE (id);
+           CREATE TABLE chores_1 PARTITION OF chores DEFAULT"""
+    )
+    assert "chores" in (await asyncio.to_thread(unstick, "engines", dsn=database)).out
+    await connection.execute("BEGIN; LOCK TABLE chores_1")  # the catalog says what chores is, and no row can be read
+    answer = await asyncio.to_thread(unstick, "engines", "--json", dsn=database)
+    await connection.close()
+    assert [each["schema"] for each in answer.json["engines"]] == [schema]
+    (broken,) = answer.json["broken"]
+    assert broken["why"].startswith("a guess of the table public.chores: ")
+    assert f"The engine {broken['name']} is not used: {broken['why']}" in answer.err
 
 
 def test_a_table_of_people_is_said_not_to_look_like_work(server: PostgresServer, database: str, tmp_path: Path) -> None:

@@ -78,17 +78,7 @@ def test_a_worker_takes_what_an_action_with_its_statement_has_changed(
     (home / "config" / "unstick" / "config.toml").write_text("engines.own.trust = true\n")
     for action, phase, n in (("release", "running", 10), ("wake", "scheduled", 10)):
         ((before,),) = fetch(database, f"SELECT count(*) FROM {table} WHERE {claim}")
-        rows = [
-            "--filter",
-            f"phase:{phase}",
-            "--engine",
-            "own",
-            "--engines",
-            str(home / "own"),
-            "--reason",
-            "x",
-            "--yes",
-        ]
+        rows = f"--filter phase:{phase} --engine own --engines {home / 'own'} --reason x --yes".split()
         done = unstick("do", action, *rows, dsn=database, home=home)
         assert fetch(database, f"SELECT count(*) FROM {table} WHERE {claim}") == [(before + n,)], (action, done.out)
 
