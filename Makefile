@@ -26,7 +26,7 @@ check: lint ## lint and the fast tests, in under a minute
 	$(BIN)/python -m pytest $(PYTEST_ARGS) -m fast --hypothesis-profile=check
 
 test: .venv/.dev ## every capability, on real servers: 8 minutes on 2 fast cores, 20 on slow ones
-	$(BIN)/python -m pytest $(PYTEST_ARGS) -m "not proof and not pythons"
+	$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 proof: .venv/.dev ## what is random, long or repeated (ROUNDS=10 for more of it; PART=10 SEED=1 for a tenth)
 	@echo "one test in $(PART), chosen by SEED=$(SEED), ROUNDS=$(ROUNDS)"
