@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import msgspec
 
@@ -57,16 +57,16 @@ def _named(entry: AuditLogEntry, now: float) -> str:
     return f"changed last by {entry.who} {ago} ago: {entry.action}, entry {entry.id}, {entry.reason!r}"
 
 
-async def runs_with(workspace: Workspace, change: Change) -> tuple[str, ...]:
-    """Return for each open run how many nodes of a dry run it has.
+async def runs_with(workspace: Workspace, nodes: Collection[str]) -> tuple[str, ...]:
+    """Return for each open run how many of these nodes it has.
 
     Returns nothing if the runs cannot be read.
     """
-    if workspace.audit_log.run_table is None or not change.nodes:
+    if workspace.audit_log.run_table is None or not nodes:
         return ()
     runs = await attempted(run_log.newest(workspace.database, RUNS_READ, open_only=True))
     begun = [] if isinstance(runs, DatabaseError) else [run for run, *_ in runs]
-    queries = [Query(statement("run_members"), {"id": run.id, "ids": sorted(change.nodes)}) for run in begun]
+    queries = [Query(statement("run_members"), {"id": run.id, "ids": sorted(nodes)}) for run in begun]
     reads = (attempted(workspace.database.batch([query])) for query in queries)  # one may fail
     numbers = [
         0 if isinstance(read, DatabaseError) else read[0][0]["n"] for read in await workspace.database.together(*reads)

@@ -70,9 +70,10 @@ async def dry_run(
         await _attempt(workspace, request, done)
     refused = Change(results=tuple(plan.refused[i] for i in first if i in plan.refused))
     every = merged(await colleagues.with_entries(workspace, [*done, refused]))
+    skipped = plan.refused.keys() | {r.id for r in every.results if r.outcome is not Outcome.CHANGED}
     return msgspec.structs.replace(
         every,
-        in_runs=await colleagues.runs_with(workspace, every),
+        in_runs=await colleagues.runs_with(workspace, plan.versions.keys() - skipped),
         engine=plan.label,
         action=plan.name,
         reason=reason,

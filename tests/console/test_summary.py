@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import re
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import asyncpg
 import pytest
 
 from queries.log import audit_log
 from tests.command import Answer, fetch, unstick
+from tests.queries import odd
 from tests.servers import PostgresServer
 
 DIGITS = '{"at": 0.12345678901234567890123, "id": 12345678901234567890123}'
@@ -84,12 +88,21 @@ def test_all_nodes_and_kinds_are_counted_before_the_first_500(server: PostgresSe
         eternaltwin,
     )
     ids = [f"eternaltwin/task:{task}" for (task,) in fetch(eternaltwin, "SELECT task_id FROM task ORDER BY 1")]
+    server.sql(audit_log.ddl(), eternaltwin)
+    asyncio.run(_run_of(eternaltwin, ids[-380:]))
     answer = dry_run(eternaltwin, "wake", *ids, "--arg", "untimed=yes")
     kinds = "300 Charge v1, 200 ChargeCard v1, 200 SendMail v1, 200 StoreReport v1"
     assert lines(answer)[1] == f"Will change 900 tasks: {kinds}; the first 500 were dry-run"
-    assert lines(answer)[2].startswith("500 tasks Blocked → Available; can be undone until the runner takes them")
+    assert lines(answer)[2].startswith("380 of them are in the open bulk run 1 of anna@laptop (role postgres): forged")
+    assert lines(answer)[3].startswith("500 tasks Blocked → Available; can be undone until the runner takes them")
     asked = unstick("do", "wake", *ids, "--arg", "untimed=yes", "--reason", "x", dsn=eternaltwin, typed="n\n")
     assert "Wake: 900 of 900 nodes in " in asked.err
+
+
+async def _run_of(dsn: str, ids: list[str]) -> None:
+    connection = await asyncpg.connect(dsn)
+    await odd.begin(connection, json.dumps({"members": [[node, "1"] for node in ids]}))
+    await connection.close()
 
 
 def test_the_server_is_named_as_it_was_typed(eternaltwin_demo: str, tmp_path: Path) -> None:
