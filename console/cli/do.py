@@ -19,13 +19,14 @@ from console.cli.selected import STDIN, Selected, Source
 from console.cli.target import full_ids, opened, resolve_nodes
 from console.interrupts import ctrl_c_raises
 from console.target import Target
+from queries.change.colleagues import with_entries
 from queries.change.plan import UNDO, Plan, plan_versions
 from queries.change.run import messages as run_messages
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import Action
 from queries.read import guard_token
 from queries.read.reader import Reader
-from queries.records.action import Outcome, Result
+from queries.records.action import Change, Outcome, Result
 from queries.records.finding import OPEN
 from queries.records.node import Node, split_id
 from queries.text.safe_text import lost_bytes
@@ -69,7 +70,8 @@ async def do(
         variants = variants_of(reader, action, nodes)
         values = arguments_of(variants, arguments, preview=consent.preview)
         versions = {node.id: guarded.get(typed, node.version) for typed, node in records.items()}
-        gone = [_gone(reader, i) for i in nodes if i not in records]
+        missing = Change(results=tuple(_gone(reader, i) for i in nodes if i not in records), at=workspace.server.now)
+        gone = (await with_entries(workspace, [missing]))[0].results
         if any(variant.document is not None for variant in variants):
             from console.cli.edited import edited_plan
 
@@ -79,7 +81,7 @@ async def do(
         else:
             plan = plan_versions(workspace, reader.label, action, versions, {n.id: n.title for n in records.values()})
         refused = {**plan.refused, **dict(_for_the_job(target, reader, plan, records.values()))}
-        plan = msgspec.structs.replace(plan, nodes=tuple(records.values()), skipped=tuple(gone), refused=refused)
+        plan = msgspec.structs.replace(plan, nodes=tuple(records.values()), skipped=gone, refused=refused)
         values |= plan.arguments
         return await change(target, workspace, plan, variants, consent, values, reason=reason, gone=gone, wait=wait)
 

@@ -58,6 +58,8 @@ async def test_gone_and_stale_name_the_entry(night: tuple[str, str], tmp_path: P
     assert outcomes_of(dry_run) == {gone: Outcome.GONE, stale: Outcome.STALE}
     for node_id, action in ((gone, "cancel"), (stale, "retry")):
         assert re.search(rf"\(role {role_of(colleague)}\) \d+s ago: {action}, entry \d", why(dry_run, node_id))
+    typed = await asyncio.to_thread(unstick, "do", "retry", gone, stale, "-r", "x", "--dry-run", dsn=dsn)
+    assert re.search(rf"deleted; changed last by .*\(role {role_of(colleague)}\) \d+s ago: cancel, entry", typed.out)
     await workspace.close()
     await other.close()
 
