@@ -21,7 +21,6 @@ from queries.db.query import Query, Row, Rows
 from queries.db.reads import IN_STEP, Reads, lockstep, value_of
 from queries.db.transaction import Transaction
 from queries.files.statement import Statement
-from queries.records.finding import ENDS, FAILS, HELPS
 from queries.records.node import split_id
 from queries.text.json_text import decoded
 
@@ -106,12 +105,13 @@ class ClaimReader:
                         unmet |= {self._full(row["id"]): ", ".join(failing)} if failing else {}
         return unmet
 
-    async def after(self, ids: Sequence[str]) -> dict[tuple[str, str], str]:
-        """Read what becomes of nodes of one kind by actions, by node and file.
+    async def after(self, ids: Sequence[str]) -> dict[tuple[str, str], tuple[Condition, ...] | None]:
+        """Read which conditions nodes of one kind fail after actions, by node and file.
 
-        Actions of which only a dry run tells it are omitted. Raises DatabaseError.
+        None: the node is over then. Actions of which only a dry run tells it are omitted. Raises DatabaseError.
         """
-        claim, said = self.kinds.get(ids[0].partition(":")[0]), dict[tuple[str, str], str]()
+        claim = self.kinds.get(ids[0].partition(":")[0])
+        said: dict[tuple[str, str], tuple[Condition, ...] | None] = {}
         chosen = self._variant.select("after", kind=claim.kind) if claim else None
         if claim is None or chosen is None:
             return said
@@ -119,11 +119,9 @@ class ClaimReader:
         with readable("after.sql"):
             for row in rows:
                 conditions = self._conditions(claim, {**row, "holders": [None] * len(claim.conditions)})
-                failing = ", ".join(each.said for each in conditions if each.holds is False)
-                if row["over"]:
-                    said[row["id"], row["action"]] = ENDS
-                elif failing or all(each.holds for each in conditions):
-                    said[row["id"], row["action"]] = f"{FAILS}{failing}" if failing else HELPS
+                failing = tuple(each for each in conditions if each.holds is False)
+                if row["over"] or failing or all(each.holds for each in conditions):
+                    said[row["id"], row["action"]] = None if row["over"] else failing
         return said
 
     def _why(self, claim: Claim, row: Any, workers: Sequence[Worker]) -> Why:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import msgspec
 
+from queries.claim.answers import Condition
 from queries.claim.reader import ClaimReader
 from queries.contract.rows import WitnessRow, json_kinds
 from queries.contract.spec import HARMS, Action, FindingSpec
@@ -26,12 +27,19 @@ from queries.records.node import Node, split_id
 REFUSALS_ASKED = 20  # nodes of each cause that the actions of its finding are asked about
 EXAMPLES_ASKED = 10  # causes, the gravest: of the first node of each, a worker is asked, too
 
-_LATER = re.compile(rf"{FAILS}due( \([^()]*\))?")
 _CALL = re.compile(r'"\.\w+\(')  # of an engine's function
 Question = tuple[str, str]  # an action's file, and its arguments
 Refusals = dict[str, tuple[str, bool]]  # by node: why, and whether for now only
 Specs = Mapping[str, FindingSpec]  # by code
-After = Mapping[tuple[str, str], str]  # what becomes of a node, by node and action's file
+After = Mapping[tuple[str, str], tuple[Condition, ...] | None]  # as `ClaimReader.after` returns it
+
+
+class _Said(NamedTuple):
+    """Answer of an action: its first words, and a reason."""
+
+    words: str
+    why: str = ""
+    fails: bool = False  # no worker would take the node then, not even when it is due
 
 
 class _Asked(NamedTuple):
@@ -45,7 +53,7 @@ class _Asked(NamedTuple):
     whole: bool
     actions: list[tuple[Action, Question]]
     spec: FindingSpec
-    said: dict[str, str]
+    said: dict[str, _Said]
 
     @property
     def best(self) -> str:
@@ -55,21 +63,21 @@ class _Asked(NamedTuple):
         """
         first, said, instead = next(iter(self.said)), self.said, self.spec.instead
         others = {*FREEING} - ({*HARMS} if self.spec.proof is Proof.ASSUMED else set())
-        if not self.whole and said[first].startswith((IS_REFUSED, WAITS)):
+        if not self.whole and said[first].words in (IS_REFUSED, WAITS):
             said = {first: said[first]}
-        left = {name: text for name, text in said.items() if not text.startswith(IS_REFUSED)}
-        for name, text in left.items():
-            if name == first or (name == instead and (text != ENDS or first not in left)):
-                if not _fails(text) or name not in FREEING:
+        left = {name: each for name, each in said.items() if each.words != IS_REFUSED}
+        for name, each in left.items():
+            if name == first or (name == instead and (each.words != ENDS or first not in left)):
+                if not each.fails or name not in FREEING:
                     return name
-            elif text == HELPS and {first, name} <= others:
+            elif each.words == HELPS and {first, name} <= others:
                 return name
         return next((name for name in (first, instead) if name in left), "")
 
     @property
     def unhelped(self) -> bool:
         """Return True if another action may let a worker take the node."""
-        fails = _fails(self.said.get(self.best, FAILS))
+        fails = not self.best or self.said[self.best].fails
         return fails and self.actions[0][0].name in FREEING and (self.whole or bool(self.best))
 
 
@@ -116,7 +124,7 @@ class Offers:
             await self._ask(transaction, more, after)
         offered = list(findings)
         for each in asked:
-            texts = {name: in_text(text) for name, text in each.said.items()} if node else {}
+            texts = {name: in_text(said.words + said.why) for name, said in each.said.items()} if node else {}
             for place in each.places:
                 offered[place] = _offered(msgspec.structs.replace(findings[place], asked=texts), each)
         return tuple(offered)
@@ -151,8 +159,9 @@ class Offers:
         after_it = [self._claims.after([*ids]) for ids in examples.values()]
         answer, *said_after = await lockstep(transaction, [self._refused(questions), *after_it])
         refused: dict[Question, Refusals] = value_of(answer)
-        after = {k: text for each in said_after if not isinstance(each, DatabaseError) for k, text in each.items()}
-        after = {**(known or {}), **after}
+        after = {**(known or {})}
+        for read in said_after:
+            after |= {} if isinstance(read, DatabaseError) else read
         for each in asked:
             for action, question in each.actions:
                 said = self._said(action, each.ids, refused.get(question), after)
@@ -180,15 +189,18 @@ class Offers:
                     whys[row["id"]] = why, waits or bool(row.get("for_now"))
         return {question: whys for question, whys in refused.items() if question not in failed}
 
-    def _said(self, action: Action, ids: Sequence[str], refused: Refusals | None, after: After) -> str:
+    def _said(self, action: Action, ids: Sequence[str], refused: Refusals | None, after: After) -> _Said:
         """Return what an action says of nodes. A worker is asked about the first."""
         if unmet := self._variant.unmet(action):
-            return f"{IS_REFUSED}{unmet}"
-        if refused is None:
-            return TELLS
-        if all(id_ in refused for id_ in ids):
-            return f"{WAITS if any(refused[id_][1] for id_ in ids) else IS_REFUSED}{refused[ids[0]][0]}"
-        return TELLS if ids[0] in refused else after.get((ids[0], action.script), TELLS)
+            return _Said(IS_REFUSED, unmet)
+        if refused and all(id_ in refused for id_ in ids):
+            return _Said(WAITS if any(refused[id_][1] for id_ in ids) else IS_REFUSED, refused[ids[0]][0])
+        if refused is None or ids[0] in refused or (ids[0], action.script) not in after:
+            return _Said(TELLS)
+        if (failing := after[ids[0], action.script]) is None:
+            return _Said(ENDS)
+        fails = {each.name for each in failing} != {"due"}
+        return _Said(FAILS, ", ".join(each.said for each in failing), fails) if failing else _Said(HELPS)
 
     def _askable(self, action: Action) -> bool:
         parts = self._refusals(action.script)
@@ -211,22 +223,17 @@ class Offers:
 
 def _offered(finding: Finding, asked: _Asked) -> Finding:
     """Return the finding with its best action, and why not the declared one."""
-    (first, why), best = next(iter(asked.said.items())), asked.best
+    (first, said), best = next(iter(asked.said.items())), asked.best
     if best != first:
-        does = "is refused: " if why.startswith(IS_REFUSED) else "does not help: "
-        evidence = {**finding.evidence, REFUSED: f"{first} {does}{in_text(why.removeprefix(IS_REFUSED))}"}
+        does = f"is refused: {said.why}" if said.words == IS_REFUSED else f"does not help: {said.words}{said.why}"
+        evidence = {**finding.evidence, REFUSED: f"{first} {in_text(does)}"}
         finding = msgspec.structs.replace(finding, action=best or None, arguments={}, guard="", evidence=evidence)
-    elif why.startswith(WAITS):
-        finding = for_now(finding, why.removeprefix(WAITS))
-    if _fails(left := asked.said.get(best, "")):
-        evidence = {**finding.evidence, LEAVES: f"after {best} no worker would take it: {in_text(left[len(FAILS) :])}"}
+    elif said.words == WAITS:
+        finding = for_now(finding, said.why)
+    if best and (left := asked.said[best]).fails:
+        evidence = {**finding.evidence, LEAVES: f"after {best} no worker would take it: {in_text(left.why)}"}
         finding = msgspec.structs.replace(finding, evidence=evidence)
     return finding
-
-
-def _fails(text: str) -> bool:
-    """Return True if no worker would take a node then, not even when it is due."""
-    return text.startswith(FAILS) and not _LATER.fullmatch(text)
 
 
 def _readable(part: Statement) -> bool:
