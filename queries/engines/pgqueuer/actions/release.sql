@@ -29,4 +29,4 @@ logged AS (
   SELECT c.id, 'queued', c.entrypoint, c.priority FROM changed c WHERE c.taken
 )
 , \ir ../parts/notified.sql
-SELECT n.id FROM notified n
+SELECT 'job:' || c.id || (SELECT n.sent FROM notified n) AS id FROM changed c

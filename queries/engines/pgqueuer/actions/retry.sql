@@ -26,4 +26,4 @@ logged AS (
   SELECT c.id, 'queued', c.entrypoint, c.priority FROM changed c
 )
 , \ir ../parts/notified.sql
-SELECT n.id FROM notified n
+SELECT 'job:' || c.id || (SELECT n.sent FROM notified n) AS id FROM changed c

@@ -17,4 +17,4 @@ WITH changed AS (
   RETURNING j.id, j.status, j.entrypoint, j.priority
 )
 , \ir ../parts/notified.sql
-SELECT n.id FROM notified n
+SELECT 'job:' || c.id || (SELECT n.sent FROM notified n) AS id FROM changed c
