@@ -617,7 +617,7 @@ class _Writer:
                 self._failing(claim, values, finding)
             elif finding.code == "late":
                 rows = {each: order for each, order in claim.unfinished.items() if each not in claim.running}
-                asked = {**values, "header": self._header(needs)}
+                asked = {**values, "header": self._header(claim.needs.get("late", needs))}
                 self._looked(claim, asked, finding, rows, self._late(claim))
             else:
                 asked = {**values, "header": self._header(claim.needs.get("running", needs))}
@@ -665,20 +665,23 @@ class _Writer:
         kind = self.kinds[claim.kind]
         own, more = claim.rows.get(finding.code, ""), claim.more.get(finding.code, "false")
         more = more if own else f"(SELECT count(*) FROM looked) > 5000 OR {more}"
+        part = f"parts/{own}.sql"
+        of_ids = part in self.folder.files and re.search(rf":(ids|{kind.name}_keys)\b", self.folder.sql(part).text)
         evidence = _evidence(asked.evidence | finding.evidence)
         found = _selected(asked.found, finding)
         judged = _judged(finding)
         shown = (evidence, asked.cause, *judged.values())
         every = self._beside(claim, own, more, asked.at, found, *shown)
         sql = " ".join((asked.at, found, *shown, *every["beside"]))
+        table = f':"schema".{values["table"]}'
         of_each: Filled = {
             **values,
             "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}.",
             "parts": every["parts"],
             "narrow": _named(kind, self._relation(kind), sql),
-            "rows": own or f':"schema".{values["table"]}',
+            "rows": own or table,
+            "whose": "true" if of_ids else ":ids IS NULL",
             "most": "ALL" if own else "5001",
-            "some": " OR ".join(rows),
             "at": asked.at,
             "first": self._beside(claim, asked.at, found)["beside"],
             "found": found,
@@ -687,7 +690,10 @@ class _Writer:
             **judged,
             "beside": self._beside(claim, *shown)["beside"],
         }
-        parts = _rows_of_claim(of_each, dict.fromkeys(rows, "") if own else rows)
+        parts = _rows_of_claim(of_each, {"true": ""} if of_ids else dict.fromkeys(rows, "") if own else rows)
+        if not of_ids:
+            asked_for = {"rows": table, "whose": values["wanted"], "most": "ALL"}
+            parts += _rows_of_claim({**of_each, **asked_for}, {f"({' OR '.join(rows)})": ""})
         self._add(f"{finding.statement}.sql", ("claim", claim.kind), [repeated("finder", of_each, parts)])
 
     def _failing(self, claim: Claim, values: Filled, finding: FindingSpec) -> None:
@@ -734,12 +740,13 @@ class _Writer:
     def _parts_in(self, texts: Iterable[str], named: Lines) -> Lines:
         """Return the names of the parts that texts read.
 
-        Each is a whole table expression, and comes after those that it reads itself.
+        Each is a whole table expression, and comes after those that it reads and does not include.
         """
         for name in (name for text in texts for name in re.findall(r"(?:\b(?:FROM|JOIN)\s+|^)(\w+)\b", text)):
             part = self.folder.files.get(f"parts/{name}.sql", "")
             if name not in named and re.search(rf"(?m)^{name} AS\b", part):
-                named += [each for each in self._parts_in([part], [*named]) if each not in (*named, name)]
+                there = [*named, name, *re.findall(r"\\ir (\w+)\.sql", part)]
+                named += [each for each in self._parts_in([part], [*there]) if each not in there]
                 named.append(name)
         return named
 

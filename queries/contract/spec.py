@@ -312,9 +312,9 @@ class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
     # Condition of the rows that are counted -> order of the index that leads to them; default: unfinished statuses
     unfinished: dict[str, str] = {}
     finders: tuple[Literal["late", "owner_dead", "failing"], ...] = ()  # findings that follow from it
-    # Rows -> names in ``needs`` that lead to them; default: that of the status. Without one for ``failed``, the newest
-    # nodes are looked at
-    needs: dict[Literal["unfinished", "running", "failed"], tuple[str, ...]] = {}
+    # Rows -> names in ``needs`` that lead to them; default: that of the status, and for ``late`` rows those of
+    # ``unfinished``. Without one for ``failed``, the newest nodes are looked at
+    needs: dict[Literal["unfinished", "late", "running", "failed"], tuple[str, ...]] = {}
     beside: dict[str, str] = {}  # name -> query over the row ``t``, whose first row the conditions may name
     queue: str = "NULL"  # SQL of what a worker must serve
     queue_id: str = "NULL"  # SQL of the id of its node
@@ -325,7 +325,8 @@ class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
     seen: str = ""  # SQL of the last sign of life of its owner
     dead: str = ""  # SQL: its owner is dead; default: it is not ``held`` any more
     running: dict[str, str] = {}  # conditions of running rows, if others than ``unfinished`` lead to them
-    rows: dict[str, str] = {}  # finder -> SQL of a limited FROM item, instead of the table
+    # Finder -> SQL of a limited FROM item, instead of the table, or a part. One that reads ``:ids`` has more columns
+    rows: dict[str, str] = {}
     more: dict[str, str] = {}  # finder -> SQL, true if its ``rows`` may omit nodes
     noun: str = "queue"  # word for a queue
     failed: dict[str, str] = {}  # conditions of nodes that no worker takes again; default: failed statuses

@@ -32,7 +32,7 @@ async def add(scene: Scene, number: int, name: str, **task: Any) -> list[Created
     return made
 
 
-@drill(NAME, ("blocked_by_failures", "failed_step"), names=("503 from",), actions=("retry",), most=1)
+@drill(NAME, ("blocked_by_failures", "failing"), names=("503 from",), actions=("retry",), most=1)
 async def gateway_down(scene: Scene) -> None:
     """Many tasks of two sorts fail with one error."""
     for n in range(30):
@@ -79,7 +79,7 @@ async def slow_orchestrator(scene: Scene) -> None:
     await scene.rows.write(scene.admin)
 
 
-@drill(NAME, "orphaned_claim", actions=("release",), most=1)
+@drill(NAME, "owner_dead", actions=("release",), most=1)
 async def worker_killed_by_the_kernel(scene: Scene) -> None:
     """A worker that ran out of memory holds six claims; other workers go on."""
     books = {"open_books": complete(3 * HOUR)}
@@ -199,9 +199,7 @@ async def priority_starvation(scene: Scene) -> None:
     scene.errors.clear()
 
 
-@drill(
-    NAME, ("blocked_by_failures", "failed_step"), names=("No space left on device",), most=1, actions=("retry", None)
-)
+@drill(NAME, ("blocked_by_failures", "failing"), names=("No space left on device",), most=1, actions=("retry", None))
 async def disk_full_in_steps(scene: Scene) -> None:
     error = 'could not extend file "base/16384/{}": No space left on device'
     for n in range(12):
@@ -225,7 +223,7 @@ async def orchestrator_killed_before_the_end(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, ("batch_stalled", "orphaned_claim"), actions=("release",), most=1)
+@drill(NAME, ("batch_stalled", "owner_dead"), actions=("release",), most=1)
 async def batch_hangs(scene: Scene) -> None:
     checkpoint = {"cursor": 4200, "items_processed": 4200}
     batch = claimed(55 * MINUTE, checkpoint=checkpoint, stamped=42 * MINUTE)

@@ -42,7 +42,7 @@ async def all_instances_killed(scene: Scene) -> None:
     await scene.pass_time(40 * MINUTE)
 
 
-@drill(NAME, "orphaned_lock", actions=("release",), most=1)
+@drill(NAME, "owner_dead", actions=("release",), most=1)
 async def instance_killed_by_the_kernel(scene: Scene) -> str:
     """One instance held six jobs; another one goes on."""
     for n in range(6):
@@ -51,14 +51,14 @@ async def instance_killed_by_the_kernel(scene: Scene) -> str:
     return str(GONE)
 
 
-@drill(NAME, ("flapping", "skipped_by_workers", "failing"), names=("send-notification",), most=1, watch=7.0)
+@drill(NAME, ("flapping", "late", "failing"), names=("send-notification",), most=1, watch=7.0)
 async def mail_gateway_down(scene: Scene) -> None:
     await scene.rows.jobs(25, age=30 * MINUTE)
     scene.engine.executor = lambda connection: Mailing(connection, scene.engine.instance)
     await scene.start()
 
 
-@drill(NAME, "skipped_by_workers", names=("send-lecturer-digest",), most=1)
+@drill(NAME, "late", names=("send-lecturer-digest",), most=1)
 async def deploy_without_a_kind(scene: Scene) -> None:
     for n in range(8):
         await scene.rows.job({"job": "send-lecturer-digest", "lecturer": n}, age=2 * HOUR)
@@ -99,7 +99,7 @@ async def cron_silent_without_a_configured_period(scene: Scene) -> None:
     await scene.start()
 
 
-@drill(NAME, ("throttled", "skipped_by_workers"), names=("inject-files",), actions=(None, "refill"), most=2)
+@drill(NAME, ("throttled", "late"), names=("inject-files",), actions=(None, "refill"), most=2)
 async def empty_token_bucket(scene: Scene) -> None:
     await scene.rows.bucket("inject-files", -5_000_000, 95.0)
     await scene.rows.job({"job": "inject-files"}, age=HOUR)

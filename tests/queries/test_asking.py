@@ -23,7 +23,7 @@ from tests.servers import PostgresServer
 
 ENGINES = [engine.name for engine in builtin()]
 NOT_YET = {  # where the dry run names what comes first: a dispatcher, another failed step of the task
-    ("solid_queue", "slot_lost"), ("solid_queue", "failing"), ("tasker", "failed_step"),
+    ("solid_queue", "slot_lost"), ("solid_queue", "failing"), ("tasker", "failing"),
 }  # fmt: skip
 
 KNOWN = {  # how many at least let a worker take the node, and how many end it; a function may decide the rest

@@ -307,15 +307,15 @@ async def test_no_step_follows_a_task_that_stays_as_it_is(server: PostgresServer
 async def test_jobs_of_the_same_lock_owner(server: PostgresServer, tmp_path: Path) -> None:
     dsn = server.fresh("uni2work", filled=True)
     workspace = await opened(dsn, tmp_path)
-    orphaned = [f for f in (await workspace.engines["uni2work"].findings.read()).findings if f.code == "orphaned_lock"]
+    orphaned = [f for f in (await workspace.engines["uni2work"].findings.read()).findings if f.code == "owner_dead"]
     first = orphaned[0]
-    owner = first.evidence["instance"]
+    owner = first.evidence["owner"]
     found = reached(await measured(workspace, "release", [first.node_id], {"gone": True}, "uni2work"))
-    same = {f.node_id for f in orphaned if f.evidence["instance"] == owner} - {first.node_id}
+    same = {f.node_id for f in orphaned if f.evidence["owner"] == owner} - {first.node_id}
     assert same
     assert set(found["sibling", ""].ids) >= same
     assert found["becomes", "ready"].ids == (first.node_id,)
-    assert found["ends", "orphaned_lock"].ids == (first.node_id,)
+    assert found["ends", "owner_dead"].ids == (first.node_id,)
     await workspace.close()
 
 

@@ -176,7 +176,7 @@ async def test_impossible_times_of_locks_are_no_ages(server: PostgresServer, tmp
     assert {*incidents} == {"impossible_times"}
     assert incidents["impossible_times"].remedy.startswith("Set the clocks of both instances. Do not release a lock")
     await uni2work_db.sql("UPDATE queued_job SET creation_time = now() - interval '1 hour' WHERE lock_time IS NOT NULL")
-    assert {*await incidents_of(dsn, tmp_path)} >= {"long_lock", "orphaned_lock"}
+    assert {*await incidents_of(dsn, tmp_path)} >= {"long_lock", "owner_dead"}
     await uni2work_db.sql("UPDATE queued_job SET lock_time = 'infinity' WHERE lock_time IS NOT NULL")
     waiting = "SELECT content, creation_instance, now() - interval '45 minutes', false FROM queued_job"
     columns = "content, creation_instance, creation_time, write_last_exec"

@@ -152,7 +152,7 @@ SETTINGS = """
 stale = "1s"
 silent = "2s"
 [thresholds.uni2work.send-notification]
-untaken = "1s"
+late = "1s"
 behind = "1s"
 [thresholds."uni2work@archive"]
 silent = "3s"
@@ -171,7 +171,7 @@ async def test_thresholds_of_a_label_win_over_those_of_the_engine(two_schemas: s
     assert {(schema, of["stale"], of["silent"]) for schema, of in settings.items()} == {
         ("public", 1.0, 2.0), ("archive", 1.0, 3.0), ("b/c", 1.0, 4.0)
     }  # fmt: skip
-    assert settings["archive"]["send-notification"] == {"untaken": 1.0, "behind": 3.0}
+    assert settings["archive"]["send-notification"] == {"late": 1.0, "behind": 3.0}
     await workspace.close()
 
 

@@ -144,7 +144,7 @@ async def test_a_read_only_role(server: PostgresServer, tasker_db: TaskerDb, dat
         assert reader.engine.settings["queue"] == "elsewhere"
         assert "privileges" in reader.variant.notes[0]
         found = await reader.findings.read()
-        assert {f.code for f in found.findings} == {"blocked_by_failures", "failed_step"}
+        assert {f.code for f in found.findings} == {"blocked_by_failures", "failing"}
         node = (await reader.nodes.read([tasker_db.task(made)])).nodes[0]
         action = reader.engine.action("retry", "task")
         assert action is not None
@@ -333,10 +333,10 @@ BEYOND: list[tuple[str, str, float, dict[str, StepHistory], str, str]] = [
         60,
         {"check_return": failed(60, attempts=1, retryable=False)},
         "check_return",
-        "failed_step",
+        "failing",
     ),
     ("refund", "waiting_for_dependencies", 60, {"check_return": reset(60)}, "check_return", "reset_but_not_retryable"),
-    ("refund", "steps_in_process", 1860, {"check_return": claimed(1860)}, "check_return", "orphaned_claim"),
+    ("refund", "steps_in_process", 1860, {"check_return": claimed(1860)}, "check_return", "owner_dead"),
     (
         "refund",
         "waiting_for_dependencies",
@@ -495,7 +495,7 @@ async def test_an_orphaned_claim_depends_on_the_usual_run_time(tasker_db: Tasker
     slow = data.task("newsletter", steps={"deliver_batch": claimed(40 * MINUTE)})
     gone = data.task("newsletter", steps={"deliver_batch": claimed(120 * MINUTE)})
     await tasker_db.write(data)
-    orphans = {n for n, code in await tasker_db.codes() if code == "orphaned_claim"}
+    orphans = {n for n, code in await tasker_db.codes() if code == "owner_dead"}
     assert orphans == {tasker_db.step(gone, "deliver_batch")}
     assert tasker_db.step(slow, "deliver_batch") not in orphans
 

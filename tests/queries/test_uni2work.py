@@ -126,16 +126,16 @@ async def test_a_long_queue_is_read_at_its_ends_only(
     assert counts[Phase.READY] == (4, Precision.CAPPED)
     assert counts[Phase.DONE] == (None, Precision.UNKNOWN)
     capped = (await reader(workspace).findings.read()).capped
-    assert {"duplicate", "skipped_by_workers", "inconsistent_lock"} <= set(capped), "rows beyond the window may match"
-    assert not {"duplicate", "skipped_by_workers", "inconsistent_lock"} & set(
+    assert {"duplicate", "late", "inconsistent_lock"} <= set(capped), "rows beyond the window may match"
+    assert not {"duplicate", "late", "inconsistent_lock"} & set(
         (await reader(uni2work_workspace).findings.read()).capped
     )
     newest, lost = await uni2work_db.job('["no", "job"]'), await uni2work_db.job(held=9000, age=9000)
     read = await reader(without).findings.read()
     assert {f"{LABEL}/job:{newest}", f"{LABEL}/job:{lost}"} <= {
-        x.node_id for x in read.findings if x.code in ("unrecognised", "orphaned_lock")
+        x.node_id for x in read.findings if x.code in ("unrecognised", "owner_dead")
     }
-    assert {"unrecognised", "orphaned_lock", "late"} <= set(read.capped)
+    assert {"unrecognised", "owner_dead", "late"} <= set(read.capped)
     page = await reader(without).pages.dead()
     assert {newest, lost} <= {int(x.node.id.rpartition(":")[2]) for x in page.dead_letters}
     assert page.scope == "the 1 oldest and the 2 newest jobs"
@@ -213,7 +213,7 @@ async def test_orphaned_and_long_locks_differ_by_activity(
     await uni2work_db.sql("UPDATE queued_job SET creation_instance = $1", DEAD)
     await uni2work_db.job({"job": "recent"}, age=60, creator=LIVE)
     await uni2work_db.cron(PRUNE, age=5000, instance=OTHER)  # later than the lock, but also long ago
-    orphans = await found(uni2work_workspace, "orphaned_lock")
+    orphans = await found(uni2work_workspace, "owner_dead")
     assert {f.node_id for f in orphans} == {uni2work_db.id(orphan), uni2work_db.id(gone)}
     (long,) = await found(uni2work_workspace, "long_lock")
     assert long.node_id == uni2work_db.id(slow)
@@ -229,12 +229,10 @@ async def test_no_workers_or_one_job_skipped(uni2work_db: Uni2workDb, uni2work_w
     (idle,) = await found(uni2work_workspace, "no_workers")
     assert (idle.node_id, idle.severity) == (f"{LABEL}/queue:all", 9)
     assert (idle.evidence["waiting"], idle.evidence["of"], idle.evidence["newest"]) == (6, 6, "none")
-    assert await found(uni2work_workspace, "skipped_by_workers") == []
+    assert await found(uni2work_workspace, "late") == []
     await uni2work_db.job({"job": "x"}, held=10, held_by=LIVE)
     assert await found(uni2work_workspace, "no_workers") == []
-    assert {f.node_id for f in await found(uni2work_workspace, "skipped_by_workers")} == {
-        uni2work_db.id(j) for j in jobs
-    }
+    assert {f.node_id for f in await found(uni2work_workspace, "late")} == {uni2work_db.id(j) for j in jobs}
 
 
 async def test_cancel_is_not_suggested_for_skipped_or_locked_jobs(
@@ -247,7 +245,7 @@ async def test_cancel_is_not_suggested_for_skipped_or_locked_jobs(
         await uni2work_db.job({"job": "rechunk-files"}, age=300),
     )
     await uni2work_db.bucket("rechunk-files", -5)
-    actions = {f.node_id: f.action for f in await found(uni2work_workspace, "skipped_by_workers")}
+    actions = {f.node_id: f.action for f in await found(uni2work_workspace, "late")}
     assert actions == {uni2work_db.id(skipped): None, uni2work_db.id(throttled): None}
     free, held = await uni2work_db.job([1]), await uni2work_db.job([2], held=10)
     assert {f.node_id: f.action for f in await found(uni2work_workspace, "unrecognised")} == {
@@ -267,7 +265,7 @@ async def test_skipped_jobs_are_found_without_token_buckets(uni2work_db: Uni2wor
     skipped = await uni2work_db.job({"job": "rechunk-files"}, age=300)
     await uni2work_db.sql("DROP TABLE token_bucket")
     workspace = await opened(uni2work_db.dsn, tmp_path)
-    assert {f.node_id for f in await found(workspace, "skipped_by_workers")} == {uni2work_db.id(skipped)}
+    assert {f.node_id for f in await found(workspace, "late")} == {uni2work_db.id(skipped)}
     await workspace.close()
 
 

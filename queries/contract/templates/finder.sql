@@ -7,13 +7,11 @@ WITH
 looked AS MATERIALIZED (
 -- :each
 (SELECT :narrow FROM :rows AS t
-  WHERE :ids IS NULL
+  WHERE :whose
     AND :unfinished
   :sorted
   LIMIT :most)
 -- :end
-UNION ALL
-SELECT :narrow FROM :"schema".:table AS t WHERE :wanted AND (:some)
 )
 (SELECT :id AS id, t.its_since AS since, :evidence AS evidence, :suggest AS suggest, :grade AS severity
    FROM (SELECT t.*, :at AS its_since FROM looked AS t

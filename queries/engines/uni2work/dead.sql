@@ -5,7 +5,7 @@
 WITH \ir parts/locked.sql
 , \ir parts/old_locks.sql
 , dead AS (
-  SELECT job AS id, 7 AS severity, lock_time AS at, 'orphaned lock' AS cause, NULL AS error FROM old_locks WHERE silent
+  SELECT id, 8 AS severity, lock_time AS at, 'orphaned lock' AS cause, NULL AS error FROM old_locks WHERE silent
   UNION ALL
   SELECT l.id, 6, l.lock_time, 'inconsistent lock', CASE WHEN l.lock_time IS NULL THEN 'lock_time is missing' ELSE 'lock_instance is missing' END
     FROM locked l

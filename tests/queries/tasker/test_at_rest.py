@@ -158,7 +158,7 @@ async def test_a_batch_that_makes_progress_is_not_orphaned(tasker_db: TaskerDb, 
         for shape in (live, quiet)
     ]
     await tasker_db.write(data)
-    codes = {(n, c) for n, c in await tasker_db.codes() if c in ("orphaned_claim", "batch_stalled")}
+    codes = {(n, c) for n, c in await tasker_db.codes() if c in ("owner_dead", "batch_stalled")}
     step = tasker_db.step(tasks[1], "deliver_batch")
-    assert codes == {(step, "orphaned_claim"), (step, "batch_stalled")}
+    assert codes == {(step, "owner_dead"), (step, "batch_stalled")}
     assert await tasker_db.codes(tasker_db.step(tasks[0], "deliver_batch")) == set()

@@ -26,11 +26,11 @@ DECISIONS = ("manually_resolved", "permanently_failed", "cancelled")
 async def test_a_task_given_up_has_no_finding(tasker_db: TaskerDb, data: Data, end: str) -> None:
     made, other = data.task("refund", **BLOCKED), data.task("refund", **BLOCKED)
     await tasker_db.write(data)
-    assert (tasker_db.step(made, "refund_card"), "failed_step") in await tasker_db.codes()
+    assert (tasker_db.step(made, "refund_card"), "failing") in await tasker_db.codes()
     assert outcomes_of(await tasker_db.do("give_up", tasker_db.task(made), **{"as": end})) == {
         tasker_db.task(made): Outcome.CHANGED
     }
-    left = {(tasker_db.task(other), "blocked_by_failures"), (tasker_db.step(other, "refund_card"), "failed_step")}
+    left = {(tasker_db.task(other), "blocked_by_failures"), (tasker_db.step(other, "refund_card"), "failing")}
     assert await tasker_db.codes() == left
     assert await tasker_db.codes(tasker_db.step(made, "refund_card")) == set()
     assert {x.node.id for x in (await tasker_db.reader.pages.dead()).dead_letters} == {tasker_db.task(other)}
@@ -39,7 +39,7 @@ async def test_a_task_given_up_has_no_finding(tasker_db: TaskerDb, data: Data, e
 async def test_a_task_in_error_by_the_engine_keeps_its_finding(tasker_db: TaskerDb, data: Data) -> None:
     made = data.task("refund", state="error", ago=HOUR, steps={"refund_card": failed(HOUR)})
     await tasker_db.write(data)
-    assert await tasker_db.codes() == {(tasker_db.step(made, "refund_card"), "failed_step")}
+    assert await tasker_db.codes() == {(tasker_db.step(made, "refund_card"), "failing")}
 
 
 @both_versions
@@ -52,7 +52,7 @@ async def test_a_task_with_a_resolved_dead_letter_has_no_finding(
     dead_letter = data.dead_letter(made, age=HOUR, was="steps_in_process")
     await tasker_db.write(data)
     step = tasker_db.step(made, "refund_card")
-    assert (step, "failed_step") in await tasker_db.codes()
+    assert (step, "failing") in await tasker_db.codes()
     outcomes = await tasker_db.do("resolve", tasker_db.dead_letter(dead_letter), status=decision)
     assert outcomes_of(outcomes) == {tasker_db.dead_letter(dead_letter): Outcome.CHANGED}
     assert await tasker_db.codes() == set()
@@ -67,7 +67,7 @@ async def test_a_decision_holds_until_the_task_fails_again(tasker_db: TaskerDb, 
     await tasker_db.write(data)
     assert await tasker_db.codes() == {
         (tasker_db.task(made), "blocked_by_failures"),
-        (tasker_db.step(made, "refund_card"), "failed_step"),
+        (tasker_db.step(made, "refund_card"), "failing"),
     }
     assert {x.node.id for x in (await tasker_db.reader.pages.dead()).dead_letters} == {tasker_db.task(made)}
 
@@ -75,7 +75,7 @@ async def test_a_decision_holds_until_the_task_fails_again(tasker_db: TaskerDb, 
 @pytest.mark.parametrize(
     ("shape", "code"),
     [
-        (claimed(2 * HOUR), "orphaned_claim"),
+        (claimed(2 * HOUR), "owner_dead"),
         (pending(HOUR, at_work=True), "stale_flag"),
         (reset(HOUR), "reset_but_not_retryable"),
     ],
@@ -140,7 +140,7 @@ async def test_a_retry_does_not_repeat_what_a_copy_of_the_step_has_done(tasker_d
     step, task = tasker_db.step(made, "refund_card"), tasker_db.task(made)
 
     async def found() -> Finding:
-        return next(f for f in (await tasker_db.findings()).findings if (f.node_id, f.code) == (step, "failed_step"))
+        return next(f for f in (await tasker_db.findings()).findings if (f.node_id, f.code) == (step, "failing"))
 
     assert (await found()).action == "retry"
     await tasker_db.sql("ALTER TABLE workflow_steps DROP CONSTRAINT workflow_steps_task_uuid_named_step_uuid_key")

@@ -34,7 +34,7 @@ async def test_steps_that_fail_with_one_error_are_one_incident(tasker_db: Tasker
     data.task("refund", state="blocked_by_failures", ago=890, steps={"refund_card": failed(900, error="card declined")})
     await tasker_db.write(data)
     shown = await incidents_of(tasker_db.workspace, LABEL)
-    incidents = sorted(shown.pop("failed_step"), key=lambda i: i.n)
+    incidents = sorted(shown.pop("failing"), key=lambda i: i.n)
     assert not shown
     assert [(i.n, {s.code: s.n for s in i.symptoms}) for i in incidents] == [
         (2, {"blocked_by_failures": 1}),
@@ -102,7 +102,7 @@ async def test_the_claims_of_a_worker_are_one_incident(tasker_db: TaskerDb, data
     data.task("refund", ago=60, steps={"check_return": claimed(30)})
     await tasker_db.write(data)
     await the_only(
-        tasker_db.workspace, LABEL, "orphaned_claim", action="release", symptoms={"batch_stalled": 1, "stale_soon": 7}
+        tasker_db.workspace, LABEL, "owner_dead", action="release", symptoms={"batch_stalled": 1, "stale_soon": 7}
     )
 
 

@@ -1,5 +1,5 @@
--- Old ones of `locked` (locked.sql), and the last activity of each instance in the database: a lock, a job it created,
--- or a cron job it executed. silent: the instance shows no later activity, or none for a very long time.
+-- Jobs with old locks among `locked` (locked.sql), and the last activity of each instance in the database: a lock, a job it
+-- created, or a cron job it executed. silent: the instance shows no later activity, or none for a very long time.
 old_locks AS (
   WITH all_cron AS (SELECT pg_relation_size(format('%I.cron_last_exec', :'schema')::regclass) <= :cron_whole AS few),
 \ir signs.sql
@@ -15,9 +15,9 @@ old_locks AS (
      WHERE isfinite(s.at)
      GROUP BY s.instance
   )
-  SELECT 'job:' || l.id AS id, l.id AS job, l.lock_instance::text AS instance, l.lock_time, date_trunc('second', f.at)::text AS last_life,
-         date_trunc('second', now() - f.at)::text AS silence, CASE WHEN isfinite(l.lock_time) THEN date_trunc('second', now() - l.lock_time)::text ELSE 'ever' END AS age,
-         (f.at IS NULL OR f.at <= l.lock_time + :stale OR f.at < now() - :silent) AS silent, coalesce(l.lock_time < l.creation_time - :ahead, false) AS impossible
-    FROM locked l LEFT JOIN life f ON f.instance = l.lock_instance::text
-   WHERE l.lock_instance IS NOT NULL AND l.lock_time < now() - :stale
+  SELECT q.*, date_trunc('second', f.at)::text AS last_life, date_trunc('second', now() - f.at)::text AS silence,
+         CASE WHEN isfinite(q.lock_time) THEN date_trunc('second', now() - q.lock_time)::text ELSE 'ever' END AS age,
+         (f.at IS NULL OR f.at <= q.lock_time + :stale OR f.at < now() - :silent) AS silent, coalesce(q.lock_time < q.creation_time - :ahead, false) AS impossible
+    FROM locked l JOIN :"schema".queued_job q ON q.id = l.id LEFT JOIN life f ON f.instance = q.lock_instance::text
+   WHERE l.lock_instance IS NOT NULL AND l.lock_time < now() - :stale AND (:ids IS NULL OR l.id = ANY (:job_keys))
 )

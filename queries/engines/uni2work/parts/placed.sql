@@ -6,7 +6,7 @@
 placed AS MATERIALIZED (
   WITH head AS MATERIALIZED (
     SELECT q.id, q.creation_time, q.lock_time, q.lock_time IS NOT NULL AS locked,
-           q.lock_instance IS NULL AND q.lock_time IS NULL AND q.creation_time < now() - :untaken AS waits
+           q.lock_instance IS NULL AND q.lock_time IS NULL AND q.creation_time < now() - :late AS waits
       FROM :"schema".queued_job q ORDER BY q.id LIMIT :head::int
   ), seen AS (
     SELECT count(*) AS n, count(*) FILTER (WHERE waits) AS waiting, min(creation_time) FILTER (WHERE waits) AS oldest,
@@ -20,6 +20,6 @@ placed AS MATERIALIZED (
          s.last - h.id - count(*) FILTER (WHERE NOT h.locked) OVER (ORDER BY h.id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS passed,
          s.n, s.waiting, s.oldest, s.newest, s.executed, s.moved, alive, s.waiting > :queue_long AND alive AS in_order
     FROM seen s
-   CROSS JOIN LATERAL (SELECT coalesce(greatest(s.newest, s.executed, s.moved) > now() - :untaken, false) AS alive) AS a
+   CROSS JOIN LATERAL (SELECT coalesce(greatest(s.newest, s.executed, s.moved) > now() - :late, false) AS alive) AS a
     LEFT JOIN head h ON true
 )
