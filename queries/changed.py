@@ -41,7 +41,7 @@ async def read_changes(
         reading = changes.read(reader, before.since, places, limit + 1, routine=routine, allow_scan=allow_scan)
         answer = await attempted(reading)
         if isinstance(answer, DatabaseError):
-            return ChangeSource(name=label, recorded=reader.engine.spec.changed, unreadable=answer.line)
+            return ChangeSource(name=label, recorded=reader.engine.changed, unreadable=answer.line)
         pages[label], source = answer
         return source
 

@@ -74,6 +74,11 @@ class Engine(Record):
         """Short name of this variant: the values of the options that actions depend on."""
         return ", ".join(str(self.settings[o]) for o in sorted({o for v in self.spec.actions for o in v.when}))
 
+    @property
+    def changed(self) -> str:
+        """A sentence: which changes have a recorded time in this engine, and which do not."""
+        return next((each.title for each in self.statements.get("changed", ()) if each.title), "")
+
     def kind(self, name: str) -> Kind | None:
         """Return the node kind of that name, or None."""
         return next((k for k in self.spec.kinds if k.name == name), None)

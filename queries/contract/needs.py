@@ -11,7 +11,7 @@ from queries.contract.spec import EngineSpec, Kind, Need
 from queries.contract.sql_templates import one_line
 from queries.files.statement import Statement
 from queries.records.record import Record
-from queries.text.psql_text import sql_name, sql_words
+from queries.text.psql_text import sql_name
 
 OF_EXPRESSION = "_is_small"  # end of the name of a need: a status that is no column has no index
 
@@ -124,13 +124,9 @@ def index_of(ddl: str) -> Index | None:
 def completed(need: Need, roles: Collection[str]) -> Need:
     """Return the need with its reason and index.
 
-    An index of all rows has few rows to skip if it has the columns of the predicate. The server chooses the name of an
-    index of a role's table.
+    The server chooses the name of an index of a role's table.
     """
     need = _of_ddl(need)
-    named = {word for predicate in need.partial for word in sql_words(predicate)}
-    full = not need.partial or "" in need.partial or not named.isdisjoint(need.columns)
-    need = msgspec.structs.replace(need, full=full)
     if not need.table or not need.columns:
         scan = f"this requires a full scan of the table {need.table}" if need.table and not need.column else ""
         return msgspec.structs.replace(need, why=need.why or scan)

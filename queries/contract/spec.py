@@ -15,7 +15,7 @@ from queries.records.finding import Support
 from queries.records.node import Node, Phase, split_id
 from queries.records.record import NAME, Record
 from queries.text.counted import noun_of, plural
-from queries.text.psql_text import sql_name
+from queries.text.psql_text import sql_name, sql_words
 
 
 def _follow(*fields: str, name: str = "", **others: str) -> dict[str, str]:
@@ -71,21 +71,40 @@ class Recognise(Record, forbid_unknown_fields=True):
     absent: dict[str, tuple[str, ...]] = {}  # relation -> columns that only a lookalike has
 
 
-class Need(Record, forbid_unknown_fields=True, rename=_follow("full")):
+class Need(Record, forbid_unknown_fields=True):
     """Condition for a cheap statement: an index, a small table, or an existing object."""
 
     why: str = ""  # the reason shown if it is not met; default: names the table
     table: str = ""  # follows from ``ddl``
     columns: tuple[str, ...] = ()  # the first ones of an index that meets it; default: those of ``ddl``
     ddl: str = ""  # the index that is offered; default: one on ``columns``, with the first of ``partial``
-    functions: tuple[str, ...] = ()  # of the engine: they must exist, be executable and safe to call
-    relation: str = ""  # schema-qualified, e.g. of an extension
+    # What must be there: functions of the engine, as ``name()``, executable and safe to call; or a relation, with its
+    # schema if that is another one
+    exists: tuple[str, ...] = ()
     # Predicates of partial indexes that meet the need, as the server spells them; "" for an index of all rows, which
     # meets it also if one of ``columns`` is in a predicate
     partial: tuple[str, ...] = ()
-    full: bool = True  # an index of all rows meets the need
     whole: bool = True  # a table that is small enough for a full scan meets the need
     column: str = ""  # of ``table``: its existence meets the need
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """Functions of the engine that must exist."""
+        return tuple(name[:-2] for name in self.exists if name.endswith("()"))
+
+    @property
+    def relation(self) -> str:
+        """The relation that must exist, or ""."""
+        return next((name for name in self.exists if not name.endswith("()")), "")
+
+    @property
+    def full(self) -> bool:
+        """Return True if an index of all rows meets the need.
+
+        Such an index has few rows to skip if it has the columns of the predicate.
+        """
+        named = {word for predicate in self.partial for word in sql_words(predicate)}
+        return not self.partial or "" in self.partial or not named.isdisjoint(self.columns)
 
 
 class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="name")):
@@ -595,7 +614,6 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own", "appe
     recognise: Recognise  # structure that identifies it
     kinds: tuple[Kind, ...]  # by name
     dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
-    changed: str = ""  # a sentence: which changes have a recorded time in this engine, and which do not
     routine: tuple[str, ...] = ()  # parts of ``changed.sql`` that say only that work goes on: shown on request
     declines: dict[str, tuple[str, ...]] = {}  # the reason shown -> relations that only a lookalike has, all of them
     type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them

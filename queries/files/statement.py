@@ -66,7 +66,7 @@ class Statement(Record):
     ``-- needs: ...``          needs that make it cheap; a part of an action with unmet needs is skipped
     ``-- needs of ids: ...``   its needs when it is run for given nodes only; ``none`` for no need
     ``-- kinds: ...``          kinds of nodes (of parents) that it is about
-    ``-- title: ...``          title of a detail section
+    ``-- title: ...``          title of a detail section; of changes, which ones have a recorded time
     ``-- plan: custom``        a plan for its values is better than one for any values
     ``-- drawn: ...``          drawing of a detail section; :data:`queries.records.detail.DRAWN` lists the columns
     ``-- proof: assumed``      it is inferred, not compared with the engine's source

@@ -51,7 +51,7 @@ async def read(
     ``allow_scan`` reads them even if this needs a scan.
     """
     await reader.variant.recognise()
-    source = ChangeSource(name=reader.label, recorded=reader.engine.spec.changed)
+    source = ChangeSource(name=reader.label, recorded=reader.engine.changed)
     chosen = reader.variant.select("changed", allow_scan=allow_scan)
     met = reader.detected.met_needs
     scans = chosen is not None and not chosen.needs <= met

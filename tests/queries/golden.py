@@ -18,7 +18,14 @@ def texts(engine: Engine) -> str:
 
 def _lines(engine: Engine) -> Iterator[str]:
     spec = engine.spec
-    yield from (spec.title, f"  about: {spec.about}", f"  dead: {spec.dead}", f"  changed: {spec.changed}", "", "needs")
+    yield from (
+        spec.title,
+        f"  about: {spec.about}",
+        f"  dead: {spec.dead}",
+        f"  changed: {engine.changed}",
+        "",
+        "needs",
+    )
     for name, need in spec.needs.items():
         yield f"  {name}: {need.why}"
     yield from ("", "options")

@@ -90,9 +90,9 @@ def test_a_statement_without_kinds_is_about_those_that_it_makes() -> None:
 
 def test_a_statement_needs_the_functions_and_schemas_that_it_names() -> None:
     needs = {
-        "ready": Need(functions=("is_ready",)),
-        "queues": Need(relation="pgmq.meta"),
-        "tokens": Need(relation="tokens"),
+        "ready": Need(exists=("is_ready()",)),
+        "queues": Need(exists=("pgmq.meta",)),
+        "tokens": Need(exists=("tokens",)),
     }
 
     def named(text: str) -> frozenset[str]:

@@ -2,6 +2,7 @@
 -- needs: by_updated
 -- cursor: JSON object with the last place of each part on the previous page, or NULL
 -- Index: one on jobs(updated_at) backwards.
+-- title: recorded: the creation and the last update of a job; not recorded: the status before
 SELECT 'job:' || j.id AS id, extract(epoch FROM j.updated_at)::float8 AS at,
        CASE WHEN j.status IN ('completed', 'failed') THEN 'finished' WHEN j.updated_at = j.created_at THEN 'created' ELSE 'updated' END AS what,
        NULL::text AS old, j.status::text AS new, 'update' AS part, j.updated_at || '|' || j.id AS place

@@ -4,6 +4,7 @@
 -- Indexes: tasks_pkey backwards, because an id starts with the milliseconds since 1,600,000,000; idx_tasks_ready_at
 -- backwards, 1,000 tasks; one on tasks(heartbeat) if it exists, 1,000 tasks, else the 5,000 tasks with the earliest
 -- wake_at.
+-- title: recorded: the creation of a task, the time at which it became due, and the heartbeat of its poll; not recorded: the end of a poll, messages, and the status before; the row of a finished task is deleted
 WITH c AS MATERIALIZED (
   SELECT to_timestamp(:since) AS since,
          lpad(to_hex(least(greatest((:since - 1600000000) * 1000, 0), 1099511627775)::int8 << 23), 16, '0')::macaddr8 AS oldest,

@@ -2,6 +2,7 @@
 -- cursor: JSON object with the last place of each part on the previous page, or NULL
 -- Indexes: task__available_polled_at__idx backwards, at most 5,000 tasks; one on job(created_at) if it exists. A runner
 -- polls many tasks in one tick, so equal times are many. Polls dated too far ahead of the clock do not count.
+-- title: recorded: the last poll of a task, and the creation of a job; not recorded: the status before, and changes other than a poll
 WITH \ir parts/ticks.sql
 , polled AS MATERIALIZED (
   SELECT t.task_id, t.polled_at, t.status

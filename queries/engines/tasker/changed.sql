@@ -3,6 +3,7 @@
 -- Indexes: the primary keys of the three tables backwards, because keys are in the order of time;
 -- idx_task_transitions_sort_key and idx_workflow_step_transitions_sort_key for the state before. A cancelled task's row has a
 -- wrong previous state, so the state is that of the previous row.
+-- title: recorded: each transition of a task or a step, and each new dead letter; not searched: the time of a decision on a dead letter, which no index serves
 WITH c AS MATERIALIZED (
   SELECT coalesce((:cursor::text::jsonb ->> 'task')::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS task,
          coalesce((:cursor::text::jsonb ->> 'step')::uuid, 'ffffffff-ffff-ffff-ffff-ffffffffffff') AS step,
