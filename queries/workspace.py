@@ -126,7 +126,8 @@ class Workspace:
         began = time.monotonic()
         guessing = self._guess and began >= self._guess_after
         (rows,) = await self.database.together(self._detect(renew or bool(self._guesses), guessing=guessing))
-        if guessing and (rows or self._guesses):
+        unknown = any(not {f"{row['schema']}.{row['name']}", f"{row['schema']}.*"} & self._known() for row in rows)
+        if guessing and (unknown or self._guesses):
             from queries.propose import guess, hidden  # slow to import, and a console without guesses does without
 
             self._hidden = self._hidden or hidden.HiddenGuesses(self._state)
@@ -134,10 +135,11 @@ class Workspace:
             names = {engine.name for engine in self._all_engines}
             found, broken = await guess.guesses(self.database, rows, self._known(), names, self._trusted, self._guesses)
             self.broken = (*self._broken, *broken)
-            self._guess_after = time.monotonic() + GUESS_PAUSE * (time.monotonic() - began)
             if found != self._guesses:
                 self._guesses = found
                 await self.database.together(self._detect(True))
+        if guessing:
+            self._guess_after = time.monotonic() + GUESS_PAUSE * (time.monotonic() - began)
         if not self.engines:
             self.tables = await self._count()
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -211,6 +213,17 @@ def test_a_guess_is_read_by_every_command_and_changed_by_none(
     if schema != "pgboss":
         assert f"unstick engine new {schema}.{table}" in done.err + done.out
     assert fetch(database, f"SELECT sum(hashtext(t::text)::int8) FROM {schema}.{table} t") == before
+
+
+def test_the_tables_of_an_engine_load_no_proposal(server: PostgresServer) -> None:
+    dsn = server.fresh("oban", filled=True)
+    code = (
+        "import asyncio, sys; from queries.workspace import Workspace;"
+        "asyncio.run(Workspace(sys.argv[1], guess=True).open()); print(*sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code, dsn], cwd=HERE.parents[1], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    assert {"queries.workspace", "queries.propose.guess"} & {*done.stdout.split()} == {"queries.workspace"}
 
 
 def test_a_guess_can_be_turned_off_and_an_untrusted_table_is_none(
