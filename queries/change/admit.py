@@ -124,13 +124,13 @@ async def admit(
     all nodes; if some are skipped, it is asked again. Raises DatabaseError.
     """
     locks, refusals = nodes.queries(*request.sections["lock"]), request.sections.get("refused", ())
-    whys, more = nodes.queries(*refusals), [*then()]
+    whys, more = nodes.queries(*refusals, json={}), [*then()]
     answers = await transaction.batch([*locks, *whys, *more])
     locked = _Locked(nodes)
     locked.add(rows_of(locks, answers[: len(locks)], ":lock"))
     others = await locked.admit(transaction, request)
     again, refused, rest = (
-        nodes.queries(*refusals),
+        nodes.queries(*refusals, json={}),
         answers[len(locks) :][: len(whys)],
         answers[len(locks) + len(whys) :],
     )

@@ -34,6 +34,9 @@ ENTRY_IMAGE_BYTES = 16 << 20  # ... in the images of one audit log entry
 
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")  # that JSON can hold
 
+LONG_CHARACTERS = 100  # of a text that is not sent again to a console that has it
+KEPT_CHARACTERS = 8 << 20  # of such texts, for each database
+
 NO_KEY = "The table {} has no primary key, so nothing identifies its rows."
 
 RowKey = tuple[str, str]  # table and key of a row, as in RowChange
@@ -154,8 +157,34 @@ def _first(item: tuple[RowKey, RowText]) -> RowKey:
     return item[0]
 
 
+class LongTexts:
+    """Long texts by digest, which need not come again while rows are locked."""
+
+    def __init__(self) -> None:
+        self._texts: dict[str, str] = {}
+
+    def keep(self, rows: Iterable[RowText]) -> None:
+        """Keep the long texts of rows, and forget the oldest if there are too many."""
+        texts = self._texts
+        for text in chain.from_iterable((*row.texts, *row.more) for row in rows):
+            if text is not None and len(text) > LONG_CHARACTERS:
+                digest = "~" + hashlib.sha256(text.encode(errors="surrogateescape")).hexdigest()
+                texts[digest] = texts.pop(digest, text)
+        size = sum(map(len, texts.values()))
+        for digest in [*texts] if size > KEPT_CHARACTERS else ():
+            size -= len(texts.pop(digest)) if size > KEPT_CHARACTERS else 0
+
+    def whole(self, answer: Rows) -> Rows | None:
+        """Return rows with the texts of which the digests came; None if one is not known."""
+        known, names = self._texts, ("texts", "more")
+        rows = [{**row, **{name: [known.get(t, t) for t in row[name] or ()] for name in names}} for row in answer]
+        lack = any(t is not None and t[:1] == "~" for row in rows for t in chain(row["texts"], row["more"]))
+        return None if lack else rows
+
+
 _layouts: WeakKeyDictionary[Database, dict[tuple[str, str, tuple[str, ...]], Layout]] = WeakKeyDictionary()
 _others: WeakKeyDictionary[Database, dict[tuple[str, ...], set[str]]] = WeakKeyDictionary()  # oids, by columns
+_texts: WeakKeyDictionary[Database, LongTexts] = WeakKeyDictionary()
 
 
 class ImageReader:
@@ -177,12 +206,18 @@ class ImageReader:
         self._asked: set[str] = set()  # tables that the last question was about
         self._ignored = _others.setdefault(database, {}).setdefault(names, set())  # oids of tables that are not read
         self.layouts: dict[str, Layout] = {}
+        self.texts = _texts.setdefault(database, LongTexts())
 
-    def queries(self, nodes: Nodes, part: Statement) -> list[Query]:
-        """Return the statement for the rows of nodes. ``part`` returns their places."""
-        layouts = list(self.layouts.values())
-        text = with_parts(statement("images").text, {"images": rows_of(layouts), "located": part.text})
-        return nodes.queries(msgspec.structs.replace(part, text=text))
+    def queries(self, nodes: Nodes, part: Statement, *, brief: bool) -> list[Query]:
+        """Return the statement for the rows of nodes. ``part`` returns their places.
+
+        ``brief``: long texts come as their digests, for `LongTexts.whole`.
+        """
+        template = statement("images", *part.parameters)
+        text = with_parts(template.text, {"images": rows_of([*self.layouts.values()]), "located": part.text})
+        queries = nodes.queries(msgspec.structs.replace(part, text=text, parameters=template.parameters), json={})
+        own = {"bytes": LONG_CHARACTERS if brief else None}
+        return [msgspec.structs.replace(query, values={**query.values, **own}) for query in queries]
 
     def read(self, nodes: Nodes, answer: Rows) -> RowsRead:
         """Return the rows of an answer, as far as their tables are known."""

@@ -37,6 +37,7 @@ from queries.db.errors import (
     SlowError,
     TableLockedError,
     UnencodableError,
+    attempting,
 )
 from queries.log import audit_log
 from queries.log.run_log import OpenRun
@@ -189,9 +190,18 @@ async def _attempt(workspace: Workspace, request: Request, done: list[Change], u
             return
         if request.seen is None and not (denied or narrows or error.code.startswith(_FULL)):
             raise
-        why = _denial(script, error) if denied else error.unchanged_line
+        why = _denial(script, error) if denied else await _link(workspace, error) + error.unchanged_line
         # ``lost``: of a run, whose other parts may be changed
         done.append(unchanged(request, outcome, why, error.line if lost else ""))
+
+
+async def _link(workspace: Workspace, error: DatabaseError) -> str:
+    """Return that the link is slow, if that may be why the time was over, or ""."""
+    link = ""
+    if isinstance(error, SlowError):
+        with attempting():
+            link = await workspace.database.slow_link()
+    return link and f"{link}, or change fewer nodes at once. "
 
 
 def _narrows(script: Script, error: DatabaseError) -> bool:

@@ -127,15 +127,17 @@ class Nodes:
         """Return the id of a node with the label of its engine."""
         return f"{self.reader.label}/{local}"
 
-    def queries(self, *parts: Statement, about: Sequence[str] | None = None) -> list[Query]:
+    def queries(
+        self, *parts: Statement, about: Sequence[str] | None = None, json: Mapping[str, str] | None = None
+    ) -> list[Query]:
         """Return the statements of sections for the remaining nodes, or ``about`` others.
 
-        Those with unmet needs are missing.
+        Those with unmet needs are missing. ``json``: as in `Query`.
         """
         nodes = self.remaining if about is None else about
         lists = {"ids": [self.reader.ids.local(i) for i in nodes], "versions": [self.versions[i] for i in nodes]}
         values, met = {**self.parameters, **lists}, self.reader.detected.met_needs
-        return [Query(part, values) for part in parts if nodes and part.needs <= met]
+        return [Query(part, values, json=json) for part in parts if nodes and part.needs <= met]
 
     async def rows(self, transaction: Transaction, parts: Iterable[Statement], shape: str = "") -> Rows:
         """Return the rows of sections for the remaining nodes.

@@ -31,6 +31,7 @@ from queries.db.errors import (
     LockedError,
     LostError,
     SlowError,
+    attempting,
     table_locks,
 )
 from queries.db.query import Query, Rows, RowsOrError
@@ -53,6 +54,9 @@ UNANSWERED = (
     "committed on this server, but the answer was lost, so confirmation by a synchronous standby "
     "(synchronous_standby_names: {standbys}) is unknown: a failover may lose it"
 )
+
+
+PREPARE_SECONDS = 10.0  # over a slow link, before rows are locked
 
 
 class ActionScript:
@@ -92,17 +96,38 @@ class ActionScript:
             hidden.update(*(part.absent(tables) for part in self._request.sections.get(section, ())))
         return hidden
 
-    def row_queries(self) -> list[Query]:
-        """Return the statement for the rows of the remaining nodes."""
+    def row_queries(self, *, whole: bool = False) -> list[Query]:
+        """Return the statement for the rows of the remaining nodes.
+
+        ``whole``: also texts that are known.
+        """
         variant = self.nodes.reader.variant
         located = variant.select("images") or variant.select("rows")
-        return [] if located is None else self.images.queries(self.nodes, located)
+        return [] if located is None else self.images.queries(self.nodes, located, brief=self._are_read and not whole)
+
+    @property
+    def _are_read(self) -> bool:
+        """True if the rows were read before, by the dry run or for it."""
+        seen = self._request.seen
+        return seen is None or seen.nodes.issuperset(self.nodes.remaining)
+
+    async def foreknow(self, transaction: Reads) -> None:
+        """Read the rows of a dry run before they are locked. Raises DatabaseError."""
+        await self.images.learn(transaction)
+        await self.rows(transaction, await transaction.batch(self.row_queries(whole=True)))
 
     async def rows(
-        self, transaction: Transaction, answers: Sequence[RowsOrError], before: RowsRead | None = None
+        self, transaction: Reads, answers: Sequence[RowsOrError], before: RowsRead | None = None
     ) -> RowsRead:
         """Return the rows of an answer, with those that it lacks. Raises DatabaseError."""
-        read = self.images.read(self.nodes, rows_of(self.row_queries(), answers)) if answers else RowsRead()
+        if not answers:
+            return RowsRead()
+        rows = self.images.texts.whole(rows_of(self.row_queries(), answers))
+        if rows is None:  # a long text is new
+            rows = rows_of(queries := self.row_queries(whole=True), await transaction.batch(queries))
+        read = self.images.read(self.nodes, rows)
+        if self._are_read:
+            self.images.texts.keep(read.rows.values())
         return await self.images.completed(transaction, read)
 
     def digests(self, before: RowsRead) -> dict[str, str]:
@@ -160,6 +185,7 @@ async def make(
 
     ``written``: what the session has written before. ``at``: ``now()``. Raises DatabaseError.
     """
+    transaction.limit_time()
     began = time.monotonic()
     nodes, detected = script.nodes, request.reader.detected
     nodes.policies = written.policies
@@ -333,13 +359,16 @@ async def transact(workspace: Workspace, script: Script, request: Request, secon
     """
     await workspace.other_hosts.check()
     nodes, log, run = script.nodes, workspace.audit_log, request.run
-    waits = 0.0 if run is None else run_log.GUARD_SECONDS
+    waits = PREPARE_SECONDS + (0.0 if run is None else run_log.GUARD_SECONDS)
     schema = request.reader.detected.action_schema
+    if request.seen is None and isinstance(script, ActionScript):
+        with attempting():
+            async with workspace.database.reading() as reads:
+                await script.foreknow(reads)
     async with workspace.database.writing(schema, seconds, waits=waits) as transaction:
-        made, trust = await _made(transaction, log, script, request)
-        if request.seen is None or trust is None or not nodes.remaining:
+        made, trust, mark = await _made(transaction, log, script, request)
+        if mark is None or trust is None or not nodes.remaining:
             return _done(made.change, script)
-        mark = await settle.mark_of(transaction)
         trust = await log.trust_of_entry(transaction, trust, images=made.images is not None)
         entry = _entry(request, script, made.change, mark.xid)
         entry_id = await log.destination.write(transaction, entry, trust, made.images, mark)
@@ -385,8 +414,13 @@ async def transact(workspace: Workspace, script: Script, request: Request, secon
     return _done(change, script, caveat)
 
 
-async def _made(transaction: Transaction, log: AuditLog, script: Script, request: Request) -> tuple[Made, Trust | None]:
-    """Change the nodes. Return also the trust for the entry; None if no code may run."""
+async def _made(
+    transaction: Transaction, log: AuditLog, script: Script, request: Request
+) -> tuple[Made, Trust | None, TransactionMark | None]:
+    """Change the nodes.
+
+    Return also the trust for the entry; None if no code may run. And the mark of a commit, read before rows are locked.
+    """
     nodes, run, detected = script.nodes, request.run, request.reader.detected
     if run is not None:
         await run.guard(transaction)
@@ -396,15 +430,16 @@ async def _made(transaction: Transaction, log: AuditLog, script: Script, request
         clearance, answers = await clear(transaction, log, request.reader, script.action, run, more)
     if clearance.why:
         nodes.skip_all(Outcome.REFUSED, clearance.why)
-        return Made(Change()), None
+        return Made(Change()), None, None
     written, now, *columns = answers
     script.images.learned(columns)
     transaction.settings.search(detected.action_schema, clearance.path)
+    mark = None if request.seen is None else await settle.mark_of(transaction)
     made = await make(transaction, request, script, gate.written_rows(written), float(now[0]["now"]))
     if why := await gate.touched(transaction, log, [other.table for other in made.change.others]):
         nodes.skip_all(Outcome.REFUSED, why)
-        return Made(Change(at=made.change.at)), None
-    return made, clearance.trust
+        return Made(Change(at=made.change.at)), None, None
+    return made, clearance.trust, mark
 
 
 def _done(change: Change, script: Script, caveat: str = "") -> Change:

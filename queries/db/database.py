@@ -38,6 +38,9 @@ READ_LOCK_SECONDS = 0.2
 WRITE_LOCK_SECONDS = 0.5
 WRITE_SECONDS = 5.0  # for a whole writing transaction: the longest time that it may hold row locks
 IDLE_SECONDS = 10.0
+LINK_BYTES, LINK_KEPT_SECONDS = 16_000, 60.0  # sent to measure the link, and how long that counts
+LINK_SLOW_SECONDS, LINK_SLOW_BYTES = 0.1, 250_000.0  # for an answer, and in a second
+LINK = "Your link to the server is slow: {speed:.0f} kB/s, {trip:.2f} s for an answer. Run unstick near the database"
 IDLE_TRIED_SECONDS = 5.0  # without an answer, after which a connection is tried before a change
 TRIED_SECONDS = 3.0  # for the answer
 # Settings on which the text of a value, the meaning of a text or the rows of an answer depend, as pg_dump sets them.
@@ -158,6 +161,7 @@ class Database:
         self._refused: RefusedError | None = None  # by the last login
         self._rest_until = 0.0  # on the event loop's clock
         self._reads: Transaction | None = None  # the open one
+        self._link = (-LINK_KEPT_SECONDS, "")  # when it was measured, and what is said of it
         self._connections: dict[str, ServerConnection] = {}
         self._locks = {"read": asyncio.Lock(), "write": asyncio.Lock()}
 
@@ -175,6 +179,23 @@ class Database:
         self.facts_due = True
         async with self.reading_alone() as transaction:
             await transaction.now()
+
+    async def slow_link(self) -> str:
+        """Return a sentence about a slow link, or "".
+
+        It is measured once a minute. Raises DatabaseError.
+        """
+        if time.monotonic() > self._link[0] + LINK_KEPT_SECONDS:
+            ends = [time.monotonic()]
+            async with self.reading() as transaction:
+                for size in (1, 1, LINK_BYTES):  # the first also begins, and is parsed
+                    await transaction.rows(statement("link"), {"bytes": size})
+                    ends.append(time.monotonic())
+            trip = ends[2] - ends[1]
+            speed = LINK_BYTES / max(ends[3] - ends[2] - trip, 1e-6)
+            slow = trip > LINK_SLOW_SECONDS or speed < LINK_SLOW_BYTES
+            self._link = ends[3], LINK.format(speed=speed / 1000, trip=trip) if slow else ""
+        return self._link[1]
 
     @contextlib.asynccontextmanager
     async def reading(self, seconds: float = READ_SECONDS, *, in_order: bool = True) -> AsyncIterator[Reads]:

@@ -17,7 +17,7 @@ from queries.text.psql_text import quoted_name
 LATE = "The transaction was rolled back: it did not end within {lasts}, and its row locks hold up workers."
 NEARER = "If the network is slow, run unstick near the server, or change fewer nodes at once."
 ROUNDED_SECONDS = 0.005  # by which the server may end a statement too early
-SHRINK_SECONDS = 0.5  # by which a statement's timeout may exceed the remaining time of its transaction
+SHRINK_SECONDS = 1.5  # by which a statement's timeout may exceed the remaining time of its transaction; a SET travels
 
 
 class StatementSettings(Record):

@@ -6,6 +6,8 @@ async with Proxy(server.port) as proxy:
     proxy.delay = 0.08             # seconds there and back
     proxy.forget()                 # a middlebox drops what is sent on the connections that are open now
     proxy.trips                    # number of round trips, connecting included
+    proxy.rate = 64_000            # bytes in a second, in each direction
+    proxy.mark = b"SELECT 1"       # `proxy.carried` is what travels, both ways, from a message with it to COMMIT
 """
 
 from __future__ import annotations
@@ -40,6 +42,9 @@ class Proxy:
         self.failed = 0
         self.delay = 0.0
         self.trips = 0
+        self.rate = 0.0
+        self.mark = b""
+        self.carried = self.carried_trips = 0
         self.open = asyncio.Event()  # while it is not set, answers stay where they are
         self.open.set()
         self.runs = asyncio.Event()  # while it is not set, transactions do not begin, as in a paused pooler
@@ -132,7 +137,12 @@ class Proxy:
                 if to_console not in self._asking and (writes or data != COMMIT):  # the end of a read is not waited for
                     self._asking.add(to_console)
                     self.trips += 1
-                await asyncio.sleep(self.delay / 2)
+                if self.mark and writes and (self.carried_trips or self.mark in data):
+                    self.carried += len(data)
+                    self.carried_trips += 1
+                    if data.endswith(COMMIT):
+                        self.mark = b""
+                await asyncio.sleep(self._takes(data))
                 await self.runs.wait() if b"BEGIN" in data else None
                 if self.fail is not None and writes and data.endswith(COMMIT):
                     fail, self.fail = self.fail, None
@@ -176,6 +186,9 @@ class Proxy:
             to_console.transport.abort()
             await asyncio.shield(back)
 
+    def _takes(self, data: bytes) -> float:
+        return self.delay / 2 + (len(data) / self.rate if self.rate else 0.0)
+
     _holding: asyncio.StreamWriter | None = None
     _held: asyncio.Event | None = None
     _arrived: asyncio.Event | None = None
@@ -193,7 +206,9 @@ class Proxy:
                             self._arrived.set()
                         return
                     await self._held.wait()
-                await asyncio.sleep(self.delay / 2)
+                if self.mark and self.carried_trips:
+                    self.carried += len(data)
+                await asyncio.sleep(self._takes(data))
                 await self.open.wait()
                 self._asking.discard(writer)
                 writer.write(data)
