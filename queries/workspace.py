@@ -23,6 +23,7 @@ from queries.db.query import Query, Rows, statement
 from queries.db.reads import value_of
 from queries.db.servers import KnownServer, KnownServers, OtherHosts, Rules
 from queries.files import user_dirs
+from queries.files.hidden_guesses import HiddenGuesses
 from queries.read.reader import Reader
 from queries.read.server_findings import ServerFindings
 from queries.records.finding import Finding, SkippedFinding
@@ -31,7 +32,6 @@ from queries.text.suggest import did_you_mean
 
 if TYPE_CHECKING:
     from queries.log.choice import AuditLog
-    from queries.propose.hidden import HiddenGuesses
 
 DETECTION_KEPT_SECONDS = 45.0  # after which the engines are detected again; 20,000 tables take 0.4 s
 GUESS_PAUSE = 20.0  # times the duration of a guess: the least pause before the next one
@@ -128,9 +128,9 @@ class Workspace:
         (rows,) = await self.database.together(self._detect(renew or bool(self._guesses), guessing=guessing))
         unknown = any(not {f"{row['schema']}.{row['name']}", f"{row['schema']}.*"} & self._known() for row in rows)
         if guessing and (unknown or self._guesses):
-            from queries.propose import guess, hidden  # slow to import, and a console without guesses does without
+            from queries.propose import guess  # slow to import, and a console without guesses does without
 
-            self._hidden = self._hidden or hidden.HiddenGuesses(self._state)
+            self._hidden = self._hidden or HiddenGuesses(self._state)
             self.not_work |= self._hidden.of(self._where)
             names = {engine.name for engine in self._all_engines}
             found, broken = await guess.guesses(self.database, rows, self._known(), names, self._trusted, self._guesses)

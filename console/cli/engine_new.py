@@ -17,7 +17,7 @@ from queries.contract.folder import Folder
 from queries.contract.loader import parsed
 from queries.contract.outside import standard_place, wrong_name
 from queries.db.database import Database
-from queries.propose.catalog import read_table
+from queries.propose.catalog import read_statements, read_table
 from queries.propose.files import files, of_statement, save
 from queries.propose.guess import why_no_work
 from queries.propose.proposal import Missing, engine_name, propose
@@ -60,7 +60,9 @@ async def new(target: Target, table: str, to: Path | None, statement: str = "") 
         described = await read_table(database, table, target.context.schema, target.context.trusted_owners)
         folder = standard_place() / _free(engine_name(described.name)) if to is None else to
         _refuse(folder)
-        proposal = await propose(database, described, folder.name, statement=statement)
+        trusted = target.context.trusted_owners
+        statements = [("", statement)] if statement else await read_statements(database, described, trusted)
+        proposal = await propose(database, described, folder.name, statements=statements)
     finally:
         await database.close()
     say(*filter(None, [why_no_work(described)]))

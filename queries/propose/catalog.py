@@ -15,7 +15,7 @@ from queries.contract.allowed_words import MOST_WORDS, allowed_words
 from queries.contract.detect import NO_TABLE
 from queries.contract.trust import Trust
 from queries.db.database import Database
-from queries.db.errors import DatabaseError, SlowError
+from queries.db.errors import DatabaseError, SlowError, attempting
 from queries.db.query import Query, Rows, statement
 from queries.files.statement import parse_statement, sql_text
 from queries.records.record import Record
@@ -54,7 +54,7 @@ class Column(Record):
     @property
     def form(self) -> str:
         """The name of how it stores a time."""
-        return f"{self.type}_{self.unit}" if self.unit else self.type
+        return f"{self.type}_{self.unit}" if self.unit and self.type != "int4" else self.type
 
     @property
     def is_time(self) -> bool:
@@ -157,10 +157,36 @@ async def read_tables(
         for rows in answers
     ]
     there = sorted({table.name for some in tables for table in some})
-    args = {"functions": [], "trusted": list(trusted)}
-    doubts = (await database.batch([Query(statement("code"), {"query": there, "args": args})]))[0] if there else ()
-    trust = Trust(doubts)
+    trust = await _trust(database, there, trusted)
     return [_one(name, some, schema, trust) for name, some in zip(every, tables, strict=True)]
+
+
+async def _trust(database: Database, tables: Sequence[str], trusted: Sequence[str]) -> Trust:
+    args = {"functions": [], "trusted": list(trusted)}
+    return Trust(
+        (await database.batch([Query(statement("code"), {"query": [*tables], "args": args})]))[0] if tables else ()
+    )
+
+
+async def read_statements(database: Database, table: Table, trusted: Sequence[str] = ()) -> list[tuple[str, str]]:
+    """Read statements that lock rows of a table, each with where it was found.
+
+    Those of sessions have their values. What this role may not read is omitted. Raises an error of NO_CONNECTION only.
+    """
+    found: list[tuple[str, str]] = []
+    name = "pg_stat_statements"
+    with attempting():
+        (rows,) = await database.batch(
+            [Query(parse_statement(sql_text(FOLDER / "sessions.sql")), {"query": table.name})]
+        )
+        found = [(row["source"], row["text"]) for row in rows if row["text"] is not None]
+        for schema in (row["source"] for row in rows if row["text"] is None):
+            if not (await _trust(database, [name], trusted)).unreadable(schema, [name]):
+                sql = sql_text(FOLDER / "statements.sql")
+                query = parse_statement(msgspec.structs.replace(sql, text=bound(sql.text, {"schema": schema})))
+                (rows,) = await database.batch([Query(query, {"query": table.name})])
+                found += [(row["source"], row["text"]) for row in rows]
+    return found
 
 
 def _one(name: str, tables: Sequence[Table], schema: str, trust: Trust) -> Table | NoProposalError:
@@ -203,7 +229,7 @@ async def read_words(
 
 async def with_units(database: Database, table: Table, rows: int) -> Table:
     """Return a table with the units of numbers whose values are all plausible times."""
-    columns = [each for each in table.columns if each.builtin and each.type in ("int8", "float8", "numeric")]
+    columns = [each for each in table.columns if each.builtin and each.type in ("int4", "int8", "float8", "numeric")]
     checks = ["> 0", *(f"BETWEEN {FIRST * factor} AND {LAST * factor}" for factor in UNITS.values())]
     facts = [f"coalesce({column.sql} {check}, false)" for column in columns for check in checks]
     found = await read_words(database, table, "'all'", facts, rows) if columns else []

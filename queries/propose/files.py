@@ -85,8 +85,9 @@ def toml(proposal: Proposal) -> str:
 def of_statement(proposal: Proposal) -> Iterator[str]:
     """Yield sentences about the worker's statement."""
     if taking := proposal.taking:
-        met = f"{proposal.met:,} of {proposal.rows:,} rows meet it"
-        yield f"[claim] is the WHERE of the worker's statement, with now() for a time that it is given. {met}."
+        met = f"{sum(proposal.met.values()):,} of {proposal.rows:,} rows meet it"
+        of = f"a statement that was found in {taking.source}" if taking.source else "the worker's statement"
+        yield f"[claim] is the WHERE of {of}, with now() for a time that it is given. {met}."
         if taking.omitted:
             yield f"Omitted, because the statement is given their values: {'; '.join(taking.omitted)}."
 
@@ -134,9 +135,8 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
     if "parent" in proposal.roles:
         name = proposal.roles["parent"].name
         kind["parent"] = f"{proposal.kind}.{name}" if "." in name else name  # before a dot is a kind
-    columns = {}
-    if "title" in proposal.roles:
-        columns["title"] = f"coalesce({proposal.column('title')}::text, {proposal.key.sql}::text)"
+    title = f"coalesce({proposal.column('title')}::text, {proposal.key.sql}::text)"
+    columns = {"title": title} if "title" in proposal.roles else {}
     columns["status"] = proposal.status
     for name, role in _NODE_COLUMNS.items():
         if role in proposal.roles:
@@ -145,6 +145,9 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
             columns[name] = proposal.time(role, "node") if name.endswith("_at") else column.name
             if column.type in ("_text", "_json", "_jsonb"):
                 columns[name] = f"({last})::text"
+    if proposal.of(Phase.FAILED) and "error" not in columns and (said := proposal.column("outcome")):
+        of_failed = f"{one_of(proposal.status, proposal.of(Phase.FAILED))} AND pg_column_size({said}) < 2000"
+        columns["error"] = f"CASE WHEN {of_failed} THEN {said}::text END"
     sign = next((role for role in ("heartbeat", "taken") if role in proposal.roles), "")
     if sign:
         columns["heartbeat_at"] = proposal.time(sign, "node")
@@ -160,7 +163,7 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
 
 def _payloads(proposal: Proposal) -> Mapping[str, Column]:
     """Return the columns with stored documents, by the name of their detail section."""
-    names_used = {column.name for column in proposal.roles.values() if column is not proposal.roles.get("payload")}
+    names_used = {column.name for role, column in proposal.roles.items() if role not in ("payload", "outcome")}
     payloads: dict[str, Column] = {}
     for column in proposal.table.columns:
         if column.type in ("json", "jsonb", "bytea") and column.builtin and column.name not in names_used:
@@ -261,10 +264,10 @@ def _schema(proposal: Proposal) -> str:
 
 def _definition(proposal: Proposal, column: Column) -> str:
     parts = [identifier(column.name), identifier(column.type) if column.enum else column.type]
-    constant = _CONSTANT.match(column.default)
+    constant, set_ = _CONSTANT.match(column.default), {each for action in proposal.actions for each in action.sets}
     if column.name == proposal.key.name and not proposal.keys:
         parts.append("PRIMARY KEY")
-    elif column.required and not (column.default and constant is None and _is_emptied(proposal, column)):
+    elif column.required and (not column.default or constant or (column, "DEFAULT") not in set_):
         parts.append("NOT NULL")
     if constant:
         parts.append(f"DEFAULT {constant[0]}")
@@ -273,10 +276,6 @@ def _definition(proposal: Proposal, column: Column) -> str:
     if column is proposal.roles.get("status") and column.words and not column.enum:
         parts.append(f"CHECK ({identifier(column.name)} IN ({', '.join(map(literal, column.words))}))")
     return " ".join(parts)
-
-
-def _is_emptied(proposal: Proposal, column: Column) -> bool:
-    return any(each == column and value == "DEFAULT" for action in proposal.actions for each, value in action.sets)
 
 
 def _fixture(proposal: Proposal) -> str:

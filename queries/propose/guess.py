@@ -21,7 +21,7 @@ from queries.db.query import Query, Rows
 from queries.files.statement import parse_statement, sql_text
 from queries.propose.catalog import FOLDER, Column, NoProposalError, Table, read_tables
 from queries.propose.files import reading
-from queries.propose.proposal import Proposal, engine_name, names, plain, plain_name, propose, roles_of
+from queries.propose.proposal import Proposal, engine_name, may_be_time, names, plain, plain_name, propose, roles_of
 from queries.records.node import Phase
 from queries.text import shell
 from queries.text.json_text import decoded
@@ -101,7 +101,8 @@ def _candidates(rows: Rows, known: Collection[str]) -> dict[tuple[str, str], int
     for row in rows:
         if f"{row['schema']}.{row['name']}" in known or f"{row['schema']}.*" in known:
             continue
-        columns = msgspec.convert(decoded(row["columns"]), tuple[Column, ...])
+        every = msgspec.convert(decoded(row["columns"]), tuple[Column, ...])
+        columns = tuple(msgspec.structs.replace(each, unit="s") if may_be_time(each) else each for each in every)
         table = Table(schema=row["schema"], name=row["name"], columns=columns)
         if (number := worth(table)) >= MARKS - 1:
             marked.append((-number, row["schema"], row["name"], row["tuples"]))
@@ -137,7 +138,7 @@ def worth(table: Table, proposal: Proposal | None = None) -> int:
     if proposal is not None and "states" in there:
         busy = any(state.phase is Phase.RUNNING for state in machine)
         by_rows = any(state.guessed and state.phase is Phase.RUNNING for state in states)
-        total += 1 if len(machine) > 2 and busy else 0 if machine or by_rows else -1
+        total += 1 if len(machine) > 1 and busy else 0 if machine or by_rows else -1
     name = plain_name(table.name)
     total += bool(re.fullmatch(names().work, name))
     if re.fullmatch(names().aside, name):

@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
@@ -179,7 +180,7 @@ class Proposal(Record):
     zeros: frozenset[str] = frozenset()  # roles whose columns have a value that means none, such as 0
     learned: Mapping[str, str] = {}  # columns that a release sets, as rows that wait have them
     taking: Taking | None = None  # what a worker's statement asks of a row
-    met: int = 0  # rows that meet it
+    met: Mapping[str, int] = {}  # rows that meet it, by status
     typical: Mapping[str, str] = {}  # what most of these have in columns without a role, as SQL
     unmet: Mapping[str, str] = {}  # actions that are not proposed, with the reason
     questions: tuple[AuthorQuestion, ...] = ()
@@ -238,11 +239,6 @@ class Proposal(Record):
         return f"CASE {' '.join(cases)} ELSE {last} END" if len(self.states) > 1 else last
 
     @property
-    def past(self) -> bool:
-        """True if the table's name says that its rows are over."""
-        return re.fullmatch(names().past, plain_name(self.table.name)) is not None
-
-    @property
     def splits(self) -> bool:
         """True if rows that wait for a worker are scheduled until they are due.
 
@@ -261,7 +257,7 @@ class Proposal(Record):
     def lacks(self, part: str) -> str:
         """Return why a finding or an action cannot be proposed, or ""."""
         by_status, roles = "status" in self.roles, self.roles
-        if self.past and part not in FINDINGS:
+        if part not in FINDINGS and re.fullmatch(names().past, plain_name(self.table.name)):
             return names().lacks["past"]
         if part in self.unmet:
             return self.unmet[part]
@@ -277,7 +273,7 @@ class Proposal(Record):
             "over": by_status
             or GIVEN_UP in (s.word for s in self.states)
             or (self.ready and any(emptied(roles.get(role)) for role in OVER)),
-            "free": by_status or any(emptied(roles.get(role)) for role in HELD),
+            "free": by_status or self.learned or any(emptied(roles.get(role)) for role in (*HELD, "is_taken")),
         }
         return next((names().lacks[need] for need in names().parts[part] if not there[need]), "")
 
@@ -296,6 +292,8 @@ class Proposal(Record):
     def ready(self) -> ProposedStatus | None:
         """The state that a worker takes: that of a new row, or the most usual word."""
         ready = self.of(Phase.READY)
+        if claimed := [s for s in self.states if s.word in self.met and s.phase is not Phase.RUNNING]:
+            return max(claimed, key=lambda state: self.met[state.word])
         by_default = [state for state in ready if state.word == self.default_word]
         usual = names().phases[Phase.READY]
         by_name = sorted(ready, key=lambda state: (state.guessed, [*usual, plain(state.word)].index(plain(state.word))))
@@ -327,27 +325,42 @@ def names() -> Names:
     return TomlFile(str(path), path.read_text("utf-8")).decode(Names)
 
 
-async def propose(database: Database, table: Table, name: str, most: int = MOST_ROWS, statement: str = "") -> Proposal:
+async def propose(
+    database: Database, table: Table, name: str, most: int = MOST_ROWS, statements: Iterable[tuple[str, str]] = ()
+) -> Proposal:
     """Return the proposal for a table.
 
-    ``statement``: that by which a worker takes a row. The phases of statuses, and the statuses that neither an enum
-    type nor a CHECK constraint lists, come from the ``most`` newest rows. Raises DatabaseErrors.
+    ``statements``: those by which a worker may take a row, and where each was found; "": the author says so. The first
+    that takes rows that wait is the claim. The phases of statuses, and the statuses that neither an enum type nor a
+    CHECK constraint lists, come from the ``most`` newest rows. Raises DatabaseErrors.
     """
     proposal = await _of_rows(database, await with_units(database, table, most), name, most)
-    if statement:
-        changed = {column.name for action in proposal.actions for column, _ in action.sets}
-        times = {c.name: proposal.stored(r, "now()") for r, c in proposal.roles.items() if r in ("due", "lease")}
-        taking = WorkerStatement(statement, table).taking(changed, times)
-        proposal = _completed(proposal, taking=taking, met=await _met(database, proposal, taking, most))
+    for source, statement in statements:
+        with contextlib.suppress(*[NoProposalError] * bool(source)):
+            proposal = await _claimed(database, proposal, statement, most, source)
+            break
     if most == MOST_ROWS and (document := await _repeating(database, proposal)):  # a guess reads no documents
         why = names().lacks["document"].format(document)
         proposal = _completed(proposal, unmet={part: why for part in names().parts if part not in FINDINGS})
-    if statement or any(action.name == "release" for action in proposal.actions):
+    if proposal.taking or any(action.name == "release" for action in proposal.actions):
         learned, typical = await _learned(database, proposal, most)
         proposal = _completed(proposal, learned=learned, typical=typical)
     if proposal.taking and proposal.actions:
         proposal = _completed(proposal, unmet=await _unmet(database, proposal, proposal.taking, most))
     return proposal
+
+
+async def _claimed(database: Database, base: Proposal, statement: str, most: int, source: str = "") -> Proposal:
+    """Return a proposal with the claim of a statement. Raises DatabaseErrors."""
+    changed = {column.name for action in base.actions for column, _ in action.sets}
+    times = {c.name: base.stored(r, "now()") for r, c in base.roles.items() if r in ("due", "lease")}
+    values = {base.roles["status"].name: literal(base.ready.word)} if "status" in base.roles and base.ready else {}
+    taking = WorkerStatement(statement, base.table).taking(changed, times, values if source else None)
+    taking = msgspec.structs.replace(taking, source=source, text=" ".join(statement.split()))
+    met = await _met(database, base, taking, most)
+    if source and not (base.ready and max(met, key=met.__getitem__, default="") == base.ready.word):
+        raise unread("it takes other rows than those that wait")
+    return _completed(base, taking=taking, met=met)
 
 
 async def _of_rows(database: Database, table: Table, name: str, most: int) -> Proposal:
@@ -368,19 +381,19 @@ def _completed(base: Proposal, **changes: Any) -> Proposal:
     """Return a proposal with changes, and the actions and questions that follow."""
     base = msgspec.structs.replace(base, **changes)
     base = msgspec.structs.replace(base, actions=tuple(_actions(base)))
-    asked = (AuthorQuestion(code=code, text=names().questions[code].format(*about)) for code, about in _questions(base))
-    return msgspec.structs.replace(base, questions=tuple(asked))
+    return msgspec.structs.replace(base, questions=tuple(_questions(base)))
 
 
-async def _met(database: Database, base: Proposal, taking: Taking, most: int) -> int:
-    """Return how many rows meet a worker's statement. Raises NoProposalError."""
+async def _met(database: Database, base: Proposal, taking: Taking, most: int) -> dict[str, int]:
+    """Return the rows of each status that meet a statement. Raises NoProposalError."""
     try:
-        counts = await read_words(database, base.table, _here(base, taking.whole), [], most)
+        facts = [f"coalesce({_here(base, taking.whole)}, false)"]
+        counts = await read_words(database, base.table, base.status, facts, most)
     except NO_CONNECTION:
         raise
     except DatabaseError as error:
         raise unread(f"the server refuses {taking.whole}: {error.line}") from error
-    return sum(n for word, n, _ in counts if word == "true")
+    return {word or "": round(n * share) for word, n, (share,) in counts if share}
 
 
 def _here(base: Proposal, sql: str) -> str:
@@ -402,19 +415,19 @@ async def _learned(database: Database, base: Proposal, most: int) -> tuple[dict[
     """Return what only rows that wait share, and what they share of a statement."""
     waiting = _here(base, base.taking.whole) if base.taking and base.met else one_of(base.status, base.of(Phase.READY))
     group = f"CASE WHEN {_groups(base)['release']} THEN 'running' WHEN {waiting} THEN 'waiting' END"
-    named = {column.name for role, column in base.roles.items() if role not in (*HELD, *OVER, *FLAGS)}
+    named = {column.name for role, column in base.roles.items() if role not in (*HELD, *OVER, *FLAGS, "is_free")}
     free = (c for c in base.table.columns if c.builtin and not c.generated and c.name != base.key.name)
     columns = [column for column in free if column.type in LEARNED]
     alike = await read_alike(database, base.table, group, columns, most)
     asked = {name for names in base.taking.columns.values() for name in names} if base.taking else set()
-    learned, typical = {}, {}
+    runs, learned, typical = any(part == "running" for _, part in alike), dict[str, str](), dict[str, str]()
     for column in columns:
-        held, idle = alike.get((column.name, "running")), alike.get((column.name, "waiting"), {})
+        held, idle = (alike.get((column.name, part), {}) for part in ("running", "waiting"))
         value, share = max(idle.items(), key=lambda each: each[1], default=(None, 0.0))
         shared = "NULL" if value is None else literal(value)
-        if held is not None and share >= 0.95 and held.get(value, 0.0) <= 0.2 and column.name not in named:
+        if runs and share >= 0.95 and held.get(value, 0.0) <= 0.2 and column.name not in named:
             learned[column.name] = shared
-        if column.name in asked - named and share > 0.5:
+        if column.name in asked - (named - {base.roles["left"].name if "left" in base.roles else ""}) and share > 0.5:
             typical[column.name] = shared
     return learned, typical
 
@@ -467,6 +480,7 @@ def proposal_of(
     """
     key = _key(table)
     roles, guessed = _roles(table, key)
+    roles, rows = _by_rows(roles, rows)
     rows, always = _telling(rows)
     roles = {role: column for role, column in roles.items() if role not in always}
     if "status" not in roles or not words:  # the states then come from other columns
@@ -572,8 +586,8 @@ def _fits(column: Column, role: Role, key: Column) -> bool:
 
 @cache
 def plain_name(name: str) -> str:
-    """Return a name in lower case, with underscores between its words."""
-    parts = re.split(r"[_\W]+", _WORD_END.sub("_", name).lower().strip("_"))
+    """Return a name in lower case, with underscores; status for c_status."""
+    parts = re.split(r"[_\W]+", re.sub("^[a-pr-z]_", "", _WORD_END.sub("_", name).lower().strip("_")))
     return "_".join("_".join(_split(part)) for part in parts)
 
 
@@ -600,7 +614,7 @@ def _facts(roles: Mapping[str, Column]) -> dict[str, str]:
     """Return what is asked of rows, as SQL by name: see `StatusRows`."""
     facts = {}
     for role, column in roles.items():
-        if role in (*HELD, *OVER, "error", *FLAGS):
+        if role in (*HELD, *OVER, "due", "error", *FLAGS):
             facts[role] = f"coalesce({_is_set(column)}, false)"
         if role in (*HELD, *OVER):
             facts[f"{role}!"] = f"{column.sql} IS NOT NULL AND NOT coalesce({_is_set(column)}, false)"
@@ -637,8 +651,13 @@ def settled(state: ProposedStatus, rows: StatusRows | None, default: bool) -> Pr
     first = _ALLOWED[seen][0]
     if state.phase is Phase.UNKNOWN:
         return msgspec.structs.replace(state, phase=first, guessed=True)
+    shown = HELD[:2] if state.phase is Phase.RUNNING else OVER
+    if seen == "waiting" and state.guessed and any(role in rows.shares for role in shown):
+        return msgspec.structs.replace(state, phase=first, doubt=seen)
     against = (seen == "running" and state.phase in WAITING and any(role in rows.shares for role in OVER)) or (
-        seen in ("over", "failed", "error") and state.phase in (*WAITING, Phase.RUNNING)
+        seen in ("over", "failed", "error")
+        and state.phase in (*WAITING, Phase.RUNNING)
+        and "retry" not in plain(state.word)  # it shows the try before
     )
     if not against:
         ended = seen == "running" and state.phase not in WAITING and not rows.shares.keys() & {*OVER}
@@ -656,6 +675,23 @@ def _apart(states: Sequence[ProposedStatus], rows: Mapping[str, StatusRows]) -> 
     if not any(state.word in rows for state in waits if state not in held):
         return tuple(states)
     return tuple(msgspec.structs.replace(s, phase=Phase.RUNNING, guessed=True) if s in held else s for s in states)
+
+
+def _by_rows(
+    roles: dict[str, Column], rows: Mapping[str, StatusRows]
+) -> tuple[dict[str, Column], Mapping[str, StatusRows]]:
+    """Return roles and rows, with a time of taking if rows tell which it is."""
+    every = [*rows.values()]
+    late = any(each.over("due") for each in every) and not any(each.shares["later"] for each in every)
+    ends = any(each.over("finished") and state_of(word).phase is Phase.RUNNING for word, each in rows.items())
+    role = "due" if late and any(each.shares["due"] < 0.1 for each in every) else "finished" if ends else ""
+    if not role or "taken" in roles:
+        return roles, rows
+    moved = {role: "taken", f"{role}!": "taken!"}
+    return {moved.get(name, name): column for name, column in roles.items()}, {
+        word: StatusRows(n=each.n, shares={moved.get(name, name): share for name, share in each.shares.items()})
+        for word, each in rows.items()
+    }
 
 
 def _telling(rows: Mapping[str, StatusRows]) -> tuple[dict[str, StatusRows], set[str]]:
@@ -711,6 +747,9 @@ def _derived(base: Proposal) -> Iterator[ProposedStatus]:
     telling = {role for role, column in base.roles.items() if not column.required or role in (*base.zeros, *FLAGS)}
     held = next((role for role in ("is_taken", "owner", "taken", "lease") if role in telling), "")
     ends = [("finished", Phase.DONE, "is_over"), ("failed", Phase.FAILED, "is_failed")]
+    if {"is_over", "finished"} <= base.roles.keys() and "is_failed" not in base.roles:  # it has ended without success
+        ended = f"NOT {base.column('is_over')} AND {base.is_set('finished')}"
+        yield ProposedStatus(word="failed", phase=Phase.FAILED, condition=ended)
     for word, phase, flag in ends[:: -1 if "is_failed" in telling else 1]:
         if role := next((role for role in (flag, word) if role in telling), ""):
             yield ProposedStatus(word=word, phase=phase, condition=base.is_set(role))
@@ -732,14 +771,15 @@ def _actions(base: Proposal) -> Iterator[ProposedAction]:
     now = _set(roles.get("due"), base.stored("due", "now()") if "due" in roles else "")
     back = _set(roles.get("status"), literal(ready.word) if ready else "")
     again = _set(roles.get("attempts"), "0")
-    again += emptied(roles["left"]) if "left" in roles and roles["left"].default else []
-    free = [each for role in HELD for each in emptied(roles.get(role))]
+    if "left" in roles:  # as rows that a worker would take have it
+        again += _set(roles["left"], base.typical.get(roles["left"].name, "")) or emptied(roles["left"])
+    free = [each for role in (*HELD, "is_taken") for each in emptied(roles.get(role))]
     like_waiting = {column.name: (column, value) for column, value in free}
     for name, value in base.learned.items():
         like_waiting[name] = (base.table.column(name), value)
     over = [each for role in (*OVER, *FLAGS) for each in emptied(roles.get(role))]
     if not base.lacks("wake"):
-        moved = back if base.taking and not base.splits else []  # no scheduler of the engine has to move it
+        moved = back if base.taking and base.of(Phase.SCHEDULED) else []  # no scheduler of the engine has to move it
         yield ProposedAction(name="wake", phases=(Phase.SCHEDULED,), sets=(*moved, *now), effect="It is due now.")
     if not base.lacks("retry"):
         effect = "It waits for a worker again, with no attempts." if again else "It waits for a worker again."
@@ -750,10 +790,12 @@ def _actions(base: Proposal) -> Iterator[ProposedAction]:
             effect=effect,
         )
     if not base.lacks("release"):
+        asked = {name for names in base.taking.columns.values() for name in names} if base.taking else set()
+        due = [(column, f"least({column.sql}, {value})") for column, value in now if column.name in asked]
         yield ProposedAction(
             name="release",
             phases=(Phase.RUNNING,),
-            sets=(*back, *like_waiting.values()),
+            sets=(*back, *like_waiting.values(), *due),
             effect="It has no worker and waits for one again.",
             refused=f"({base.sign_sql} < {base.stored(base.sign, 'now() - :stale')}) IS NOT TRUE",
             why="its worker has shown a sign of life",
@@ -792,28 +834,59 @@ def emptied(column: Column | None) -> list[tuple[Column, str]]:
 # Questions
 
 
-def _questions(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
-    yield from _about_states(base)
-    if base.guessed:
-        yield "guessed_columns", (", ".join(f"{base.roles[role].name} = {role}" for role in base.guessed),)
-    yield from _about_times(base)
+def _questions(base: Proposal) -> Iterator[AuthorQuestion]:
+    """Yield the questions for which all that they are about is there."""
+    table, roles, first, ready = base.table, base.roles, base.ready, base.of(Phase.READY)
+    status, due, attempts, parent = (roles.get(name) for name in ("status", "due", "attempts", "parent"))
     actions = {action.name for action in base.actions}
-    for action in ("retry", "release"):
-        if "attempts" in base.roles and action in actions:
-            yield f"attempts_on_{action}", (base.roles["attempts"].name,)
-    if actions:
-        yield from () if base.taking else [("claim", ())]
-        yield "notify", ()
-    if base.table.triggers:
-        said = (f"{t.name} ({t.function}{', which notifies' if t.notifies else ''})" for t in base.table.triggers)
-        yield "triggers", (", ".join(said),)
-    if "parent" in base.roles and base.roles["parent"].name not in {name for name, _ in base.table.parents}:
-        yield "parent", (base.roles["parent"].name, base.key.name)
-    if base.table.checks and actions:
-        yield "checks", ("; ".join(base.table.checks),)
-    if base.table.beside:
-        more = [f"{base.table.more} more"] if base.table.more else []
-        yield "beside", (", ".join([*map(_beside, base.table.beside), *more]),)
+    words, number = ", ".join(state.word for state in base.states), status is not None and status.number
+    used = {base.key.name, *(column.name for column in roles.values())}
+    free = [column for column in table.columns if column.name not in used and not column.generated]
+    fitting = {name: [c for c in free if any(_fits(c, role, base.key) for role in names().roles if role.name == name)]
+               for name in ("owner", "status")}  # fmt: skip
+    states = (c for c in free if _STATE_NAME.search(plain_name(c.name)) or c.type == "bool" or c in fitting["status"])
+    times = (c for c in free if c.type in ("timestamptz", "timestamp", "date") or may_be_time(c))
+    forms = {form: ", ".join(dict.fromkeys(roles[r].name for r in _TIMES if r in roles and roles[r].form == form))
+             for form in ("timestamp", "int8", "int4")}  # fmt: skip
+    triggers = (f"{t.name} ({t.function}{', which notifies' if t.notifies else ''})" for t in table.triggers)
+    more = [f"{table.more} more"] if table.more else []
+    since = f"since its {roles['created'].name}" if "created" in roles else "but not since when"
+    others = [first.word, *(state.word for state in ready if state != first)] if first and len(ready) > 1 else []
+    alone = parent and parent.name not in {name for name, _ in table.parents}
+    asked: list[tuple[Any, ...]] = [
+        ("no_words" if base.sampled else "no_status", words, status is None),
+        ("number_status", status and status.name, status and status.type, words, number),
+        ("free_text", base.sampled and status and not number),
+        ("other_status", _listed(states), status or not base.sampled),
+        ("guessed_words", ", ".join(f"{state.word} = {state.phase}" for state in base.states if state.guessed)),
+        ("other_owner", ", ".join(column.name for column in fitting["owner"])),
+        ("lock_alone", base.taken),
+        ("unknown_words", ", ".join(state.word for state in base.of(Phase.UNKNOWN)), not number),
+        ("ready_word", ", ".join(others), first and first.word != base.default_word),
+        ("cancel" if base.of(Phase.CANCELLED) else "no_cancelled", status),
+        ("guessed_columns", ", ".join(f"{roles[role].name} = {role}" for role in base.guessed)),
+        ("stale", roles[base.sign].name if base.sign else "not recorded", base.of(Phase.RUNNING) or base.taken),
+        ("other_time", _listed(times)),
+        ("no_due", due and due.name, since, due and not due.required and not base.lacks("late")),
+        ("time_zone", forms["timestamp"]),
+        ("time_unit", forms["int8"], "milliseconds since 1970"),
+        ("time_unit", forms["int4"], "seconds since 1970"),
+        *((f"attempts_on_{name}", attempts and attempts.name) for name in ("retry", "release") if name in actions),
+        ("found", base.taking and base.taking.text[:500], base.taking and base.taking.source),
+        ("claim", actions and not base.taking),
+        ("notify", actions),
+        ("triggers", ", ".join(triggers)),
+        ("parent", alone and parent and parent.name, base.key.name),
+        ("checks", "; ".join(table.checks), actions),
+        ("beside", ", ".join([*map(_beside, table.beside), *more])),
+    ]
+    for code, *about in asked:
+        if all(about):
+            yield AuthorQuestion(code=code, text=names().questions[code].format(*about))
+
+
+def _listed(columns: Iterable[Column]) -> str:
+    return ", ".join(f"{column.name} ({column.type})" for column in columns)
 
 
 def _beside(table: Beside) -> str:
@@ -823,75 +896,7 @@ def _beside(table: Beside) -> str:
     return f"{table.name} ({', '.join(how)})" if how else table.name
 
 
-def _about_states(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if "status" not in base.roles:
-        yield "no_words" if base.sampled else "no_status", (", ".join(state.word for state in base.states),)
-    elif base.roles["status"].number:
-        status = base.roles["status"]
-        yield "number_status", (status.name, status.type, ", ".join(state.word for state in base.states))
-    elif base.sampled:
-        yield "free_text", ()
-    read = "status" in base.roles or not base.sampled
-    if read and (others := [f"{column.name} ({column.type})" for column in _other_statuses(base)]):
-        yield "other_status", (", ".join(others),)
-    if guessed := [f"{state.word} = {state.phase}" for state in base.states if state.guessed]:
-        yield "guessed_words", (", ".join(guessed),)
-    if owners := [column.name for column in _unused(base, "owner")]:
-        yield "other_owner", (", ".join(owners),)
-    if base.taken:
-        yield "lock_alone", (base.taken,)
-    unknown = base.of(Phase.UNKNOWN)
-    if unknown and not base.roles["status"].number:
-        yield "unknown_words", (", ".join(state.word for state in unknown),)
-    first, ready = base.ready, base.of(Phase.READY)
-    if first and len(ready) > 1 and first.word != base.default_word:
-        yield "ready_word", (", ".join([first.word, *(state.word for state in ready if state != first)]),)
-    if "status" in base.roles:
-        yield ("cancel" if base.of(Phase.CANCELLED) else "no_cancelled"), ()
-
-
-def _other_statuses(base: Proposal) -> Iterator[Column]:
-    """Yield columns without a role that look like a status, or are true or false."""
-    statuses = tuple(_unused(base, "status"))
-    for column in base.table.columns:
-        flag = column.builtin and column.type == "bool" and column.name != base.key.name and not column.generated
-        named = _STATE_NAME.search(plain_name(column.name)) and column not in base.roles.values()
-        if flag or named or column in statuses:
-            yield column
-
-
-def _other_times(base: Proposal) -> Iterator[Column]:
-    used = {base.key.name, *(column.name for column in base.roles.values())}
-    for column in base.table.columns:
-        number = column.type in ("int4", "int8", "float8", "numeric") and _TIME_NAME.search(plain_name(column.name))
-        if column.name not in used and (column.type in ("timestamptz", "timestamp", "date") or number):
-            yield column
-
-
-def _unused(base: Proposal, role: str) -> Iterator[Column]:
-    used = {base.key.name, *(column.name for column in base.roles.values())}
-    roles = [each for each in names().roles if each.name == role]
-    for column in base.table.columns:
-        free = column.name not in used and not column.generated
-        if free and any(_fits(column, each, base.key) for each in roles):
-            yield column
-
-
-def _about_times(base: Proposal) -> Iterator[tuple[str, tuple[str, ...]]]:
-    if base.of(Phase.RUNNING) or base.taken:
-        yield "stale", (base.roles[base.sign].name if base.sign else "not recorded",)
-    if unused := [f"{column.name} ({column.type})" for column in _other_times(base)]:
-        yield "other_time", (", ".join(unused),)
-    if "due" in base.roles and not base.roles["due"].required and not base.lacks("late"):
-        since = f"since its {base.roles['created'].name}" if "created" in base.roles else "but not since when"
-        yield "no_due", (base.roles["due"].name, since)
-    times = {role: base.roles[role] for role in _TIMES if role in base.roles}
-    if zoneless := _named(times, "timestamp"):
-        yield "time_zone", (zoneless,)
-    for kind, unit in (("int8", "milliseconds since 1970"), ("int4", "seconds since 1970")):
-        if numbers := _named(times, kind):
-            yield "time_unit", (numbers, unit)
-
-
-def _named(columns: Mapping[str, Column], kind: str) -> str:
-    return ", ".join(dict.fromkeys(column.name for column in columns.values() if column.form == kind))
+def may_be_time(column: Column) -> bool:
+    """Return True for a number with the name of a time."""
+    named = _TIME_NAME.search(plain_name(column.name)) is not None
+    return named and column.type in ("int4", "int8", "float8", "numeric")

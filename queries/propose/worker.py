@@ -35,6 +35,8 @@ class Taking(Record):
     conditions: dict[str, str]
     columns: dict[str, tuple[str, ...]]
     omitted: tuple[str, ...] = ()
+    source: str = ""  # where the statement was found; "": the author gave it
+    text: str = ""
 
     @property
     def whole(self) -> str:
@@ -79,10 +81,13 @@ class WorkerStatement:
         self._given.append(match[0])
         return f"${len(self._given)}"
 
-    def taking(self, changed: Collection[str], times: Mapping[str, str]) -> Taking:
+    def taking(
+        self, changed: Collection[str], times: Mapping[str, str], values: Mapping[str, str] | None = None
+    ) -> Taking:
         """Return the conditions. Raises NoProposalError.
 
-        ``changed``: columns that actions change. ``times``: now() as the values of columns that are due.
+        ``changed``: columns that actions change. ``times``: now() as the values of columns that are due. ``values``: of
+        columns, if the server has put parameters in place of values.
         """
         conditions, columns, omitted = dict[str, str](), dict[str, tuple[str, ...]](), list[str]()
         for tokens in _split(self._where()):
@@ -92,7 +97,9 @@ class WorkerStatement:
             parameters = [self._given[int(token.text[1:]) - 1] for token in tokens if token.kind == "bound"]
             if parameters and names and {*names} <= times.keys():
                 condition = times[names[0]].join(re.split(r"\$\d+", condition))
-            elif parameters and {*names} & {*changed}:
+            elif values and names and names[0] in values and re.match(r"t\.\S+ = \$\d+\b", condition):
+                condition = re.sub(r"\$\d+", lambda _: values[names[0]], condition)  # noqa: B023
+            elif parameters and {*names} & {*changed} and values is None:
                 given = ", ".join(parameters)
                 raise unread(f"{shown}: write a value in place of {given}, because an action sets {names[0]}")
             elif parameters:

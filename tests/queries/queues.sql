@@ -1,5 +1,6 @@
 -- Task tables of known projects, restated in small, and home-made ones: schema.table, then rows of each state. The columns of
--- `all` are in every row. @-3h is a moment, @ms-3h milliseconds since 1970, @s-3h seconds. The number of rows is that of `COUNTS`.
+-- `all` are in every row. @-3h is a moment, @ms-3h milliseconds since 1970, @s-3h and @f-3h seconds. The number of rows is that
+-- of `COUNTS`. `claim` is the condition of the rows that a worker takes.
 
 -- river.river_job
 CREATE TYPE river_job_state AS ENUM ('available', 'cancelled', 'completed', 'discarded', 'pending', 'retryable', 'running', 'scheduled');
@@ -305,3 +306,300 @@ CREATE TABLE jobs_to_run (id bigserial PRIMARY KEY, command text NOT NULL, sched
 -- running: scheduled=@-1m pid=2 started=@-1m
 -- late: scheduled=@-40m
 -- later: scheduled=@+1d
+
+-- graphile.jobs
+CREATE TABLE jobs (id bigserial PRIMARY KEY, queue_name text, task_identifier text NOT NULL, payload json NOT NULL DEFAULT '{}', priority int NOT NULL DEFAULT 0, run_at timestamptz NOT NULL DEFAULT now(), attempts int NOT NULL DEFAULT 0, max_attempts int NOT NULL DEFAULT 25, last_error text, created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz NOT NULL DEFAULT now(), key text, locked_at timestamptz, locked_by text, revision int NOT NULL DEFAULT 0, flags jsonb);
+-- all: task_identifier='mail'
+-- failed: run_at=@-1h attempts=25 last_error='timeout'
+-- stuck: run_at=@-3h attempts=1 locked_at=@-3h locked_by='worker-1'
+-- running: run_at=@-1m attempts=1 locked_at=@-1m locked_by='worker-2'
+-- late: run_at=@-40m
+-- later: run_at=@+1d
+-- claim: locked_at IS NULL AND run_at <= now() AND attempts < max_attempts
+
+-- neoq.neoq_jobs
+CREATE TABLE neoq_jobs (id bigserial PRIMARY KEY, fingerprint text NOT NULL, queue text NOT NULL, status text NOT NULL DEFAULT 'new', deadline timestamptz, payload jsonb, retries int DEFAULT 0, max_retries int DEFAULT 23, run_after timestamptz DEFAULT now(), ran_at timestamptz, created_at timestamptz DEFAULT now(), error text);
+-- all: fingerprint='f' queue='mail' payload='{}'
+-- done: status='processed' run_after=@-2h ran_at=@-2h
+-- failed: status='failed' run_after=@-1h ran_at=@-1h error='timeout' retries=23
+-- late: run_after=@-40m
+-- later: run_after=@+1d
+-- claim: status NOT IN ('processed', 'failed') AND run_after <= now()
+
+-- absurd.r_default
+CREATE TABLE r_default (run_id uuid PRIMARY KEY, task_id uuid NOT NULL, attempt int NOT NULL, state text NOT NULL CHECK (state IN ('pending', 'running', 'sleeping', 'completed', 'failed', 'cancelled')), claimed_by text, claim_expires_at timestamptz, available_at timestamptz NOT NULL, wake_event text, event_payload jsonb, started_at timestamptz, completed_at timestamptz, failed_at timestamptz, result jsonb, failure_reason jsonb, created_at timestamptz NOT NULL DEFAULT now());
+-- all: run_id=gen_random_uuid() task_id=gen_random_uuid() attempt=1
+-- done: state='completed' claimed_by='w1' claim_expires_at=@-2h available_at=@-2h started_at=@-2h completed_at=@-2h
+-- failed: state='failed' claimed_by='w1' claim_expires_at=@-1h available_at=@-1h started_at=@-1h failed_at=@-1h failure_reason='{"message":"timeout"}'
+-- stuck: state='running' claimed_by='w1' claim_expires_at=@-3h available_at=@-3h started_at=@-3h
+-- running: state='running' claimed_by='w2' claim_expires_at=@+5m available_at=@-1m started_at=@-1m
+-- late: state='pending' available_at=@-40m
+-- later: state='sleeping' available_at=@+1d
+-- claim: state IN ('pending', 'sleeping') AND available_at <= now()
+
+-- airflow.task_instance
+CREATE TABLE task_instance (task_id varchar(250) NOT NULL, dag_id varchar(250) NOT NULL, run_id varchar(250) NOT NULL, map_index int NOT NULL DEFAULT -1, start_date timestamptz, end_date timestamptz, duration float8, state varchar(20), try_number int, max_tries int DEFAULT -1, hostname varchar(1000), unixname varchar(1000), job_id int, pool varchar(256) NOT NULL, pool_slots int NOT NULL, queue varchar(256), priority_weight int, operator varchar(1000), queued_dttm timestamptz, queued_by_job_id int, pid int, executor_config bytea, updated_at timestamptz, PRIMARY KEY (dag_id, task_id, run_id, map_index));
+-- all: dag_id='etl' task_id='load' run_id='r'||n pool='default' pool_slots=1 operator='PythonOperator'
+-- done: state='success' start_date=@-2h end_date=@-2h hostname='h1' pid=7 try_number=1
+-- failed: state='failed' start_date=@-1h end_date=@-1h hostname='h1' pid=7 try_number=3
+-- stuck: state='running' start_date=@-3h hostname='h1' pid=7 try_number=1
+-- running: state='running' start_date=@-1m hostname='h2' pid=9 try_number=1
+-- late: state='scheduled' try_number=0
+-- later: state='up_for_retry' start_date=@-1m end_date=@-1m try_number=1
+-- claim: state = 'scheduled'
+
+-- dagster.runs
+CREATE TABLE runs (id bigserial PRIMARY KEY, run_id varchar(255) UNIQUE, snapshot_id varchar(255), pipeline_name text, mode text, status varchar(63), run_body text, partition text, partition_set text, create_timestamp timestamp DEFAULT now(), update_timestamp timestamp DEFAULT now(), start_time float8, end_time float8);
+-- all: run_id=(n)::text pipeline_name='etl'
+-- done: status='SUCCESS' run_body='{"status":"SUCCESS"}' start_time=@f-2h end_time=@f-116m
+-- failed: status='FAILURE' run_body='{"status":"FAILURE"}' start_time=@f-1h end_time=@f-58m
+-- stuck: status='STARTED' run_body='{"status":"STARTED"}' start_time=@f-3h
+-- running: status='STARTED' run_body='{"status":"STARTED"}' start_time=@f-1m
+-- late: status='QUEUED' run_body='{"status":"QUEUED"}' create_timestamp=@-40m
+-- claim: status = 'QUEUED'
+
+-- mattermost.jobs
+CREATE TABLE jobs (id varchar(26) PRIMARY KEY, type varchar(32), priority int8, createat int8, startat int8, lastactivityat int8, status varchar(32), progress int8, data jsonb);
+-- all: id=lpad(n::text,26,'a') type='export' priority=0 createat=@ms-2h data='{}'
+-- done: status='success' startat=@ms-2h lastactivityat=@ms-2h progress=100
+-- failed: status='error' startat=@ms-1h lastactivityat=@ms-1h progress=10
+-- stuck: status='in_progress' startat=@ms-3h lastactivityat=@ms-3h progress=0
+-- running: status='in_progress' startat=@ms-1m lastactivityat=@ms-1m progress=0
+-- late: status='pending' startat=0 lastactivityat=0 progress=0
+-- claim: status = 'pending' AND startat = 0
+
+-- yii.queue
+CREATE TABLE queue (id bigserial PRIMARY KEY, channel varchar(255) NOT NULL, job bytea NOT NULL, pushed_at int NOT NULL, ttr int NOT NULL, delay int NOT NULL DEFAULT 0, priority int NOT NULL DEFAULT 1024, reserved_at int, attempt int, done_at int);
+-- all: channel='default' job='x' ttr=300
+-- done: pushed_at=@s-2h reserved_at=@s-2h attempt=1 done_at=@s-2h
+-- stuck: pushed_at=@s-3h reserved_at=@s-3h attempt=1
+-- running: pushed_at=@s-1m reserved_at=@s-1m attempt=1
+-- late: pushed_at=@s-40m
+-- claim: reserved_at IS NULL AND pushed_at <= extract(epoch FROM now()) - delay
+
+-- conductor.queue_message
+CREATE TABLE queue_message (id serial, created_on timestamp NOT NULL DEFAULT now(), deliver_on timestamp NOT NULL DEFAULT now(), queue_name varchar(255) NOT NULL, message_id varchar(255) NOT NULL, priority int NOT NULL DEFAULT 0, popped bool DEFAULT false, offset_time_seconds int8, payload text, PRIMARY KEY (queue_name, message_id));
+-- all: queue_name='mail' message_id='m'||n offset_time_seconds=0 payload='{}'
+-- stuck: deliver_on=@-3h popped=true
+-- running: deliver_on=@-1m popped=true
+-- late: deliver_on=@-40m
+-- later: deliver_on=@+1d
+-- claim: NOT popped AND deliver_on <= now()
+
+-- calcom.Task
+CREATE TABLE "Task" (id text PRIMARY KEY, "createdAt" timestamp NOT NULL DEFAULT now(), "updatedAt" timestamp NOT NULL DEFAULT now(), "scheduledAt" timestamp NOT NULL DEFAULT now(), "succeededAt" timestamp, type text NOT NULL, payload text NOT NULL, attempts int NOT NULL DEFAULT 0, "maxAttempts" int NOT NULL DEFAULT 3, "lastError" text, "lastFailedAttemptAt" timestamp, "referenceUid" text);
+-- all: id='c'||n type='sendWebhook' payload='{}'
+-- done: "scheduledAt"=@-2h "succeededAt"=@-2h attempts=1
+-- failed: "scheduledAt"=@-1h attempts=3 "lastError"='timeout' "lastFailedAttemptAt"=@-1h
+-- late: "scheduledAt"=@-40m
+-- later: "scheduledAt"=@+1d
+-- claim: "succeededAt" IS NULL AND "scheduledAt" < now() AND attempts < "maxAttempts"
+
+-- payloadcms.payload_jobs
+CREATE TABLE payload_jobs (id serial PRIMARY KEY, input jsonb, completed_at timestamptz, total_tried numeric DEFAULT 0, has_error bool DEFAULT false, error jsonb, task_slug varchar, queue varchar DEFAULT 'default', wait_until timestamptz, processing bool DEFAULT false, updated_at timestamptz NOT NULL DEFAULT now(), created_at timestamptz NOT NULL DEFAULT now());
+-- all: input='{}' task_slug='mail'
+-- done: completed_at=@-2h total_tried=1
+-- failed: has_error=true error='{"message":"timeout"}' total_tried=3
+-- stuck: processing=true updated_at=@-3h
+-- running: processing=true updated_at=@-1m
+-- late: created_at=@-40m wait_until=@-40m
+-- later: wait_until=@+1d
+-- claim: completed_at IS NULL AND has_error IS NOT TRUE AND NOT processing AND (wait_until IS NULL OR wait_until < now())
+
+-- fang.fang_tasks
+CREATE TYPE fang_task_state AS ENUM ('new', 'in_progress', 'failed', 'finished', 'retried');
+CREATE TABLE fang_tasks (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), metadata jsonb NOT NULL, error_message text, state fang_task_state NOT NULL DEFAULT 'new', task_type varchar NOT NULL DEFAULT 'common', uniq_hash char(64), retries int NOT NULL DEFAULT 0, scheduled_at timestamptz NOT NULL DEFAULT now(), created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz NOT NULL DEFAULT now());
+-- all: metadata='{"type":"MyTask"}'
+-- done: state='finished' scheduled_at=@-2h updated_at=@-2h
+-- failed: state='failed' scheduled_at=@-1h updated_at=@-1h error_message='timeout' retries=20
+-- stuck: state='in_progress' scheduled_at=@-3h updated_at=@-3h
+-- running: state='in_progress' scheduled_at=@-1m updated_at=@-1m
+-- late: scheduled_at=@-40m
+-- later: scheduled_at=@+1d
+-- claim: state IN ('new', 'retried') AND scheduled_at <= now()
+
+-- gopgq.mail_queue
+CREATE TABLE mail_queue (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), created_at timestamptz NOT NULL DEFAULT now(), started_at timestamptz, locked_until timestamptz, scheduled_for timestamptz, processed_at timestamptz, consumed_count int NOT NULL DEFAULT 0, error_detail text, payload jsonb NOT NULL, metadata jsonb NOT NULL DEFAULT '{}');
+-- all: payload='{}'
+-- done: started_at=@-2h locked_until=@-2h processed_at=@-2h consumed_count=1 scheduled_for=@-3h
+-- stuck: started_at=@-3h locked_until=@-2h consumed_count=1 scheduled_for=@-3h
+-- running: started_at=@-1m locked_until=@+5m consumed_count=1 scheduled_for=@-1m
+-- late: scheduled_for=@-40m
+-- later: scheduled_for=@+1d
+-- claim: (locked_until IS NULL OR locked_until < now()) AND consumed_count < 3 AND processed_at IS NULL AND (scheduled_for IS NULL OR scheduled_for <= now())
+
+-- rihanna.rihanna_jobs
+CREATE TABLE rihanna_jobs (id serial PRIMARY KEY, term bytea NOT NULL, priority int NOT NULL DEFAULT 50, enqueued_at timestamptz NOT NULL, due_at timestamptz, failed_at timestamptz, fail_reason text, rihanna_internal_meta jsonb NOT NULL DEFAULT '{}');
+-- all: term='x' enqueued_at=@-3h
+-- failed: failed_at=@-1h fail_reason='timeout'
+-- late: due_at=@-40m
+-- later: due_at=@+1d
+-- claim: failed_at IS NULL AND (due_at IS NULL OR due_at <= now())
+
+-- oddjobs.jobs
+CREATE TABLE jobs (id serial PRIMARY KEY, created_at timestamptz NOT NULL DEFAULT now(), updated_at timestamptz NOT NULL DEFAULT now(), run_at timestamptz NOT NULL DEFAULT now(), status text NOT NULL, payload jsonb NOT NULL, last_error jsonb, attempts int NOT NULL DEFAULT 0, locked_at timestamptz, locked_by text, CONSTRAINT incorrect_locking_info CHECK ((locked_at IS NULL AND locked_by IS NULL AND status <> 'locked') OR (locked_at IS NOT NULL AND locked_by IS NOT NULL AND status = 'locked')));
+-- all: payload='{}'
+-- done: status='success' run_at=@-2h updated_at=@-2h attempts=1
+-- failed: status='failed' run_at=@-1h updated_at=@-1h last_error='"boom"' attempts=10
+-- stuck: status='locked' run_at=@-3h locked_at=@-3h locked_by='host1' attempts=1
+-- running: status='locked' run_at=@-1m locked_at=@-1m locked_by='host2' attempts=1
+-- late: status='queued' run_at=@-40m
+-- later: status='retry' run_at=@+1d attempts=2 last_error='"boom"'
+-- claim: status IN ('queued', 'retry') AND run_at <= now()
+
+-- tryton.ir_queue
+CREATE TABLE ir_queue (id serial PRIMARY KEY, name varchar NOT NULL, data json, enqueued_at timestamp NOT NULL, dequeued_at timestamp, finished_at timestamp, scheduled_at timestamp, expected_at timestamp, create_date timestamp, write_date timestamp, create_uid int, write_uid int);
+-- all: name='q' data='{}' enqueued_at=@-4h
+-- done: scheduled_at=@-2h dequeued_at=@-2h finished_at=@-2h
+-- stuck: scheduled_at=@-3h dequeued_at=@-3h
+-- running: scheduled_at=@-1m dequeued_at=@-1m
+-- late: scheduled_at=@-40m
+-- later: scheduled_at=@+1d
+-- claim: dequeued_at IS NULL AND (scheduled_at IS NULL OR scheduled_at <= now())
+
+-- skiplock.jobs
+CREATE TABLE jobs (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), worker_id uuid, job_class varchar NOT NULL, queue_name varchar, locale varchar, timezone varchar, priority int, executions int, exceptions int, data jsonb, running bool NOT NULL DEFAULT false, expired_at timestamp, finished_at timestamp, scheduled_at timestamp, created_at timestamp NOT NULL DEFAULT now(), updated_at timestamp NOT NULL DEFAULT now());
+-- all: job_class='MailJob' data='{}'
+-- done: finished_at=@-2h scheduled_at=@-2h executions=1
+-- failed: expired_at=@-1h scheduled_at=@-1h executions=20 exceptions=20
+-- stuck: running=true worker_id='00000000-0000-4000-8000-000000000001' updated_at=@-3h scheduled_at=@-3h
+-- running: running=true worker_id='00000000-0000-4000-8000-000000000002' updated_at=@-1m scheduled_at=@-1m
+-- late: scheduled_at=@-40m
+-- later: scheduled_at=@+1d
+-- claim: NOT running AND expired_at IS NULL AND finished_at IS NULL AND (scheduled_at IS NULL OR scheduled_at <= now())
+
+-- schwartz.job
+CREATE TABLE job (jobid bigserial PRIMARY KEY, funcid int NOT NULL, arg bytea, uniqkey text, insert_time int, run_after int NOT NULL, grabbed_until int NOT NULL, priority int2, coalesce text);
+-- all: funcid=1 arg='x' insert_time=@s-4h
+-- stuck: run_after=@s-3h grabbed_until=@s-2h
+-- running: run_after=@s-1m grabbed_until=@s+10m
+-- late: run_after=@s-40m grabbed_until=0
+-- later: run_after=@s+1d grabbed_until=0
+-- claim: run_after <= extract(epoch FROM now()) AND grabbed_until <= extract(epoch FROM now())
+
+-- home11.Jobs
+CREATE TYPE "JobStatus" AS ENUM ('PENDING', 'RUNNING', 'COMPLETED', 'FAILED', 'CANCELLED');
+CREATE TABLE "Jobs" ("jobId" uuid PRIMARY KEY DEFAULT gen_random_uuid(), "jobStatus" "JobStatus" NOT NULL DEFAULT 'PENDING', "queueName" text NOT NULL, "jobData" jsonb NOT NULL, "retryCount" int NOT NULL DEFAULT 0, "maxRetries" int NOT NULL DEFAULT 3, "runAfter" timestamp(3) NOT NULL DEFAULT now(), "startedAt" timestamp(3), "finishedAt" timestamp(3), "workerId" text, "lastHeartbeatAt" timestamp(3), "errorMessage" text, "createdAt" timestamp(3) NOT NULL DEFAULT now());
+-- all: "queueName"='mail' "jobData"='{}'
+-- done: "jobStatus"='COMPLETED' "startedAt"=@-2h "finishedAt"=@-2h "workerId"='w1' "runAfter"=@-2h
+-- failed: "jobStatus"='FAILED' "startedAt"=@-1h "finishedAt"=@-1h "workerId"='w1' "runAfter"=@-1h "errorMessage"='timeout' "retryCount"=3
+-- stuck: "jobStatus"='RUNNING' "startedAt"=@-3h "workerId"='w1' "runAfter"=@-3h "lastHeartbeatAt"=@-3h
+-- running: "jobStatus"='RUNNING' "startedAt"=@-1m "workerId"='w2' "runAfter"=@-1m "lastHeartbeatAt"=@-1m
+-- late: "runAfter"=@-40m
+-- later: "runAfter"=@+1d
+-- claim: "jobStatus" = 'PENDING' AND "workerId" IS NULL AND "runAfter" <= now()
+
+-- home12.work_queue
+CREATE TABLE work_queue (id bigserial PRIMARY KEY, kind int NOT NULL, body jsonb, is_locked bool NOT NULL DEFAULT false, is_done bool NOT NULL DEFAULT false, is_error bool NOT NULL DEFAULT false, locked_by text NOT NULL DEFAULT '', lock_expires timestamptz NOT NULL DEFAULT 'epoch', run_at timestamptz NOT NULL DEFAULT now(), retries_left int2 NOT NULL DEFAULT 5, message text);
+-- all: kind=1 body='{}'
+-- done: is_done=true run_at=@-2h
+-- failed: is_error=true run_at=@-1h retries_left=0 message='timeout'
+-- stuck: is_locked=true locked_by='w1' lock_expires=@-2h run_at=@-3h retries_left=4
+-- running: is_locked=true locked_by='w2' lock_expires=@+10m run_at=@-1m retries_left=4
+-- late: run_at=@-40m
+-- later: run_at=@+1d
+-- claim: NOT is_locked AND NOT is_done AND NOT is_error AND retries_left > 0 AND run_at <= now()
+
+-- home15.t_job
+CREATE TABLE t_job (c_id int8 PRIMARY KEY, c_type varchar(40), c_status varchar(20), c_create_time timestamp, c_start_time timestamp, c_end_time timestamp, c_exec_host varchar(60), c_retry_times int DEFAULT 0, c_param text, c_err_msg text);
+-- all: c_id=n c_type='sync' c_param='{}' c_create_time=@-4h
+-- done: c_status='SUCCESS' c_start_time=@-2h c_end_time=@-2h c_exec_host='h1'
+-- failed: c_status='FAIL' c_start_time=@-1h c_end_time=@-1h c_exec_host='h1' c_retry_times=3 c_err_msg='timeout'
+-- stuck: c_status='RUN' c_start_time=@-3h c_exec_host='h1'
+-- running: c_status='RUN' c_start_time=@-1m c_exec_host='h2'
+-- late: c_status='WAIT' c_create_time=@-40m
+-- claim: c_status = 'WAIT' AND c_exec_host IS NULL
+
+-- flowable.act_ru_timer_job
+CREATE TABLE act_ru_timer_job (id_ varchar(64) PRIMARY KEY, rev_ int, category_ varchar(255), type_ varchar(255) NOT NULL, lock_exp_time_ timestamp, lock_owner_ varchar(255), exclusive_ bool, execution_id_ varchar(64), process_instance_id_ varchar(64), proc_def_id_ varchar(64), element_id_ varchar(255), retries_ int, exception_stack_id_ varchar(64), exception_msg_ varchar(4000), duedate_ timestamp, repeat_ varchar(255), handler_type_ varchar(255), handler_cfg_ varchar(4000), custom_values_id_ varchar(64), create_time_ timestamp, tenant_id_ varchar(255));
+-- all: id_=(n)::text rev_=1 type_='timer' handler_type_='timer-start-event' handler_cfg_='{}' create_time_=@-4h retries_=3
+-- stuck: lock_exp_time_=@-2h lock_owner_='w1' duedate_=@-3h
+-- running: lock_exp_time_=@+5m lock_owner_='w2' duedate_=@-1m
+-- late: duedate_=@-40m
+-- later: duedate_=@+1d
+-- claim: lock_exp_time_ IS NULL AND duedate_ <= now()
+
+-- prefect.flow_run
+CREATE TABLE flow_run (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), created timestamptz NOT NULL DEFAULT now(), updated timestamptz NOT NULL DEFAULT now(), name varchar NOT NULL, state_type varchar(9), state_name varchar, state_timestamp timestamptz, run_count int NOT NULL DEFAULT 0, expected_start_time timestamptz, next_scheduled_start_time timestamptz, start_time timestamptz, end_time timestamptz, total_run_time interval NOT NULL DEFAULT '0', parameters json NOT NULL DEFAULT '{}', deployment_id uuid, infrastructure_pid varchar, parent_task_run_id uuid, work_queue_name varchar, tags json NOT NULL DEFAULT '[]');
+-- all: name='a' work_queue_name='default'
+-- done: state_type='COMPLETED' state_name='Completed' state_timestamp=@-2h expected_start_time=@-2h start_time=@-2h end_time=@-2h run_count=1
+-- failed: state_type='FAILED' state_name='Failed' state_timestamp=@-1h expected_start_time=@-1h start_time=@-1h end_time=@-1h run_count=1
+-- stuck: state_type='RUNNING' state_name='Running' state_timestamp=@-3h expected_start_time=@-3h start_time=@-3h run_count=1 infrastructure_pid='h:1'
+-- running: state_type='RUNNING' state_name='Running' state_timestamp=@-1m expected_start_time=@-1m start_time=@-1m run_count=1 infrastructure_pid='h:2'
+-- late: state_type='SCHEDULED' state_name='Late' state_timestamp=@-40m expected_start_time=@-40m next_scheduled_start_time=@-40m
+-- later: state_type='SCHEDULED' state_name='Scheduled' state_timestamp=@-40m expected_start_time=@+1d next_scheduled_start_time=@+1d
+-- claim: state_type = 'SCHEDULED' AND next_scheduled_start_time <= now() AND start_time IS NULL
+
+-- cyclotron.cyclotron_jobs
+CREATE TYPE jobstate AS ENUM ('available', 'completed', 'failed', 'running', 'paused');
+CREATE TABLE cyclotron_jobs (id uuid PRIMARY KEY, team_id int NOT NULL, function_id uuid, created timestamptz NOT NULL, lock_id uuid, last_heartbeat timestamptz, janitor_touch_count int2 NOT NULL, transition_count int2 NOT NULL, last_transition timestamptz NOT NULL, queue_name text NOT NULL, state jobstate NOT NULL, priority int2 NOT NULL, scheduled timestamptz NOT NULL, vm_state bytea, metadata bytea, parameters bytea, blob bytea);
+-- all: id=gen_random_uuid() team_id=1 created=@-4h janitor_touch_count=0 queue_name='fetch' priority=0
+-- done: state='completed' transition_count=2 last_transition=@-2h scheduled=@-2h
+-- failed: state='failed' transition_count=2 last_transition=@-1h scheduled=@-1h
+-- stuck: state='running' transition_count=1 last_transition=@-3h scheduled=@-3h lock_id=gen_random_uuid() last_heartbeat=@-3h
+-- running: state='running' transition_count=1 last_transition=@-1m scheduled=@-1m lock_id=gen_random_uuid() last_heartbeat=@-1m
+-- late: state='available' transition_count=0 last_transition=@-40m scheduled=@-40m
+-- later: state='available' transition_count=0 last_transition=@-40m scheduled=@+1d
+-- claim: state = 'available' AND scheduled <= now() AND lock_id IS NULL
+
+-- pulp.core_task
+CREATE TABLE core_task (pulp_id uuid PRIMARY KEY DEFAULT gen_random_uuid(), pulp_created timestamptz NOT NULL DEFAULT now(), pulp_last_updated timestamptz, state text NOT NULL, name text NOT NULL, started_at timestamptz, finished_at timestamptz, unblocked_at timestamptz, error jsonb, worker_id uuid, parent_task_id uuid REFERENCES core_task, logging_cid text NOT NULL DEFAULT '', enc_args bytea, app_lock_id uuid, immediate bool NOT NULL DEFAULT false);
+-- all: name='sync'
+-- done: state='completed' started_at=@-2h finished_at=@-2h unblocked_at=@-2h
+-- failed: state='failed' started_at=@-1h finished_at=@-1h unblocked_at=@-1h error='{"description":"boom"}'
+-- stuck: state='running' started_at=@-3h unblocked_at=@-3h app_lock_id='00000000-0000-4000-8000-000000000001'
+-- running: state='running' started_at=@-1m unblocked_at=@-1m app_lock_id='00000000-0000-4000-8000-000000000002'
+-- late: state='waiting' pulp_created=@-40m unblocked_at=@-40m
+-- claim: state = 'waiting' AND app_lock_id IS NULL AND unblocked_at IS NOT NULL
+
+-- quay.queueitem
+CREATE TABLE queueitem (id serial PRIMARY KEY, queue_name varchar(1024) NOT NULL, body text NOT NULL, available_after timestamp NOT NULL, available bool NOT NULL, processing_expires timestamp, retries_remaining int NOT NULL, state_id varchar(255) NOT NULL);
+-- all: queue_name='build' body='{}' state_id=(n)::text
+-- failed: available_after=@-1h available=true retries_remaining=0
+-- stuck: available_after=@-3h available=false processing_expires=@-2h retries_remaining=4
+-- running: available_after=@-1m available=false processing_expires=@+1h retries_remaining=4
+-- late: available_after=@-40m available=true retries_remaining=5
+-- later: available_after=@+1d available=true retries_remaining=5
+-- claim: available_after <= now() AND (available OR processing_expires <= now()) AND retries_remaining > 0
+
+-- home16.simple_queue
+CREATE TABLE simple_queue (id bigserial PRIMARY KEY, payload jsonb NOT NULL, status text NOT NULL DEFAULT 'new', created_at timestamptz NOT NULL DEFAULT now(), processed_at timestamptz, retry_count int NOT NULL DEFAULT 0, error text);
+-- all: payload='{}'
+-- done: status='done' processed_at=@-2h
+-- failed: status='error' processed_at=@-1h error='timeout' retry_count=3
+-- stuck: status='processing' processed_at=@-3h
+-- running: status='processing' processed_at=@-1m
+-- late: created_at=@-40m
+-- claim: status = 'new' AND processed_at IS NULL
+
+-- home17.float_jobs
+CREATE TABLE float_jobs (id serial PRIMARY KEY, func text, args bytea, status text DEFAULT 'queued', enqueued float8, started float8, finished float8, run_at float8, worker_id text, result text, exc text);
+-- all: func='mail' args='x' enqueued=@f-150m
+-- done: status='finished' started=@f-2h finished=@f-116m worker_id='w1' run_at=@f-2h
+-- failed: status='failed' started=@f-1h finished=@f-58m worker_id='w1' exc='boom' run_at=@f-1h
+-- stuck: status='started' started=@f-3h worker_id='w1' run_at=@f-3h
+-- running: status='started' started=@f-1m worker_id='w2' run_at=@f-1m
+-- late: run_at=@f-40m
+-- later: run_at=@f+1d
+-- claim: status = 'queued' AND worker_id IS NULL AND run_at <= extract(epoch FROM now())
+
+-- home18.batch_items
+CREATE TABLE batch_items (batch_no int NOT NULL, item_no int NOT NULL, done bool NOT NULL DEFAULT false, failed bool NOT NULL DEFAULT false, in_progress bool NOT NULL DEFAULT false, worker varchar(50), started timestamp, ended timestamp, retries int NOT NULL DEFAULT 0, error_text text, input jsonb, PRIMARY KEY (batch_no, item_no));
+-- all: batch_no=1 item_no=n input='{}'
+-- done: done=true worker='w1' started=@-2h ended=@-2h
+-- failed: failed=true worker='w1' started=@-1h ended=@-1h error_text='boom' retries=3
+-- stuck: in_progress=true worker='w1' started=@-3h
+-- running: in_progress=true worker='w2' started=@-1m
+-- late: retries=0
+-- claim: NOT done AND NOT failed AND NOT in_progress AND worker IS NULL
+
+-- home19.webhooks
+CREATE TABLE webhooks (id bigserial PRIMARY KEY, url text NOT NULL, body text NOT NULL, state varchar NOT NULL DEFAULT 'WAITING', try_no int NOT NULL DEFAULT 0, tries_max int NOT NULL DEFAULT 8, not_before timestamptz NOT NULL DEFAULT now(), reserved_by uuid, reserved_until timestamptz NOT NULL DEFAULT '-infinity', response_code int, response_text text, finished timestamptz);
+-- all: url='u' body='{}'
+-- done: state='DONE' finished=@-2h response_code=200 try_no=1 not_before=@-2h
+-- failed: state='GAVE_UP' finished=@-1h response_code=500 try_no=8 not_before=@-2h
+-- stuck: state='SENDING' reserved_by='00000000-0000-4000-8000-000000000001' reserved_until=@-2h try_no=1 not_before=@-3h
+-- running: state='SENDING' reserved_by='00000000-0000-4000-8000-000000000002' reserved_until=@+5m try_no=1 not_before=@-1m
+-- late: not_before=@-40m
+-- later: not_before=@+1d
+-- claim: state = 'WAITING' AND reserved_until < now() AND reserved_by IS NULL AND not_before <= now()

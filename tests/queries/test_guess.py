@@ -40,9 +40,9 @@ def _value(text: str) -> str:
         form, sign, n, unit = match.groups()
         at = f"(now() {sign} interval '{n} {UNITS[unit]}')"
         seconds = f"extract(epoch FROM {at})"
-        return {"": at, "ms": f"({seconds} * 1000)::int8", "s": f"{seconds}::int4"}[form]
+        return {"": at, "ms": f"({seconds} * 1000)::int8", "s": f"{seconds}::int4", "f": seconds}[form]
 
-    return re.sub(r"@(ms|s|)([+-])(\d+)([mhd])", moment, text)
+    return re.sub(r"@(ms|s|f|)([+-])(\d+)([mhd])", moment, text)
 
 
 def queues(*names: str) -> Iterator[tuple[str, str, dict[str, int], str]]:
@@ -52,7 +52,7 @@ def queues(*names: str) -> Iterator[tuple[str, str, dict[str, int], str]]:
             continue
         states = {
             state: dict(each.split("=", 1) for each in re.split(r' (?="?\w+"?=)', values))
-            for state, values in re.findall(r"(?m)^-- (\w+): (.*)$", block)
+            for state, values in re.findall(r"(?m)^-- (?!claim)(\w+): (.*)$", block)
         }
         common, last = states.pop("all", {}), 0
         lines = [f"CREATE SCHEMA {named[1]}; SET search_path = {named[1]};", re.sub(r"(?m)^--.*$", "", block)]

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import re
+import shutil
 import tomllib
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from typing import Any
 
+import asyncpg
 import pytest
 
+from queries.db.database import Database
+from queries.propose.catalog import read_table
+from queries.propose.proposal import propose
+from queries.text.psql_text import identifier
 from queries.workspace import Workspace
 from tests.command import Answer, fetch, unstick
 from tests.proof import proof
-from tests.queries.test_guess import queues
+from tests.queries.test_guess import HERE, queues
 from tests.servers import PostgresServer
 
 # As programs have them, and the same with values
@@ -36,6 +45,14 @@ STATEMENTS = {
         "status = 'new' AND picked_by IS NULL AND send_after <= now()",
     ),
 }
+
+NOT_OFFERED = {
+    ("airflow", "wake"): "there is no time from which a worker may take a row",
+    ("conductor", "release"): "nothing says since when a row is taken",
+    ("dagster", "retry"): "a document repeats the status",
+    ("dagster", "release"): "a document repeats the status",
+}
+EXPIRED = {("gopgq", "release"), ("quay", "release"), ("schwartz", "release")}  # a worker takes what its lease frees
 
 
 @pytest.fixture
@@ -81,6 +98,52 @@ def test_a_worker_takes_what_an_action_with_its_statement_has_changed(
         rows = f"--filter phase:{phase} --engine own --engines {home / 'own'} --reason x --yes".split()
         done = unstick("do", action, *rows, dsn=database, home=home)
         assert fetch(database, f"SELECT count(*) FROM {table} WHERE {claim}") == [(before + n,)], (action, done.out)
+
+
+async def test_each_action_leads_to_the_rows_that_a_worker_takes(server: PostgresServer, database: str) -> None:
+    """Rows are counted before and after, by the worker's own condition."""
+    conditions = re.findall(r"(?m)^-- (\w+)\.(?:.+\n)*?-- claim: (.+)$", (HERE / "queues.sql").read_text())
+    assert len(conditions) >= 20
+    claims = dict(conditions)
+    every = list(queues(*claims))
+    for *_, script in every:
+        await asyncio.to_thread(server.sql, script, database)
+    here, connection = Database(database), await asyncpg.connect(database)
+    for schema, name, states, _ in every:
+        table, claim = f'{schema}."{name}"', claims[schema]
+        taken = f"SELECT count(*) FROM {table} WHERE {claim.replace('now()', 'clock_timestamp()')}"
+        statement = f"SELECT * FROM {table} WHERE {claim} LIMIT 1 FOR UPDATE SKIP LOCKED"
+        described = await read_table(here, table)
+        proposal = await propose(here, described, "own", statements=[("", statement)])
+        actions = {action.name: action for action in proposal.actions}
+        last = 0
+        for state, n in states.items():
+            last += n
+            action = {"stuck": "release", "failed": "retry", "later": "wake"}.get(state)
+            assert action is None or (action in actions) is ((schema, action) not in NOT_OFFERED), (schema, action)
+            if action is None or action not in actions:
+                continue
+            rows = f"(SELECT ctid FROM (SELECT ctid, row_number() OVER (ORDER BY ctid) AS i FROM {table}) AS r WHERE i"
+            of_state = f"ctid = ANY (ARRAY{rows} > {last - n} AND i <= {last}))"
+            values = ", ".join(f"{identifier(column.name)} = {value}" for column, value in actions[action].sets)
+            async with rolled_back(connection):
+                before = await connection.fetchval(taken)
+                already = await connection.fetchval(f"SELECT count(*) FROM {table} WHERE ({claim}) AND {of_state}")
+                assert already == 0 or (schema, action) in EXPIRED, (schema, action)
+                await connection.execute(f"UPDATE {table} SET {values} WHERE {of_state}")
+                assert await connection.fetchval(taken) == before - already + n, (schema, action, values)
+    await connection.close()
+    await here.close()
+
+
+@contextlib.asynccontextmanager
+async def rolled_back(connection: asyncpg.Connection[Any]) -> AsyncIterator[None]:
+    transaction = connection.transaction()
+    await transaction.start()
+    try:
+        yield
+    finally:
+        await transaction.rollback()
 
 
 @proof
@@ -169,3 +232,56 @@ def test_names_that_workers_left_are_no_sign_of_running(server: PostgresServer, 
     said = {each["code"]: each["text"] for each in asked}
     assert "blorp" in said["unknown_words"]
     assert "blorp" not in said.get("guessed_words", "")
+
+
+@pytest.fixture
+def counting(tmp_path: Path) -> Iterator[PostgresServer]:
+    """A server with pg_stat_statements."""
+    server = PostgresServer("18", {"shared_preload_libraries": "pg_stat_statements"})
+    server.start()
+    yield server
+    server.close()
+
+
+async def test_a_statement_that_the_server_knows_is_proposed_to_the_author(
+    counting: PostgresServer, home: Path
+) -> None:
+    dsn = await asyncio.to_thread(counting.fresh)
+    table = await asyncio.to_thread(loaded, counting, "home1", dsn)
+    connection = await asyncpg.connect(dsn)
+    taking = STATEMENTS["home1"][0].replace("%s", "'w1'").replace("FOR UPDATE", "LIMIT 1 FOR UPDATE SKIP LOCKED")
+    await connection.execute(
+        f"CREATE FUNCTION odd() RETURNS bool LANGUAGE sql AS 'SELECT true';"
+        f"CREATE ROLE viewer LOGIN PASSWORD 'x'; GRANT USAGE ON SCHEMA home1 TO viewer;"
+        f"GRANT SELECT ON {table} TO viewer"
+    )
+    await connection.execute("SET search_path = home1, public")
+    await connection.execute("SELECT 1 FROM email_outbox WHERE status = 'new' AND odd() FOR UPDATE")  # is refused
+    await connection.execute("SELECT 1 FROM email_outbox WHERE status = 'sent' FOR UPDATE SKIP LOCKED")  # others' rows
+    said = await asyncio.to_thread(new, table, "", dsn, home)
+    assert said.json["claim"] == []
+    shutil.rmtree(home / "own")
+
+    await connection.execute(f"BEGIN; {taking}")
+    said = await asyncio.to_thread(new, table, "", dsn, home)
+    assert "found in a session of postgres, with now() for a time that it is given. 15 of 200" in said.json["claim"][0]
+    (question,) = (each["text"] for each in said.json["questions"] if each["code"] == "found")
+    assert "Is this the statement by which a worker takes a row: BEGIN; UPDATE email_outbox" in question
+    conditions = settings(home)["claim"]["email_outbox"]["conditions"]
+    assert [each["holds"] for each in conditions.values()] == [
+        "t.status = 'new'", "t.picked_by IS NULL", "t.send_after <= now()"]  # fmt: skip
+    engine = (await asyncio.to_thread(unstick, "engines", "--json", "--engines", str(home / "own"), dsn=dsn)).json
+    assert {each["available"] for each in engine["engines"][0]["actions"]} == {False}
+    shutil.rmtree(home / "own")
+
+    await connection.execute("ROLLBACK; CREATE EXTENSION pg_stat_statements")
+    await connection.execute(taking)
+    await connection.execute("SELECT 1")
+    said = await asyncio.to_thread(new, table, "", dsn, home)
+    assert "found in pg_stat_statements (calls: " in said.json["claim"][0]
+    conditions = settings(home)["claim"]["email_outbox"]["conditions"]
+    assert conditions["status"]["holds"] == "t.status = 'new'"
+    shutil.rmtree(home / "own")
+    other = re.sub(r"//[^@]+@", "//viewer:x@", dsn)
+    assert (await asyncio.to_thread(new, table, "", other, home)).json["claim"] == []
+    await connection.close()
