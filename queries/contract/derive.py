@@ -614,7 +614,8 @@ class _Writer:
             if not finding.finder or finding.kind != claim.kind or self._written(finding.statement):
                 continue
             if finding.code == "failing":
-                self._failing(claim, values, finding)
+                rows = {_selected(each, finding): order for each, order in claim.failed.items()}
+                self._looked(claim, {**values, "header": []}, finding, rows, self._failed(claim))
             elif finding.code == "late":
                 rows = {each: order for each, order in claim.unfinished.items() if each not in claim.running}
                 asked = {**values, "header": self._header(claim.needs.get("late", needs))}
@@ -658,13 +659,20 @@ class _Writer:
             },
         )
 
+    def _failed(self, claim: Claim) -> _Asked:
+        kind = self.kinds[claim.kind]
+        at = self._time(kind, claim.failed_at)
+        error = self._expression(kind, kind.columns.get("error", "NULL"))
+        error = f"coalesce(left(({error})::text, 300), 'no error is recorded')"
+        return _Asked(at=at, found="true", evidence={"failed": _instant(at), "error": error, **_of_queue(claim)})
+
     def _looked(
         self, claim: Claim, values: Filled, finding: FindingSpec, rows: Mapping[str, str], asked: _Asked
     ) -> None:
-        """Derive a finding of a claim among these rows."""
+        """Derive a finding of a claim among these rows, failed ones newest first."""
         kind = self.kinds[claim.kind]
         own, more = claim.rows.get(finding.code, ""), claim.more.get(finding.code, "false")
-        more = more if own else f"(SELECT count(*) FROM looked) > 5000 OR {more}"
+        newest = finding.newest_first and not own
         part = f"parts/{own}.sql"
         of_ids = part in self.folder.files and re.search(rf":(ids|{kind.name}_keys)\b", self.folder.sql(part).text)
         evidence = _evidence(asked.evidence | finding.evidence)
@@ -672,8 +680,9 @@ class _Writer:
         judged = _judged(finding)
         shown = (evidence, asked.cause, *judged.values())
         every = self._beside(claim, own, more, asked.at, found, *shown)
-        sql = " ".join((asked.at, found, *shown, *every["beside"]))
-        table = f':"schema".{values["table"]}'
+        sql = " ".join((asked.at, found, *shown, *every["beside"], *(rows if newest else ())))
+        table, some = f':"schema".{values["table"]}', " OR ".join(rows)
+        most = 1000 if newest else 5001
         of_each: Filled = {
             **values,
             "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}.",
@@ -681,48 +690,28 @@ class _Writer:
             "narrow": _named(kind, self._relation(kind), sql),
             "rows": own or table,
             "whose": "true" if of_ids else ":ids IS NULL",
-            "most": "ALL" if own else "5001",
+            "most": "ALL" if own else str(most),
             "at": asked.at,
+            "way": "DESC NULLS LAST" if finding.newest_first else "",
             "first": self._beside(claim, asked.at, found)["beside"],
             "found": found,
-            "more": more,
+            "more": more if own else f"(SELECT count(*) FROM looked) >= {most} OR {more}",
             "evidence": f"{asked.cause} || jsonb_build_object({evidence})",
             **judged,
             "beside": self._beside(claim, *shown)["beside"],
         }
-        parts = _rows_of_claim(of_each, {"true": ""} if of_ids else dict.fromkeys(rows, "") if own else rows)
+        parts: list[Values] = []
+        if newest:
+            met = f"{literal(next(iter(claim.needs.get('failed', ())), ''))} = ANY (:met_needs)"
+            last = one_line("newest", narrow=str(of_each["narrow"]), table=table, met=met, latest=_latest(kind))
+            of_each |= {"parts": [*every["parts"], last, ","], "whose": f":ids IS NULL AND {met}"}
+            of_each["more"] = f"{of_each['more']} OR (SELECT count(*) FROM newest) = 5000"
+            parts = _rows_of_claim({**of_each, "rows": "newest", "whose": "true", "most": "ALL"}, {some: ""})
+        parts += _rows_of_claim(of_each, {"true": ""} if of_ids else dict.fromkeys(rows, "") if own else rows)
         if not of_ids:
             asked_for = {"rows": table, "whose": values["wanted"], "most": "ALL"}
-            parts += _rows_of_claim({**of_each, **asked_for}, {f"({' OR '.join(rows)})": ""})
+            parts += _rows_of_claim({**of_each, **asked_for}, {some: ""})
         self._add(f"{finding.statement}.sql", ("claim", claim.kind), [repeated("finder", of_each, parts)])
-
-    def _failing(self, claim: Claim, values: Filled, finding: FindingSpec) -> None:
-        """Derive the newest nodes that failed."""
-        at: Setting = ("claim", claim.kind)
-        kind = self.kinds[claim.kind]
-        failed_at = self._time(kind, claim.failed_at)
-        error = self._expression(kind, kind.columns.get("error", "NULL"))
-        error = f"coalesce(left(({error})::text, 300), 'no error is recorded')"
-        said = _evidence({"failed": _instant(failed_at), "error": error, **_of_queue(claim)} | finding.evidence)
-        judged = _judged(finding)
-        beside = self._beside(claim, failed_at, said, *judged.values())["beside"]
-        rows = {_selected(each, finding): order for each, order in claim.failed.items()}
-        failed = " OR ".join(rows)
-        sql = " ".join((failed_at, failed, said, *judged.values(), *beside))
-        of_each: Filled = {
-            **values,
-            "about": f"{finding.title.capitalize()}: nodes of the kind {kind.name}, newest first.",
-            "narrow": _named(kind, self._relation(kind), sql),
-            "need": literal(next(iter(claim.needs.get("failed", ())), "")),
-            "latest": _latest(kind),
-            "failed": failed,
-            "at": failed_at,
-            "evidence": said,
-            **judged,
-            "beside": beside,
-        }
-        parts = _rows_of_claim(of_each, rows)
-        self._add(f"{finding.statement}.sql", at, [repeated("failing", of_each, parts)])
 
     # Pieces
 

@@ -8,7 +8,7 @@ looked AS MATERIALIZED (
 -- :each
 (SELECT :narrow FROM :rows AS t
   WHERE :whose
-    AND :unfinished
+    AND (:unfinished)
   :sorted
   LIMIT :most)
 -- :end
@@ -17,8 +17,8 @@ looked AS MATERIALIZED (
    FROM (SELECT t.*, :at AS its_since FROM looked AS t
           :first
           WHERE :found
-          ORDER BY :at, :id LIMIT :limit) AS t
+          ORDER BY :at :way, :id LIMIT :limit) AS t
    :beside
-  ORDER BY 2, 1)
+  ORDER BY 2 :way, 1)
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL WHERE :ids IS NULL AND (:more)

@@ -1,0 +1,1 @@
+newest AS MATERIALIZED (SELECT :narrow FROM :table AS t WHERE :ids IS NULL AND NOT :met ORDER BY :latest LIMIT 5000)
