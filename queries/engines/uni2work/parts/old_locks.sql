@@ -15,9 +15,9 @@ old_locks AS (
      WHERE isfinite(s.at)
      GROUP BY s.instance
   )
-  SELECT q.*, date_trunc('second', f.at)::text AS last_life, date_trunc('second', now() - f.at)::text AS silence,
-         CASE WHEN isfinite(q.lock_time) THEN date_trunc('second', now() - q.lock_time)::text ELSE 'ever' END AS age,
-         (f.at IS NULL OR f.at <= q.lock_time + :stale OR f.at < now() - :silent) AS silent, coalesce(q.lock_time < q.creation_time - :ahead, false) AS impossible
-    FROM locked l JOIN :"schema".queued_job q ON q.id = l.id LEFT JOIN life f ON f.instance = q.lock_instance::text
+  SELECT l.*, date_trunc('second', f.at)::text AS last_life, date_trunc('second', now() - f.at)::text AS silence,
+         CASE WHEN isfinite(l.lock_time) THEN date_trunc('second', now() - l.lock_time)::text ELSE 'ever' END AS age,
+         (f.at IS NULL OR f.at <= l.lock_time + :stale OR f.at < now() - :silent) AS silent, coalesce(l.lock_time < l.creation_time - :ahead, false) AS impossible
+    FROM locked l LEFT JOIN life f ON f.instance = l.lock_instance::text
    WHERE l.lock_instance IS NOT NULL AND l.lock_time < now() - :stale AND (:ids IS NULL OR l.id = ANY (:job_keys))
 )
