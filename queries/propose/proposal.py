@@ -710,8 +710,8 @@ def _telling(rows: Mapping[str, StatusRows]) -> tuple[dict[str, StatusRows], set
 
 def _seen(rows: StatusRows, phase: Phase) -> str:
     """Return what nearly all rows of a status show, or ""."""
-    if rows.over(*OVER):
-        return "failed" if rows.over("failed") or rows.over("error", least=0.5) else "over"
+    if rows.over(*OVER, "is_over", "is_failed"):
+        return "failed" if rows.over("failed", "is_failed") or rows.over("error", least=0.5) else "over"
     if rows.over("error"):
         return "error"
     if rows.over("later") and phase in (*WAITING, Phase.UNKNOWN):
@@ -747,9 +747,10 @@ def _derived(base: Proposal) -> Iterator[ProposedStatus]:
     telling = {role for role, column in base.roles.items() if not column.required or role in (*base.zeros, *FLAGS)}
     held = next((role for role in ("is_taken", "owner", "taken", "lease") if role in telling), "")
     ends = [("finished", Phase.DONE, "is_over"), ("failed", Phase.FAILED, "is_failed")]
-    if {"is_over", "finished"} <= base.roles.keys() and "is_failed" not in base.roles:  # it has ended without success
-        ended = f"NOT {base.column('is_over')} AND {base.is_set('finished')}"
-        yield ProposedStatus(word="failed", phase=Phase.FAILED, condition=ended)
+    for role, wrong in (("is_over", "NOT {}"), ("exit", "{} <> 0")):  # it has ended without success
+        if {role, "finished"} <= base.roles.keys() and "is_failed" not in base.roles:
+            ended = f"{wrong.format(base.column(role))} AND {base.is_set('finished')}"
+            yield ProposedStatus(word="failed", phase=Phase.FAILED, condition=ended)
     for word, phase, flag in ends[:: -1 if "is_failed" in telling else 1]:
         if role := next((role for role in (flag, word) if role in telling), ""):
             yield ProposedStatus(word=word, phase=phase, condition=base.is_set(role))

@@ -603,3 +603,34 @@ CREATE TABLE webhooks (id bigserial PRIMARY KEY, url text NOT NULL, body text NO
 -- late: not_before=@-40m
 -- later: not_before=@+1d
 -- claim: state = 'WAITING' AND reserved_until < now() AND reserved_by IS NULL AND not_before <= now()
+
+-- home20.Async_Job
+CREATE SCHEMA home20types;
+CREATE TYPE home20types."Job State" AS ENUM ('Waiting for worker', 'In progress', 'Done!', 'Failed?');
+CREATE TABLE "Async_Job" ("Job_ID" uuid PRIMARY KEY DEFAULT gen_random_uuid(), "Current_State" home20types."Job State" NOT NULL DEFAULT 'Waiting for worker', "Payload_JSON" json, "Scheduled_At" timestamptz NOT NULL DEFAULT now(), "Picked_Up_At" timestamptz, "Picked_Up_By" text, "Retry_Count" int NOT NULL DEFAULT 0, "Last_Error" text, "Finished_At" timestamptz);
+-- all: "Payload_JSON"='{}'
+-- done: "Current_State"='Done!' "Finished_At"=@-2h "Picked_Up_At"=@-2h "Picked_Up_By"='w1' "Scheduled_At"=@-2h
+-- failed: "Current_State"='Failed?' "Finished_At"=@-1h "Last_Error"='x' "Picked_Up_At"=@-1h "Picked_Up_By"='w1' "Scheduled_At"=@-1h
+-- stuck: "Current_State"='In progress' "Picked_Up_At"=@-3h "Picked_Up_By"='w1' "Scheduled_At"=@-3h
+-- late: "Scheduled_At"=@-40m
+-- later: "Scheduled_At"=@+1d
+-- claim: "Current_State" = 'Waiting for worker' AND "Picked_Up_By" IS NULL AND "Scheduled_At" <= now()
+
+-- home21.work_units
+CREATE TABLE work_units (unit_code varchar(20) PRIMARY KEY, stage int4 NOT NULL DEFAULT 0, stage_changed timestamptz DEFAULT now(), agent varchar(40), agent_since timestamptz, tries_remaining int4 NOT NULL DEFAULT 3, wake_up_at timestamptz, spec jsonb, done boolean DEFAULT false, fault text);
+-- all: unit_code='u'||n spec='{}'
+-- done: stage=9 done=true
+-- failed: stage=5 fault='x' tries_remaining=0
+-- stuck: stage=1 agent='a1' agent_since=@-3h
+-- late: wake_up_at=@-40m
+-- later: wake_up_at=@+1d
+-- claim: stage = 0 AND agent IS NULL AND wake_up_at <= now()
+
+-- home22.batch_queue
+CREATE TABLE batch_queue (batch_id int8 PRIMARY KEY, submitted timestamptz NOT NULL DEFAULT now(), launched timestamptz, concluded timestamptz, exit_status int, exec_node varchar(64), attempt_no int NOT NULL DEFAULT 0, command text, log text);
+-- all: batch_id=n command='ls'
+-- done: launched=@-2h concluded=@-2h exit_status=0 exec_node='n1'
+-- failed: launched=@-1h concluded=@-1h exit_status=1 exec_node='n1'
+-- stuck: launched=@-3h exec_node='n1'
+-- late: submitted=@-40m
+-- claim: launched IS NULL AND concluded IS NULL

@@ -29,7 +29,6 @@ UNTOLD = {  # whose rows do not say it
     "pgmq": "a taken row is one that is due later",
     "camunda": "it has failed without tries that are left",
     "goodjob": "it has failed if it is finished with an error",
-    "home10": "it has failed by the code of its exit",
 }
 
 
