@@ -1,12 +1,12 @@
 """Dead letters of all engines as last read, grouped by error. UI-free.
 
-Each poll reads one page of one engine in turn, and starts again after the last page. A dead letter missing from a full
+Each poll reads the next page of each engine, and starts again after the last page. A dead letter missing from a full
 pass is removed. The dead letters on the screen are also read by their ids at each poll.
 """
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from itertools import islice
 
 from console.model.fields.dead_letter import GroupedDeadLetter
@@ -20,7 +20,7 @@ from queries.text.instant import newest_first
 DEAD_LETTERS_AT_ONCE = 200  # dead letters per statement
 DEAD_LETTERS_READ = 2000  # dead letters of an engine that are read automatically, and then at once
 DEAD_LETTERS_COUNTED = 10_000  # of an engine, where none is listed
-FIRST_PAGES = 15  # statements per poll until all engines were read once
+FIRST_PAGES = 15  # statements per poll, at least, until all engines were read once
 
 
 class EngineDeadLetters:
@@ -128,38 +128,36 @@ class DeadLetterBoard:
 
     def __init__(self) -> None:
         self.parts: dict[str, EngineDeadLetters] = {}
-        self._turn = 0
 
     async def look(
-        self, readers: Mapping[str, Reader], seen: Iterable[str], changed: Callable[[], None]
+        self,
+        readers: Mapping[str, Reader],
+        seen: Iterable[str],
+        changed: Callable[[], None],
+        skipped: Collection[str] = (),
     ) -> float | None:
         """Read the dead letters ``seen`` again, and the next page of each engine.
 
         Return the server's time, or None if nothing was read.
 
-        ``changed`` is called after each page. An engine that cannot be read stores the error in its part. Raise
-        DatabaseError if the connection is lost.
+        ``changed`` is called after each round. ``skipped``: engines that are not read now. An engine that cannot be
+        read stores the error in its part. Raise DatabaseError if the connection is lost.
         """
         self.parts = {label: self.parts.get(label) or EngineDeadLetters(DEAD_LETTERS_READ) for label in readers}
-        ids, before = list(seen), self._at
+        ids, before, pages = list(seen), self._at, 0
         for label, part in self.parts.items():
             await _collect_error(part, part.renew(readers[label], (i for i in ids if i.startswith(f"{label}/"))))
-        for turn in range(FIRST_PAGES):
-            due = [label for label, part in self.parts.items() if part.due]
-            if not self.parts or (turn and not due):
-                break
-            label = self._next(due or list(self.parts))
-            await _collect_error(self.parts[label], self.parts[label].step(readers[label]))
+        next_ = [label for label in self.parts if label not in skipped]
+        while next_ and pages < FIRST_PAGES:
+            steps = (_collect_error(self.parts[label], self.parts[label].step(readers[label])) for label in next_)
+            await readers[next_[0]].database.together(*steps)
             changed()
+            pages, next_ = pages + len(next_), [label for label in next_ if self.parts[label].due]
         return self._at if self._at > before else None  # an earlier time would date the failure
 
     @property
     def _at(self) -> float:
         return max((part.at for part in self.parts.values()), default=0.0)
-
-    def _next(self, labels: list[str]) -> str:
-        self._turn += 1
-        return labels[self._turn % len(labels)]
 
     # what is on the screen
 

@@ -9,6 +9,7 @@ from enum import StrEnum
 from time import monotonic
 
 from console.model.database_state import DatabaseState
+from console.model.dead_letter_board import DeadLetterBoard
 from console.model.timer import EVERYTHING, THE_LIST, Timer
 from console.model.works import Works
 from queries.change.run import messages as run_messages
@@ -56,6 +57,7 @@ class Session:
         self.timer = Timer(interval, now)
         self.state = DatabaseState(self.timer, now)
         self.works = Works(lambda: self.changed())
+        self.dead_letters = DeadLetterBoard()
         self._said = self.link, ""  # as last announced
         self._seen: set[str] | None = None  # keys of the incidents that are not new; None before the first read
         self._open, self._now = open_, now

@@ -41,8 +41,11 @@ class DeadScreen(ListScreen[GroupedDeadLetter]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._board = DeadLetterBoard()
         self._values: dict[str, list[str]] = {}  # of the small fields of stored texts, by key of a group
+
+    @property
+    def _board(self) -> DeadLetterBoard:
+        return self.session.dead_letters
 
     # description of the screen
 

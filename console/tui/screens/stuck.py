@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
+from functools import cached_property
 from itertools import starmap
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,7 @@ from console.model.fields.incident import (
 )
 from console.model.fields.node import previewed
 from console.model.incident_list import Trend
+from console.model.now import CHANGED, DEAD, Now
 from console.model.session import ConnectionState
 from console.text import formatting, timeline
 from console.text.formatting import by_reason
@@ -40,7 +43,7 @@ from console.tui.views import empty_state
 from console.tui.widgets.list_table import NEAR_ROWS, ListTable
 from console.tui.widgets.text_bar import TextBar, spread
 from queries.change import signals
-from queries.change.plan import count_nodes
+from queries.change.plan import UNDO, count_nodes
 from queries.db.errors import LOCKED, DatabaseError, attempting
 from queries.read import details
 from queries.read.incidents import by_schemas, ordered
@@ -57,6 +60,7 @@ if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
 FOLDED_INCIDENTS = 10  # incidents unchanged for an hour from which on they are folded
 WATCHED_SECONDS = 60.0  # from which on a trend says something
+TITLES = {DEAD: "failing group", CHANGED: "change"}
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 
@@ -66,7 +70,7 @@ def news_line(width: int, news: Spans, old: str) -> Content:
 
 
 class StuckScreen(ListScreen[IncidentFinding]):
-    """Shows the session's incidents.
+    """Shows what is wrong now: the session's incidents, failing groups, and changes that matter.
 
     Reads the nodes of the rows near the cursor; for a filter, all nodes.
     """
@@ -80,6 +84,7 @@ class StuckScreen(ListScreen[IncidentFinding]):
     def __init__(self) -> None:
         self._incidents: Sequence[Incident] = ()  # as they are painted: one for a cause in many schemas
         self._growth: dict[str, int] = {}  # of the incidents, by key
+        self._now_read = 0.0  # time of the findings beside which the other rows were read
         self._folded: frozenset[str] | None = None  # keys of old incidents that are not listed; None: not chosen yet
         self._node_of: dict[str, Node] = {}
         self._gone: set[str] = set()
@@ -87,6 +92,10 @@ class StuckScreen(ListScreen[IncidentFinding]):
         self._requested = ""  # row for which the last early refresh was requested
         self._news_bar = TextBar(news_line, id="news", classes="around")
         super().__init__()
+
+    @cached_property
+    def _now(self) -> Now:
+        return Now(self.session.dead_letters)
 
     def columns(self) -> Sequence[Field[IncidentFinding]]:
         several = len(self.session.engines) > 1
@@ -96,8 +105,11 @@ class StuckScreen(ListScreen[IncidentFinding]):
         hidden = {label for label, reader in self.session.engines.items() if reader.detected.policies}
         gone = {id_ for id_ in self._gone if id_.partition("/")[0] not in hidden} if hidden else self._gone
         return msgspec.structs.replace(
-            super().context(), node=self._node_of.get, gone=gone, trend=self._trend, key=self.host.keys.of_action
+            super().context(), node=self._node_of.get, gone=gone, trend=self._trend, key=self._key_of
         )
+
+    def _key_of(self, action: str) -> str:
+        return UNDO.key if action == UNDO.name else self.host.keys.of_action(action)
 
     def _trend(self, incident: Incident) -> str:
         return TRENDS[self.session.state.incident_history.trend(incident)][self.host.ascii]
@@ -117,12 +129,15 @@ class StuckScreen(ListScreen[IncidentFinding]):
         state = self.session.state
         if not state.findings_loaded or not self.session.engines:
             return f"reading {', '.join(self.session.engines)} …" if self.session.engines else ""
+        others = Counter(each.code for each in self._incidents if each.code in (DEAD, CHANGED))
         checks, cut = len(state.shown.skipped_findings), len(state.shown.capped)
         ages = {each.key: age for each in self._incidents if (age := self._unread_for(each)) is not None}
-        number, resolved = len(self._incidents) - len(ages), len(state.incident_history.resolved)
-        listed = len({item.incident.key for item in self.listed.matching_records} - set(ages))
+        number, resolved = len(self._incidents) - len(ages) - others.total(), len(state.incident_history.resolved)
+        matching = {item.incident.key: item.incident for item in self.listed.matching_records}
+        listed = sum(each.code not in others for key, each in matching.items() if key not in ages)
         some = f"{listed} of " if self.filter or self._hidden else ""
         notes = self.marked() + [f"{some}{number} incident{'' if number == 1 else 's'}"] * bool(number)
+        notes += [f"{n} {TITLES[code]}{'s' * (n > 1)}" for code, n in sorted(others.items(), reverse=True)]
         if ages:
             notes.append(f"{len(ages)} not read for {formatting.age(max(ages.values()))} ({self._why_unread()})")
         notes += [f"{resolved} resolved"] * bool(resolved)
@@ -217,6 +232,11 @@ class StuckScreen(ListScreen[IncidentFinding]):
         return self.session.state.findings_age or super().data_age
 
     async def load(self) -> None:
+        state, workspace = self.session.state, self.session.workspace
+        shown = self.rows.records or not state.shown.incidents  # the incidents are the first thing to read and to show
+        if workspace is not None and shown and self._now_read != state.findings_at:
+            self._now_read = state.findings_at
+            await self._now.read(workspace, state.shown.unread)
         first: list[str] = []
         if not self.rows.records:  # none is shown yet
             self._take()
@@ -272,8 +292,10 @@ class StuckScreen(ListScreen[IncidentFinding]):
         return self.session.state.findings_loaded
 
     def _take(self) -> None:
-        self._incidents = by_schemas(self.session.state.shown.incidents)
-        self._growth = self.session.state.incident_history.growth(self._incidents)
+        state = self.session.state
+        self._incidents = self._now.rows(by_schemas(state.shown.incidents), state.at)
+        self._growth = state.incident_history.growth(self._incidents) | self._now.growth
+        self._node_of = self._now.nodes | self._node_of
         self._fold()
 
     def show_body(self) -> None:
@@ -350,6 +372,16 @@ class StuckScreen(ListScreen[IncidentFinding]):
     def offers(self, key: Key) -> bool:
         return super().offers(key) and (key.id != "stuck.end" or self.cause_session() is not None)
 
+    def action_undo(self) -> None:
+        """Undo the change of the row; without one, the operator's last."""
+        from console.tui.screens.action import undo
+
+        incident = self.row.records[0].incident if self.row and self.row.records else None
+        if incident is not None and incident.action == UNDO.name:
+            self.host.act(undo(self, incident.key))
+        else:
+            super().action_undo()
+
     def action_end_session(self) -> None:
         """End the session that is the cause; without one, do what the key does elsewhere."""
         from console.tui.screens.action import perform, perform_key
@@ -383,9 +415,9 @@ class StuckScreen(ListScreen[IncidentFinding]):
             finding = row.records[0].finding
             reader = self.session.engines.get(finding.engine)
             spec = reader.engine.action(action, split_id(finding.node_id)[1]) if reader else None
-            about = f": {spec.effect}" if spec else ""
-            key = self.host.keys.of_action(action)
-            return wrap([("To do: ", "bold"), (f"{key} {action}", "bold $accent"), (safe_text(about), "")], width)
+            spec, why = (UNDO, "To take it back: ") if action == UNDO.name else (spec, "To do: ")
+            about, key = f": {spec.effect}" if spec else "", self._key_of(action)
+            return wrap([(why, "bold"), (f"{key} {action}", "bold $accent"), (safe_text(about), "")], width)
         if incident.remedy and incident.action is None:
             return wrapped(f"To do: {incident.remedy}", width, "bold", 0)
         if row.records[0].explained:
