@@ -7,6 +7,7 @@ incident is about is in no other row.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters
 from console.model.fields.field import common
@@ -42,13 +43,12 @@ class Now:
 
         ``unread``: engines that could not be read just now, perhaps because of a lock. They are not asked again.
         """
-        readers = workspace.engines
-        look = self._board.look(readers, (), lambda: None, unread)
+        look = self._board.look(workspace.engines, (), lambda: None, unread)
         changes = [] if unread else [read_changes(workspace, WINDOW_SECONDS, routine=False)]
         for answer in (await workspace.database.together(look, *changes))[1:]:
             self._changes = answer.changes
         self._groups = [
-            (_failing(part, group, dead, readers[label]), dead)
+            (_failing(part, group, dead, workspace.engines[label]), dead)
             for label, part in self._board.parts.items()
             for group, dead in part.groups.items()
         ]
@@ -63,83 +63,46 @@ class Now:
         old = ((g, dead) for g, dead in groups if g.since and at - g.since >= NEW_SECONDS)
         self.growth = {g.key: sum(at - (each.since or 0.0) < NEW_SECONDS for each in dead) for g, dead in old}
         self.nodes = {each.node.id: each.node for _, dead in groups for each in dead}
-        known |= self.nodes.keys()
         changes = self._changes if incidents or groups else ()
-        return [*incidents, *(g for g, _ in groups), *_changed(changes, known)]
+        return [*incidents, *(g for g, _ in groups), *_changed(changes, known | self.nodes.keys())]
 
 
 def _failing(part: EngineDeadLetters, group: Group, dead: Iterable[DeadLetter], reader: Reader) -> Incident:
-    action = common(revival_of(reader, each) for each in dead) or None
-    return Incident(
-        key=group.key,
-        engine=group.engine,
-        code=DEAD,
-        title=DEAD,
-        about=group.fingerprint,
-        sentence=f"The engine has given up on them: {group.fingerprint}",
-        severity=group.severity,
-        proof=Proof.VERIFIED,
-        n=group.n,
-        capped=group.capped,
-        since=group.first,
-        action=action,
-        findings=tuple(
-            Finding(
-                engine=group.engine,
-                node_id=each.node.id,
-                code=DEAD,
-                title=DEAD,
-                sentence=each.error or group.fingerprint,
-                severity=each.severity,
-                proof=Proof.VERIFIED,
-                since=each.since,
-                action=action,
-                read_at=part.at if part.error_text else None,
-            )
-            for each in dead
-        ),
+    text, action = group.fingerprint, common(revival_of(reader, each) for each in dead) or None
+    finding = partial(
+        Finding, engine=group.engine, code=DEAD, title=DEAD, proof=Proof.VERIFIED, action=action,
+        read_at=part.at if part.error_text else None,
+    )  # fmt: skip
+    findings = tuple(
+        finding(node_id=each.node.id, sentence=each.error or text, severity=each.severity, since=each.since)
+        for each in dead
     )
+    return Incident(
+        key=group.key, engine=group.engine, code=DEAD, title=DEAD, about=text, severity=group.severity,
+        sentence=f"The engine has given up on them: {text}", proof=Proof.VERIFIED, n=group.n, capped=group.capped,
+        since=group.first, action=action, findings=findings,
+    )  # fmt: skip
 
 
 def _changed(changes: Iterable[NodeChange], known: Collection[str]) -> Iterator[Incident]:
     """Yield what each action of an operator changed, and which other nodes failed, newest first."""
     alike: dict[str, list[NodeChange]] = {}
     for each in changes:
-        entry, failed = each.entry, each.node is not None and each.node.phase is Phase.FAILED
-        if entry is not None and undoable(entry.results):
-            alike.setdefault(entry.run or entry.id, []).append(each)
-        elif failed and each.id not in known:
+        if each.entry is not None and undoable(each.entry.results):
+            alike.setdefault(each.entry.run or each.entry.id, []).append(each)
+        elif each.node is not None and each.node.phase is Phase.FAILED and each.id not in known:
             alike.setdefault(f"{each.engine} → {each.new}", []).append(each)
     for key, some in alike.items():
         first, entry = some[0], some[0].entry
         ids = {id_: each.at for each in some for id_ in (undoable(each.entry.results) if each.entry else (each.id,))}
-        about = f"{entry.action} by {entry.os_user}: {entry.reason}" if entry else f"→ {first.new}"
+        text = f"{entry.action} by {entry.os_user}: {entry.reason}" if entry else f"→ {first.new}"
         severity, action = (LEAST, UNDO.name) if entry else (MEDIUM, None)
-        findings = tuple(
-            Finding(
-                engine=first.engine,
-                node_id=id_,
-                code=CHANGED,
-                title=CHANGED,
-                sentence=about,
-                severity=severity,
-                proof=Proof.VERIFIED,
-                since=at,
-                action=action,
-            )
-            for id_, at in ids.items()
-        )
+        finding = partial(
+            Finding, engine=first.engine, code=CHANGED, title=CHANGED, sentence=text, severity=severity,
+            proof=Proof.VERIFIED, action=action,
+        )  # fmt: skip
         yield Incident(
-            key=key,
-            engine=first.engine,
-            code=CHANGED,
-            title=CHANGED,
-            about=about,
-            sentence=about,
-            severity=severity,
-            proof=Proof.VERIFIED,
-            n=len(ids),
-            since=first.at,
-            action=action,
-            findings=findings,
-        )
+            key=key, engine=first.engine, code=CHANGED, title=CHANGED, about=text, sentence=text, severity=severity,
+            proof=Proof.VERIFIED, n=len(ids), since=first.at, action=action,
+            findings=tuple(finding(node_id=id_, since=at) for id_, at in ids.items()),
+        )  # fmt: skip

@@ -12,7 +12,6 @@ from time import monotonic
 from typing import Any, cast
 
 from textual import events
-from textual.app import App
 from textual.command import Provider
 from textual.driver import Driver
 from textual.filter import LineFilter
@@ -32,7 +31,6 @@ from console.text.formatting import Times
 from console.tui import keymap, textual_compat, theme
 from console.tui.bindings import bindings
 from console.tui.clipboard import UNSUPPORTED_TERMS
-from console.tui.driver import Terminal
 from console.tui.guide import Guide
 from console.tui.help_context import HelpContext
 from console.tui.key_queue import Keyboard, Typed
@@ -89,7 +87,7 @@ def _commands() -> type[Provider]:
     return Commands
 
 
-class UnstickApp(App[None]):
+class UnstickApp(textual_compat.QuietApp):
     """App around one session. Implements the ``Host`` protocol that the screens use."""
 
     TITLE = "unstick"
@@ -197,7 +195,7 @@ class UnstickApp(App[None]):
         textual_compat.copy(self, text)
 
     def get_driver_class(self) -> type[Driver]:
-        return Terminal
+        return textual_compat.Terminal
 
     # start and end
 
@@ -242,10 +240,6 @@ class UnstickApp(App[None]):
         if isinstance(error, WorkerFailed) and isinstance(error.error, Exception):
             return error.error
         return error if isinstance(error, Exception) else None
-
-    def _fatal_error(self) -> None:
-        """Omit Textual's traceback: its local variables may contain secrets."""
-        textual_compat.end_after_error(self)
 
     # refresh
 
@@ -556,10 +550,8 @@ class UnstickApp(App[None]):
             self.push_screen(CopyDialog(choices))
 
     def action_command_palette(self) -> None:
-        from console.tui.palette import Palette
-
-        if not isinstance(self.screen, Palette):
-            self.push_screen(Palette(id="--command-palette"))
+        if not isinstance(self.screen, textual_compat.Palette):
+            self.push_screen(textual_compat.Palette(id="--command-palette"))
 
     def action_refresh_now(self) -> None:
         self.session.refresh()
@@ -618,6 +610,6 @@ class UnstickApp(App[None]):
 
     def refuse(self, why: str) -> None:
         """Say why a key does nothing. Text that is typed for its dialog is ignored."""
-        self.keyboard.ignore_text()
+        self.keyboard.ignoring = True
         if self.front is not None:
             self.front.refuse(why)

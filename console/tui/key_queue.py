@@ -1,8 +1,7 @@
 """Keys, pasted text and clicks, each after the whole effect of the one before.
 
-Textual sends a key to the widget with the focus, and from there up to the app, which runs the command. A second key
-would meanwhile be sent to the same widget, before the command can open a field or a dialog: text meant for the field
-would run as commands.
+Textual sends a key to the widget with the focus at once. A second key would reach the same widget before the first one
+can open a field or a dialog: text meant for the field would run as commands.
 """
 
 from __future__ import annotations
@@ -24,64 +23,43 @@ Typed = Key | Paste | MouseDown | MouseUp
 
 
 class Keyboard:
-    """A queue of keys, pasted text and clicks in front of an app."""
+    """Queue in front of an app.
+
+    ``deliver`` gives one event to the widget with the focus, or under the mouse. ``opening``: a worker is about to open
+    a dialog. ``idle`` waits until every event has had its whole effect.
+    """
 
     def __init__(self, app: App[Any], deliver: Callable[[Typed], Awaitable[None]], opening: Callable[[], bool]) -> None:
-        """Create an empty queue.
-
-        ``deliver`` gives one event to the widget with the focus, or under the mouse. ``opening``: a worker is about to
-        open a dialog.
-        """
         self._app, self._deliver, self._opening = app, deliver, opening
         self._last = 0.0  # time of the last event
-        self.ignoring = False
-        """True while text that is typed on without a pause is ignored."""
+        self.ignoring = False  # text that is typed on without a pause, for a dialog that did not open
         self._waiting: asyncio.Queue[tuple[Typed, Screen[Any] | None]] = asyncio.Queue()
+        self.idle = self._waiting.join
 
     def put(self, event: Typed) -> None:
-        """Add an event to the queue.
-
-        The lines of a text are joined: a field would keep only the first. A click is for the screen in front now, a key
-        for that which the keys before it open.
-        """
+        """Add an event. A click is for the screen in front now, a key for that which the keys before it open."""
         if isinstance(event, Paste):
-            event = Paste(" ".join(event.text.splitlines()))
+            event = Paste(" ".join(event.text.splitlines()))  # a field would keep only the first line
         self._waiting.put_nowait((event, self._front() if isinstance(event, MouseDown | MouseUp) else None))
-
-    def ignore_text(self) -> None:
-        """Ignore text that is typed on without a pause, for a dialog that did not open."""
-        self.ignoring = True
-
-    def _ignores(self, event: Typed) -> bool:
-        typed = isinstance(event, Key) and (event.is_printable or event.key in ("enter", "backspace"))
-        self.ignoring = self.ignoring and typed and event.time - self._last < PAUSE_SECONDS
-        self._last = event.time
-        return self.ignoring
 
     async def run(self) -> None:
         """Deliver what is in the queue, until cancelled."""
         while True:
             event, aimed = await self._waiting.get()
-            if self._ignores(event):
-                pass
-            elif aimed is None or aimed is self._front():
+            typed = isinstance(event, Key) and (event.is_printable or event.key in ("enter", "backspace"))
+            self.ignoring = self.ignoring and typed and event.time - self._last < PAUSE_SECONDS
+            self._last = event.time
+            if aimed is not None and aimed is not self._front():
+                self._app.capture_mouse(None)  # by a widget of the screen that was closed
+            elif not self.ignoring:
                 await self._deliver(event)
                 with contextlib.suppress(TimeoutError):
                     async with asyncio.timeout(EFFECT_SECONDS):
                         await self._handled()
-            else:
-                self._app.capture_mouse(None)  # by a widget of the screen that was closed
             self._waiting.task_done()
 
-    async def idle(self) -> None:
-        """Wait until every event in the queue has had its whole effect."""
-        await self._waiting.join()
-
     async def _handled(self) -> None:
-        """Empty the queues from the focus up to the app, until the focus stays.
-
-        A new screen empties its queue only after it has been composed.
-        """
+        """Empty the queues from the focus up to the app, until the focus stays. A new screen is composed before."""
         rounds, before = 0, None
         while (now := self._app.focused or self._front()) is not None:
             if rounds >= MESSAGE_ROUNDS and now is before and not self._opening():

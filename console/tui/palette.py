@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import NamedTuple, cast
 
-from textual import events, on
-from textual.command import CommandPalette, DiscoveryHit, Hit, Hits, Provider
+from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
-from textual.errors import NoWidget
 from textual.markup import escape
-from textual.widgets import Input
-from textual.worker import WorkerFailed
 
 from console.model.filter import Filter, FilterError, allows, parse
 from console.model.selection import may_match
@@ -21,7 +16,6 @@ from console.tui import keymap, theme
 from console.tui.host import Host
 from console.tui.keymap import Key
 from console.tui.screens.base import MainScreen
-from console.tui.textual_compat import ClosedGuard
 from console.tui.widgets.footer import Hint
 from queries.contract.spec import Action
 from queries.read.reader import Reader
@@ -29,32 +23,6 @@ from queries.text.counted import noun_of, plural
 from queries.text.safe_text import safe_text
 
 DRY_RUN = "Dry run first; nothing is committed until you confirm"
-
-
-class Palette(ClosedGuard[None], CommandPalette):
-    """Textual's palette, which crashes (8.2.8) in two cases.
-
-    A page key arrives before the list is laid out, or a click where nothing is: before it the terminal became smaller.
-    """
-
-    DEFAULT_CSS = "Palette SearchIcon { display: none; }"
-
-    def on_click(self, event: events.Click) -> None:
-        try:
-            self.get_widget_at(event.screen_x, event.screen_y)
-        except NoWidget:
-            event.prevent_default()
-
-    @on(Input.Submitted)
-    async def _wait_for_the_list(self) -> None:
-        """Wait for the commands of the whole text: Enter must not take an older one."""
-        for worker in [worker for worker in self.workers if worker.node is self]:
-            with contextlib.suppress(WorkerFailed):
-                await worker.wait()
-
-    def _action_command_list(self, action: str) -> None:
-        with contextlib.suppress(KeyError):
-            super()._action_command_list(action)
 
 
 class Command(NamedTuple):

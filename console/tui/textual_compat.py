@@ -7,23 +7,35 @@ is another minor release, or when one of these parts is gone. Check each functio
 from __future__ import annotations
 
 import asyncio
+import contextlib
+import os
+import select
+import threading
 from base64 import b64encode
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from textual import events, messages
+from click import ClickException
+from textual import events, messages, on
 from textual._context import active_app
 from textual._xterm_parser import XTermParser
 from textual.app import App
 from textual.await_complete import AwaitComplete
+from textual.command import CommandPalette
+from textual.constants import ESCAPE_DELAY
+from textual.drivers.linux_driver import LinuxDriver
+from textual.errors import NoWidget
 from textual.geometry import Offset
 from textual.message import Message
 from textual.screen import Screen
 from textual.widgets import Input
+from textual.worker import WorkerFailed
 
 from console.tui.multiplexer import passed_on
+from console.tui.terminal_bytes import decoder
 
-__all__ = ["XTermParser"]  # used as it is
-
+READ_BYTES = 4096  # at most, at once, of the terminal
 CHECKED = (8, 2)  # minor release
 LAYOUTS = 4  # at most, until nothing moves any more
 LAYOUT_TURNS = 4  # turns of the event loop until widgets have asked for a layout, or heard of their sizes
@@ -103,6 +115,13 @@ class ClosedGuard(GuardBase[R]):
             await super()._on_message(message)
 
 
+class QuietApp(App[None]):
+    """App that ends with an error without Textual's traceback: its local variables may contain secrets."""
+
+    def _fatal_error(self) -> None:
+        self._close_messages_no_wait()
+
+
 async def lay_out(screen: Screen[Any]) -> None:
     """Lay out a screen in a batch until nothing moves, and paint it once.
 
@@ -135,11 +154,6 @@ def end_with(app: App[Any], error: Exception) -> None:
     app._handle_exception(error)
 
 
-def end_after_error(app: App[Any]) -> None:
-    """End the app after an exception without printing Textual's traceback."""
-    app._close_messages_no_wait()
-
-
 def send(app: App[Any], sequence: str) -> None:
     """Send a control sequence to the terminal, also through GNU screen."""
     if app._driver is not None:
@@ -150,3 +164,111 @@ def copy(app: App[Any], text: str) -> None:
     """Keep a text for the fields, and copy it with OSC 52."""
     app._clipboard = text
     send(app, f"\x1b]52;c;{b64encode(text.encode()).decode()}\a")
+
+
+class Terminal(LinuxDriver):
+    """Textual's driver: a failing thread ends the app, and an idle one sleeps.
+
+    Textual's writer ends at its first error; a later write waits for it without end. Its reader looks ten times a
+    second, which takes a third of the CPU time of a paused console, and it fails at bytes that are no UTF-8.
+    """
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        super().__init__(*arguments, **settings)
+        file: Any = self._file
+        write, flush = self._reporting(file.write), self._reporting(file.flush)
+        self._file = cast(Any, SimpleNamespace(write=write, flush=flush, fileno=file.fileno))
+        self.exit_event = self._end_of_keys = WakingEvent()
+
+    def _reporting(self, do: Callable[..., object]) -> Callable[..., None]:
+        def reporting(*arguments: object) -> None:
+            try:
+                do(*arguments)
+            except Exception as error:
+                self._failed(error)
+
+        return reporting
+
+    def _failed(self, error: Exception) -> None:
+        """End the console with the error of a thread: Textual's own way exits with 0."""
+        if isinstance(error, OSError):
+            error = ClickException(f"The terminal cannot be used any more: {error.strerror or 'it was closed'}.")
+        self._app.call_later(end_with, self._app, error)
+
+    def _run_input_thread(self) -> None:
+        self._reporting(self.run_input_thread)()
+
+    def run_input_thread(self) -> None:
+        """Read keys, and sleep while there are none."""
+        parser, decode = XTermParser(), decoder()
+        pause: float | None = None
+        while not self._end_of_keys.is_set():
+            ready = select.select([self.fileno, self._end_of_keys], [], [], pause)[0]
+            if self.fileno in ready:
+                data = os.read(self.fileno, READ_BYTES)
+                if not data:
+                    raise OSError("end of file")
+                text = decode(data)
+                for event in parser.feed(text) if text else ():  # "" would be the end: half of a character came
+                    self.process_message(event)
+            for event in parser.tick():
+                self.process_message(event)
+            pause = ESCAPE_DELAY if ready else None  # a lone escape is a key once nothing has followed it for a while
+
+    def _sigcont_application(self, *arguments: Any) -> None:
+        """Start again. End the old thread first.
+
+        After SIGSTOP, of which no program hears, it still reads keys.
+        """
+        if self._auto_restart and self._key_thread is not None and self._key_thread.is_alive():
+            self.suspend_application_mode()
+            self._must_signal_resume = True
+        super()._sigcont_application()
+
+
+class WakingEvent(threading.Event):
+    """Event that also wakes a thread that waits for a file."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._reader, self._writer = os.pipe()
+
+    def fileno(self) -> int:
+        """Return what is readable while the event is set."""
+        return self._reader
+
+    def set(self) -> None:
+        """Set the event, which is not set."""
+        super().set()
+        os.write(self._writer, b"!")
+
+    def clear(self) -> None:
+        """Clear the event, which is set."""
+        super().clear()
+        os.read(self._reader, 1)
+
+
+class Palette(ClosedGuard[None], CommandPalette):
+    """Textual's palette, which crashes (8.2.8) in two cases.
+
+    A page key arrives before the list is laid out, or a click where nothing is: before it the terminal became smaller.
+    """
+
+    DEFAULT_CSS = "Palette SearchIcon { display: none; }"
+
+    def on_click(self, event: events.Click) -> None:
+        try:
+            self.get_widget_at(event.screen_x, event.screen_y)
+        except NoWidget:
+            event.prevent_default()
+
+    @on(Input.Submitted)
+    async def _wait_for_the_list(self) -> None:
+        """Wait for the commands of the whole text: Enter must not take an older one."""
+        for worker in [worker for worker in self.workers if worker.node is self]:
+            with contextlib.suppress(WorkerFailed):
+                await worker.wait()
+
+    def _action_command_list(self, action: str) -> None:
+        with contextlib.suppress(KeyError):
+            super()._action_command_list(action)

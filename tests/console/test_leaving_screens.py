@@ -12,7 +12,6 @@ from textual import events
 from textual.geometry import Size
 from textual.screen import Screen
 
-from console.tui.palette import Palette
 from console.tui.screens.blockers import BlockersScreen
 from console.tui.screens.change import ChangeDialog, ChangeDialogs
 from console.tui.screens.copy import CopyChoice, CopyDialog
@@ -21,6 +20,7 @@ from console.tui.screens.edited import WrongTextDialog
 from console.tui.screens.find import FindScreen
 from console.tui.screens.prompt import PromptDialog
 from console.tui.screens.tree import TreeScreen
+from console.tui.textual_compat import Palette
 from queries.change.plan import Plan, plan_selection
 from queries.records.node import Node
 from tests.console.tui_driver import TuiDriver, run_tui

@@ -11,7 +11,7 @@ from textual import events
 from console.config import Context
 from console.tui import textual_compat
 from console.tui.app import UnstickApp
-from console.tui.palette import Palette
+from console.tui.textual_compat import Palette
 from tests.console.tui_driver import TuiDriver, run_tui
 from tests.db.eternaltwin import EternaltwinDb
 from tests.proof import most_in_proof

@@ -22,7 +22,7 @@ VECTORS = (
 )
 COPIED = re.compile(rb"\x1b\]52;c;([A-Za-z0-9+/=]+)\x07")
 STRICT = """
-from console.tui import driver
+from console.tui import textual_compat as driver
 driver.decoder = lambda: lambda data: data.decode("utf-8")
 """
 PAINTED = f"""{STRICT}

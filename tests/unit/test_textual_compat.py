@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ast
+import importlib
 import inspect
+import pkgutil
 from importlib import metadata
+from types import FunctionType
 
 from textual._context import active_app
 from textual.app import App
@@ -12,9 +16,10 @@ from textual.driver import Driver
 from textual.drivers.linux_driver import LinuxDriver
 from textual.screen import Screen
 
-from console.tui import driver, textual_compat
+import console.tui
+from console.tui import textual_compat
 from tests.command import ROOT
-from tests.unit.private import reached
+from tests.unit.private import is_self, own_names, private, reached
 
 
 def test_textual_is_the_release_that_was_checked() -> None:
@@ -39,7 +44,22 @@ def test_the_private_parts_are_still_there() -> None:
 
 
 def test_each_private_part_is_used_in_one_module() -> None:
-    """The driver overrides some by name."""
+    """No other module names one, overrides one, or takes one from its own object."""
     paths = [path for path in (ROOT / "console").rglob("*.py") if path.name != "textual_compat.py"]
     assert [(path.name, found) for path in paths if (found := reached(path))] == []
-    assert len(inspect.getsource(driver.Terminal).splitlines()) <= 60
+    trees = [ast.parse(path.read_text()) for path in paths]
+    own = set[str]().union(*map(own_names, trees))
+    own |= {name.id for tree in trees for name in ast.walk(tree) if isinstance(name, ast.Name) and private(name.id)}
+    names = (each for tree in trees for each in ast.walk(tree) if isinstance(each, ast.Attribute))
+    assert {each.attr for each in names if is_self(each.value) and private(each.attr)} <= own
+    overridden = [
+        (kind.__name__, name)
+        for info in pkgutil.walk_packages(console.tui.__path__, "console.tui.")
+        for _, kind in inspect.getmembers(importlib.import_module(info.name), inspect.isclass)
+        if kind.__module__ == info.name != textual_compat.__name__
+        for name, part in vars(kind).items()
+        if private(name) and isinstance(part, FunctionType | property)
+        if any(name in vars(base) for base in kind.__mro__ if base.__module__.startswith("textual."))
+    ]
+    assert overridden == []
+    assert len(inspect.getsource(textual_compat.Terminal).splitlines()) <= 60
