@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from console.model.fields.field import Field, Form
 from console.model.fields.node import FIELDS
-from console.model.filter import ANY, NONE, Filter, Term, Value, allows
+from console.model.filter import ANY, NONE, Filter, Term, allows
 from queries.contract import rows
 from queries.records.node import Node
 
@@ -45,9 +45,9 @@ def _condition(field: Field[Node], terms: Sequence[Term]) -> list[str]:
     if how == "text":
         return [_pattern(term) for term in terms]
     slack = CLOCK_SLACK_SECONDS if field.form is Form.AGE else 0.0
-    low = max(min(_low(value) for value in term.values) for term in terms) - slack
-    high = min(max(_high(value) for value in term.values) for term in terms) + slack
-    return [_number(low), _number(high)]
+    low = max(min(-math.inf if v.op.startswith("<") else v.number for v in term.values) for term in terms)
+    high = min(max(math.inf if v.op.startswith(">") else v.number for v in term.values) for term in terms)
+    return [_number(low - slack), _number(high + slack)]
 
 
 def _pattern(term: Term) -> str:
@@ -70,14 +70,6 @@ def _alternatives(term: Term) -> Iterator[str | None]:
             escaped = re.sub(r"([^A-Za-z0-9_])", r"\\\1", text)
             part = COMPARED_FIELDS[term.field].form is Form.PART and not value.op
             yield f"{'' if part else '^'}{escaped}{'$' if value.op else ''}"
-
-
-def _low(value: Value) -> float:
-    return -math.inf if value.op.startswith("<") else value.number
-
-
-def _high(value: Value) -> float:
-    return math.inf if value.op.startswith(">") else value.number
 
 
 def _number(number: float) -> str:

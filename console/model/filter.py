@@ -335,7 +335,6 @@ def _quoted(text: str, in_field: bool) -> str:
 
 
 def _seconds(text: str) -> float | None:
-    """Return the seconds of ``1h30m``, or None if it is not a duration."""
     try:
         return duration.parse(text)
     except ValueError:

@@ -97,7 +97,6 @@ class Finder:
 
 
 async def _matching(readers: Mapping[str, Reader], filter: Filter) -> AsyncIterator[Hits]:
-    """Yield the nodes of each engine that match a filter, and what was not compared."""
     for label, reader in readers.items():
         if not may_match(filter, label):
             continue

@@ -98,7 +98,6 @@ class RecordList(FlatList[Bundle[T]], Generic[T]):
         return self.grouping.levels(1 if self.order else 2)
 
     def _rows(self, records: Sequence[T], levels: Sequence[Level[T]], above: str = "") -> list[Bundle[T]]:
-        """Return the rows of these records on the first of the levels."""
         if not levels:
             return [self._leaf_row(record, above) for record in records]
         groups: dict[str, tuple[object, list[T]]] = {}

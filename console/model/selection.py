@@ -8,7 +8,7 @@ to `COMPARED_NODES`. If a number of nodes is enough, the unfinished ones are com
 from __future__ import annotations
 
 import contextlib
-from collections.abc import AsyncIterator, Collection, Iterable, Iterator, Sequence
+from collections.abc import AsyncIterator, Collection, Iterable, Sequence
 from functools import partial
 from typing import Any
 
@@ -123,11 +123,6 @@ def _names(value: Value, label: str) -> bool:
     return label == text if value.op == "=" else label.startswith(text) or text == ANY
 
 
-def uses_findings(filter: Filter) -> bool:
-    """Return True if the filter compares findings."""
-    return any(term.field == "finding" for term in filter.terms)
-
-
 async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Node], str]:
     """Return the nodes with their findings, and why some were not checked."""
     starts = range(0, len(nodes), NODES_AT_ONCE)
@@ -135,7 +130,8 @@ async def with_findings(reader: Reader, nodes: Sequence[Node]) -> tuple[list[Nod
     reads = (reader.findings.read(ids, limit=len(ids), offer=False) for ids in parts)
     answers: list[Findings] = await reader.database.together(*reads)
     codes = codes_by_node(finding for read in answers for finding in read.findings)
-    return list(marked(nodes, codes)), next((why for read in answers for why in _failures(read)), "")
+    failed = (each for read in answers for each in read.skipped_findings if each.failed)
+    return list(marked(nodes, codes)), next((f"{each.code} was not checked: {each.why}" for each in failed), "")
 
 
 async def stored_documents(
@@ -169,7 +165,6 @@ async def _documents(reader: Reader, unread: Sequence[Node]) -> tuple[dict[str, 
 
 
 async def _of_findings(reader: Reader, filter: Filter, missing: list[str]) -> AsyncIterator[Page]:
-    """Yield the nodes that have a finding of the filter's first such term."""
     values = finding_terms(filter)[0].values
     read = reader.findings.with_samples(await reader.findings.read(limit=SELECTED_FINDING_NODES))
     codes = codes_by_node(read.findings)
@@ -198,7 +193,7 @@ async def _complete(reader: Reader, filter: Filter, missing: list[str], page: Pa
         missing.append(page.scan_required.note)
     if page.scope:
         missing.append(f"only {page.scope} of {reader.label} were read")
-    if not uses_findings(filter):
+    if all(term.field != "finding" for term in filter.terms):
         return page
     nodes, why = await with_findings(reader, page.nodes)
     missing.extend([why] if why else [])
@@ -272,7 +267,3 @@ async def _every(reader: Reader, filter: Filter, missing: list[str], *, live_fir
     async for dead in dead_letters(reader, NODES_AT_ONCE):
         nodes = tuple(node for node in dead.nodes if node.id not in seen)
         yield await _complete(reader, filter, missing, msgspec.structs.replace(dead, nodes=nodes))
-
-
-def _failures(read: Findings) -> Iterator[str]:
-    yield from (f"{each.code} was not checked: {each.why}" for each in read.skipped_findings if each.failed)

@@ -197,7 +197,6 @@ class Session:
             pay(workspace.database.load.cost - before)
 
     async def _read_list(self, workspace: Workspace, *, samples: bool) -> None:
-        """Read the list in view, the counts, and samples for some findings."""
         state, readers, together = self.state, list(workspace.engines.values()), workspace.database.together
         kept = [state.parts.get(reader.label, Part(label=reader.label)) for reader in readers]
         sampled = take_samples(workspace, readers if samples else ())

@@ -66,7 +66,6 @@ def small_fields(documents: Mapping[str, Sequence[Any]]) -> list[str]:
 
 
 def _scalars(document: Any, path: str = "") -> Iterator[tuple[str, str]]:
-    """Yield the short values of a document, by path; a list has those of its elements."""
     if isinstance(document, dict):
         for key, value in document.items():
             yield from _scalars(value, f"{path}.{key}".lstrip("."))

@@ -111,7 +111,6 @@ class Walk:
         return list({way[0].id: way[0] for way in ways if way and way[0].id not in tops}.values())
 
     async def _read_below(self, top: Sequence[Node]) -> dict[str, list[Node]]:
-        """Return the children of these nodes and of all below, by parent, level by level."""
         children: dict[str, list[Node]] = {}
         level, depth, room = list(top), 1, STEP_NODES - len(top)
         while level and depth < self._levels:

@@ -216,14 +216,9 @@ class UnstickApp(textual_compat.QuietApp):
         if not self.session.findings_first:
             self.session.begun.clear()  # it may have begun without this screen
         self.session.run_now()
-        self.run_worker(self._follow_session(self.session), group="session")
-
-    async def _follow_session(self, session: Session) -> None:
-        """Let an error of the session's loop end the console."""
-        await session.begin()
+        self.run_worker(self.session.begin(), group="session")  # an error of its loop ends the console
 
     async def _paint_first(self) -> None:
-        """Paint the first frame with rows if the server is quick."""
         with self.batch_update():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(FIRST_FRAME_SECONDS):
@@ -313,7 +308,6 @@ class UnstickApp(textual_compat.QuietApp):
             textual_compat.send(self, TITLE.format(text=self.terminal_title))
 
     def _notify(self) -> None:
-        """Send the notification that the settings ask for if there are new incidents."""
         how, new = self._target.config.notify, self.session.new_incidents()
         if how == "bell" and new:
             self.bell()
@@ -414,7 +408,6 @@ class UnstickApp(textual_compat.QuietApp):
             self._close_screens()
 
     def _close_screens(self) -> None:
-        """Return to the first screen of the mode."""
         while len(self.screen_stack) > 1:
             self.screen.dismiss(None)  # who waits for the answer of a dialog gets None
 

@@ -24,7 +24,6 @@ def who(entry: AuditLogEntry) -> str:
 
 
 def _targets(entry: AuditLogEntry) -> list[str]:
-    """Return the ids of the nodes, and their titles as far as they were recorded."""
     return [*(result.id for result in entry.results), *entry.titles.values()]
 
 

@@ -89,7 +89,6 @@ def _last(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
 
 
 def _bound(row: Bundle[GroupedDeadLetter], bound: str) -> str:
-    """Return the bound if not all dead letters of a group were read."""
     return bound if row.group is not None and any(item.group.capped for item in row.records) else ""
 
 
@@ -108,7 +107,6 @@ def _state(row: Bundle[GroupedDeadLetter], context: Context) -> Spans:
 
 
 def _transition(was: str | None, is_now: str | None) -> Spans:
-    """Return ``waiting → error``; a changed state is bold."""
     if was is None or was == is_now:
         return [(f"still {is_now or ''}" if was is not None else is_now or "", "$faint")]
     return [(was, "$faint"), (" → ", ""), (is_now or "", "bold")]

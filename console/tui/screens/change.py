@@ -194,7 +194,6 @@ class ChangeDialog(Dialog[Confirmed]):
             await self._put(dry_run)
 
     async def _put(self, dry_run: Change) -> None:
-        """Show a dry run. The operator can commit it once it is painted."""
         if self.closed:
             return
         self._dry_run = dry_run
@@ -213,7 +212,6 @@ class ChangeDialog(Dialog[Confirmed]):
             self._settle()  # only the plan says whether the reason is written into rows
 
     def _versions(self) -> dict[str, str]:
-        """Return the versions of the nodes, as the action guards them."""
         if not self._is_seen:
             return dict(self._plan.versions)
         guards = self.session.state.findings.guards(self._plan.action.name, self._plan.nodes)
@@ -240,7 +238,6 @@ class ChangeDialog(Dialog[Confirmed]):
         self._note(f"{first_line} Nothing was changed. {self._key('confirm.again')} tries again.")
 
     def _note(self, status: str) -> None:
-        """Show the state of the dry run, unless a field is wrong."""
         self._status = status
         self.say(self._wrong or status)
 
@@ -294,7 +291,6 @@ class ChangeDialog(Dialog[Confirmed]):
         return [*first, BLANK, *self._rest(dry_run, width)]
 
     def _rest(self, dry_run: Change, width: int) -> list[Spans]:
-        """Return what follows the first lines."""
         plan, reader, rows = self._plan, self.session.engines.get(self._plan.label), self._part == "rows"
         if self._part == "radius":
             return views.reached(dry_run, width) or [plain("The blast radius was not measured.", "$faint", 0)]
@@ -357,7 +353,6 @@ class ChangeDialog(Dialog[Confirmed]):
 
     @property
     def _in_field(self) -> bool:
-        """True while keys are typed into a field."""
         focused = self.focused
         return focused is not None and (focused.has_class("typed") or self._fields in focused.ancestors)
 
@@ -387,7 +382,6 @@ class ChangeDialog(Dialog[Confirmed]):
             self.say(f"Type {typed.expected} ({typed.what}).")
 
     def _leave_fields(self) -> None:
-        """Go to the dry run, or to the field that is wrong."""
         self._wrong = ""
         try:
             if not self._fields.reason:
@@ -404,7 +398,6 @@ class ChangeDialog(Dialog[Confirmed]):
         self._renew_lines()
 
     def _focus_rest(self) -> None:
-        """Focus what comes after the fields: the next text to type, or the dry run."""
         wrong = self._unmatched()
         self.query_one(f"#typed-{wrong[0]}" if wrong else "#lines").focus()
 

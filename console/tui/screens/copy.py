@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import msgspec
 from textual import on
@@ -86,16 +86,12 @@ def _of_node(session: Session, node: Node) -> list[CopyChoice]:
     if reader is not None:
         actions = [action for action in reader.engine.actions_of(node.kind) if action.writes]
         for action in reader.engine.actions_of(node.kind):
-            texts += command_choices(action.title, action.commands(node.id))
+            commands = action.commands(node.id)
+            texts += [CopyChoice(title=f"{action.title} ({place})", text=text) for place, text in commands.items()]
         texts += [
             CopyChoice(title=f"SQL of {action.title}", text=statements(reader.engine, action)) for action in actions
         ]
     return texts
-
-
-def command_choices(title: str, commands: Mapping[str, str]) -> list[CopyChoice]:
-    """Return the commands of an external action."""
-    return [CopyChoice(title=f"{title} ({place})", text=command) for place, command in commands.items()]
 
 
 def _json(record: Record) -> str:

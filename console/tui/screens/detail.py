@@ -137,7 +137,6 @@ class DetailScreen(TextScreen):
         self._follow(message.target)
 
     def _follow(self, target: str) -> None:
-        """Open a node, or the screen with the sessions that lock this one."""
         if not target.startswith(f"{LABEL}/"):
             self.host.follow(target)
             return

@@ -35,7 +35,7 @@ class Fields(VerticalScroll):
         """``before``: the input to begin with."""
         super().__init__(id="fields", can_focus=False)
         self._arguments, self._before = arguments, before
-        self._folded = [a for a in arguments if _is_optional(a) and _given(a, before) == a.default]
+        self._folded = [a for a in arguments if not a.required and a.type != "flag" and _given(a, before) == a.default]
 
     def compose(self) -> ComposeResult:
         with Horizontal(classes="reason"):
@@ -74,10 +74,6 @@ class Fields(VerticalScroll):
         """
         values = {a.name: _answer(a, self.query_one(f"#argument-{a.name}").value) for a in self._arguments}  # type: ignore[attr-defined]
         return {name: value for name, value in values.items() if value is not None}
-
-
-def _is_optional(argument: Argument) -> bool:
-    return not argument.required and argument.type != "flag"
 
 
 def _given(argument: Argument, before: ActionInput) -> str:

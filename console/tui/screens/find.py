@@ -70,7 +70,6 @@ class FindScreen(ListScreen[Hit]):
         return [(text, "$faint") for text, _ in ([(f"{old}  ", "")] * (field.name == "title") + line)]
 
     def _old(self, node: Node) -> str:
-        """Return why a row is not the node as it is now, or ""."""
         state = self.session.state
         if node.engine not in self.finder.unread:
             return self.finder.gone.get(node.id, "")

@@ -196,7 +196,6 @@ class ListScreen(MainScreen, Generic[T]):
         return None if row is None else lambda width: self._of_marks(row, width) + self.lines(row, width)
 
     def _of_marks(self, row: Any, width: int) -> list[Spans]:
-        """Return what the keys act on if it is not the row: the marked nodes."""
         marks, own = self.rows.marks, {self.rows.key(record) for record in self.rows.own(row)}
         if not marks or own & marks:
             return []

@@ -190,7 +190,6 @@ class ResultDialog(Dialog[str | Again]):
         return plain(f"Committing: {done}{self._rate()}", "", 0)
 
     def _rate(self) -> str:
-        """Return the rate so far and the time that is left, or "" before the first part."""
         work = self._work
         seconds = work.seconds_left
         if not seconds:

@@ -443,7 +443,6 @@ class StuckScreen(ListScreen[IncidentFinding]):
         return [*(CopyChoice(title=title, text=text) for title, text in texts.items() if text), *choices]
 
     def _members(self, incident: Incident, width: int) -> list[Spans]:
-        """Return the first nodes of an incident, with the titles of those that were read."""
         ids, broad = incident.node_ids, self.has_class("-broad")
         if len(ids) < 2 and not broad:
             return []
@@ -459,14 +458,12 @@ class StuckScreen(ListScreen[IncidentFinding]):
         return lines + (self._of_first(ids[0], width) if broad and ids else [])
 
     def _of_first(self, node_id: str, width: int) -> list[Spans]:
-        """Return what is recorded of the first node, and its last events."""
         node, reader = self._node_of.get(node_id), self.session.reader(node_id)
         facts = in_a_row(previewed(node, self.session.state.at, reader.engine), width) if node and reader else []
         events = timeline.newest(self._events.get(node_id, ()), width)
         return [*([[], *facts] if facts else []), *([[], *events] if events else [])]
 
     def _history(self, incident: Incident) -> list[Spans]:
-        """Return since when this console sees the incident, and how it develops."""
         state = self.session.state
         first, trend = state.incident_history.first_seen(incident), state.incident_history.trend(incident)
         if first is None or trend is Trend.NEW or (watched := state.at - first) < WATCHED_SECONDS:

@@ -95,7 +95,6 @@ def help_lines(width: int, context: HelpContext, keys: Keys, session: Session) -
 
 
 def _of_context(context: HelpContext, engines: Iterable[Reader], width: int) -> list[Spans]:
-    """Return the words of the row and of the screen, and why actions are refused."""
     spec = next((reader.engine.spec for reader in engines if reader.label == context.engine), None)
     lines: list[Spans] = []
     for finding in spec.findings if spec else ():
@@ -115,7 +114,6 @@ def _filtered(fields: Iterable[Field[Any]]) -> list[tuple[str, str]]:
 
 
 def _filters(width: int) -> list[Spans]:
-    """Return by what the lists can be filtered; fields of nodes by their names only."""
     lines: list[Spans] = []
     nodes = _filtered(node.FIELDS)
     for title, fields in FILTERS.items():

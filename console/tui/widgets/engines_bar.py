@@ -69,7 +69,6 @@ def _head(line: EngineLine, ascii: bool) -> Content:
 
 
 def _counts(line: EngineLine | None, *, words: bool) -> list[tuple[int, Content]]:
-    """Return the number of nodes in each phase, with its rank."""
     if line is None:
         return []
     counts = [(phase, line.count(phase)) for phase in ORDER]
@@ -93,7 +92,6 @@ def _extras(line: EngineLine | None, number: int) -> list[str]:
 
 
 def _stuck(line: EngineLine, width: int, ascii: bool) -> Content:
-    """Return the number of stuck nodes, on a wide screen also by severity."""
     if line.stuck is None:
         return Content("")
     if not line.stuck and not line.stale and not line.more_stuck:
@@ -103,7 +101,6 @@ def _stuck(line: EngineLine, width: int, ascii: bool) -> Content:
 
 
 def _others(others: Sequence[tuple[int, EngineLine]], named: int, *, alone: bool) -> Content:
-    """Return the other engines with their stuck nodes: ``tasker 47 · 9 more``."""
     parts = []
     for place, line in others[:named]:
         number = "…" if line.stuck is None else line.number

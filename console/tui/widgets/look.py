@@ -161,7 +161,6 @@ class Look(Generic[T]):
         return True
 
     def _lay_out(self) -> None:
-        """Give the columns their places. A cell is left free for a scrollbar."""
         room = self._width - 1 - GUTTER_CELLS
         if self._tree:
             columns = [column for column in self.columns if column.name in ALWAYS or column.name in self._widest]
@@ -232,7 +231,7 @@ class Look(Generic[T]):
             return ""
         glyphs = ASCII_GLYPHS if self.context.ascii else GLYPHS
         fold_sign = (glyphs.unfolded if row.expanded else glyphs.folded) if row.expandable else BLANK
-        return indent(row, room_for_indent(self._first), self.context.ascii) + fold_sign
+        return indent(row, min(self._first // 2, 40), self.context.ascii) + fold_sign
 
     def _beside(self, row: Row[T], record: Any, title: Spans, room: int) -> Spans:
         """Return a title with its id if others look alike, and a failed node's error.
@@ -280,11 +279,6 @@ def indent(row: Row[Any], room: int, ascii: bool = False) -> str:
     if row.depth > levels or len(row.guides) < row.depth - 1:
         return f"{glyphs.ellipsis}{row.depth}".ljust(levels * INDENT_CELLS - len(elbow)) + elbow
     return "".join(glyphs.guide if goes_on else BLANK for goes_on in row.guides) + elbow
-
-
-def room_for_indent(width: int) -> int:
-    """Return the maximum number of cells for guides in a title column of this width."""
-    return min(width // 2, 40)
 
 
 def _fitted(line: Spans, cells: int, align: Align, ascii: bool) -> Spans:
