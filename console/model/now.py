@@ -1,4 +1,4 @@
-"""Rows of *now* beside the incidents: failing groups, and the changes that matter. UI-free.
+"""Rows beside the incidents: failing groups, and changes that matter. UI-free.
 
 Both come from the reads of their own screens, so that they have the same cap, order and words there. A node that an
 incident is about is in no other row.
@@ -29,7 +29,7 @@ LEAST, MEDIUM = 1, 4  # severities
 
 
 class Now:
-    """Failing groups and changes as last read. ``board``: the dead letters of their own screen, too."""
+    """Failing groups and changes as last read. ``board`` has the dead letters."""
 
     def __init__(self, board: DeadLetterBoard) -> None:
         self.nodes: dict[str, Node] = {}  # of the rows
@@ -39,9 +39,9 @@ class Now:
         self._changes: Sequence[NodeChange] = ()
 
     async def read(self, workspace: Workspace, unread: Collection[str]) -> None:
-        """Read a page of the dead letters of each engine, and the newest changes. Raises DatabaseError.
+        """Read a page of each engine's dead letters, and the newest changes.
 
-        ``unread``: engines that could not be read just now, perhaps because of a lock. They are not asked again.
+        Raises DatabaseError. ``unread``: engines that could not be read just now. They are not asked again.
         """
         look = self._board.look(workspace.engines, (), lambda: None, unread)
         changes = [] if unread else [read_changes(workspace, WINDOW_SECONDS, routine=False)]
@@ -85,7 +85,7 @@ def _failing(part: EngineDeadLetters, group: Group, dead: Iterable[DeadLetter], 
 
 
 def _changed(changes: Iterable[NodeChange], known: Collection[str]) -> Iterator[Incident]:
-    """Yield what each action of an operator changed, and which other nodes failed, newest first."""
+    """Yield the changes of operators and the other nodes that failed, newest first."""
     alike: dict[str, list[NodeChange]] = {}
     for each in changes:
         if each.entry is not None and undoable(each.entry.results):

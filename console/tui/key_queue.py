@@ -37,7 +37,7 @@ class Keyboard:
         self.idle = self._waiting.join
 
     def put(self, event: Typed) -> None:
-        """Add an event. A click is for the screen in front now, a key for that which the keys before it open."""
+        """Add an event. A click is for the screen that is in front now."""
         if isinstance(event, Paste):
             event = Paste(" ".join(event.text.splitlines()))  # a field would keep only the first line
         self._waiting.put_nowait((event, self._front() if isinstance(event, MouseDown | MouseUp) else None))
@@ -59,7 +59,7 @@ class Keyboard:
             self._waiting.task_done()
 
     async def _handled(self) -> None:
-        """Empty the queues from the focus up to the app, until the focus stays. A new screen is composed before."""
+        """Empty the queues from the focus up to the app, until the focus stays."""
         rounds, before = 0, None
         while (now := self._app.focused or self._front()) is not None:
             if rounds >= MESSAGE_ROUNDS and now is before and not self._opening():

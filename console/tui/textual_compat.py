@@ -116,7 +116,7 @@ class ClosedGuard(GuardBase[R]):
 
 
 class QuietApp(App[None]):
-    """App that ends with an error without Textual's traceback: its local variables may contain secrets."""
+    """App that prints no traceback: its local variables may contain secrets."""
 
     def _fatal_error(self) -> None:
         self._close_messages_no_wait()

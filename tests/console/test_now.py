@@ -1,4 +1,4 @@
-"""The first list: incidents, failing groups that no incident is about, and what operators changed."""
+"""The first list: incidents, other failing groups, and changes of operators."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def news_line(width: int, news: Spans, old: str) -> Content:
 
 
 class StuckScreen(ListScreen[IncidentFinding]):
-    """Shows what is wrong now: the session's incidents, failing groups, and changes that matter.
+    """Shows the session's incidents, failing groups, and changes that matter.
 
     Reads the nodes of the rows near the cursor; for a filter, all nodes.
     """
