@@ -217,7 +217,6 @@ class FlatList(Generic[T]):
         return [id_ for id_ in self.ids if id_ in matching]
 
     def _above(self, id_: str) -> Iterator[str]:
-        """Yield a record and its ancestors, upwards."""
         while id_:
             yield id_
             id_ = self._parents[id_]

@@ -255,7 +255,6 @@ class NodeList(FlatList[Node]):
         return cells
 
     async def _again(self, ids: Sequence[str]) -> Cells:
-        """Read these nodes by id. Remove those that no longer exist."""
         reader = self.reader()
         if reader is None or not ids:
             return {}
@@ -367,7 +366,6 @@ class NodeList(FlatList[Node]):
         self._brought.update(new)
 
     async def _unfold(self, reader: Reader, ways: Sequence[Sequence[Node]]) -> None:
-        """Unfold the ways to nodes. Of the nodes beside each, read a few."""
         below: dict[str, dict[str, Node]] = {}
         for way in ways:
             for parent, child in pairwise(way):

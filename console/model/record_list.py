@@ -94,7 +94,6 @@ class RecordList(FlatList[Bundle[T]], Generic[T]):
 
     @property
     def _levels(self) -> Sequence[Level[T]]:
-        """Grouping of each level; an order looks at all groups of the last one."""
         return self.grouping.levels(1 if self.order else 2)
 
     def _rows(self, records: Sequence[T], levels: Sequence[Level[T]], above: str = "") -> list[Bundle[T]]:

@@ -175,7 +175,6 @@ class Session:
         return self.workspace
 
     async def _news(self, workspace: Workspace) -> list[str]:
-        """Ask what a failover has lost, and note it with the changes of this console."""
         news = await workspace.audit_log.news()
         self.works.lose(workspace.audit_log.lost if news else ())
         return news
@@ -215,7 +214,6 @@ class Session:
             state.show(state.shown if same else grouped(workspace, parts, state.at), workspace.engines)
 
     async def _read_findings(self, workspace: Workspace) -> None:
-        """Read the findings, and at once what outside of the tables causes them."""
         state = self.state
         state.undetected = str(await attempted(workspace.detect_again()) or "")
         now = await snapshot(workspace, [*workspace.engines.values()], once=False, kept={**state.parts})

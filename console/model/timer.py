@@ -49,7 +49,6 @@ class Timer:
 
     @property
     def _spread(self) -> int:
-        """Number of passes from one read of the findings to the next."""
         spare = max(self.interval * MAX_LOAD_SHARE - self._cost, self._cost * FINDINGS_SHARE / (1 - FINDINGS_SHARE))
         return max(PASSES_PER_FINDINGS, ceil(self._findings_cost / spare))
 

@@ -136,7 +136,6 @@ class Walk:
         return await self._reader.pages.below([node.id for node in parents], at_once, allow_scan=self._allow_scan)
 
     async def _all(self, parent: Node, page: Page, most: int) -> list[Node]:
-        """Return about ``most`` children of a node. ``page`` is the first page."""
         self._note(page, parent)
         nodes, most = [*page.nodes], min(most, self._limit)
         while page.cursor is not None and len(nodes) < most:

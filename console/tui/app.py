@@ -289,7 +289,6 @@ class UnstickApp(textual_compat.QuietApp):
             self.front.renew_header()
 
     def _announce(self) -> None:
-        """Report once that the connection was lost or restored, or that a read failed."""
         self._put_title(safe_text(f"unstick {self.where.text}"))
         text, tone = self.session.message(noticed=self.front is not None and not self.starting)
         if text:
@@ -302,7 +301,6 @@ class UnstickApp(textual_compat.QuietApp):
             textual_compat.send(self, f"{keep}{TITLE.format(text=text)}")
 
     def _resumed(self) -> None:
-        """Repaint the terminal, which a shell has used meanwhile."""
         self.screen.refresh()
         if self.terminal_title:
             textual_compat.send(self, TITLE.format(text=self.terminal_title))
@@ -381,7 +379,6 @@ class UnstickApp(textual_compat.QuietApp):
         self.run_worker(self._switch(target), group="context", exclusive=True)
 
     async def _switch(self, target: Target) -> None:
-        """Close the session and all screens, and begin again with another database."""
         old = self.session
         old.changed = lambda: None
         await old.close()
@@ -453,7 +450,6 @@ class UnstickApp(textual_compat.QuietApp):
             self.front.begin(self._follow(self.front, text), "open", exclusive=True)
 
     async def _follow(self, screen: MainScreen, text: str) -> None:
-        """Open the node that an id names, or the list of nodes if it names several."""
         from console.tui.screens.detail import DetailScreen
         from console.tui.screens.find import FindScreen
         from queries.read.search import search, sought, sure

@@ -106,6 +106,5 @@ def _leaving_on_interrupt(leave: Callable[[], object]) -> Iterator[None]:
 
 
 async def _collect(begun: asyncio.Event) -> None:
-    """Resume garbage collection after the first rows are shown."""
     await begun.wait()
     garbage.resume()

@@ -110,7 +110,6 @@ class ClosedGuard(GuardBase[R]):
             await super().on_event(event)
 
     async def _on_message(self, message: Message) -> None:
-        """Handle a message, unless the screen is closed."""
         if isinstance(message, OF_CLOSED) or not self.closed:
             await super()._on_message(message)
 

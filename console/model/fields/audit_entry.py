@@ -47,7 +47,6 @@ def _by_run(entry: AuditLogEntry) -> tuple[str, object]:
 
 
 def _events(row: Bundle[AuditLogEntry]) -> dict[str, Any]:
-    """Return what the first and the last entry of a run say, as far as they were read."""
     return {
         name: value for entry in sorted(row.records, key=lambda each: each.at) for name, value in entry.event.items()
     }

@@ -38,7 +38,6 @@ def _change(row: Bundle[NodeChange], context: Context) -> Spans:
 
 
 def _status(row: Bundle[NodeChange], context: Context) -> Spans:
-    """Return the status of a change; of several, the oldest and the newest one."""
     if row.record is not None:
         return status(row.record)
     first, last = min(row.records, key=lambda c: c.at), max(row.records, key=lambda c: c.at)

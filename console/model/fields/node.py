@@ -113,7 +113,6 @@ def _linked(node_id: str | None) -> Spans:
 def _measured(
     name: str, form: Form, about: str, *, cell: Callable[[Any], Cell], title: str, **other: Any
 ) -> Field[Node]:
-    """Return the field of a number, sorted with the largest first."""
     return Field(
         name,
         name,

@@ -291,7 +291,6 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
             self._footer_bar.show(actions, hints, low=low, acts=self._acts, guide=guide)
 
     def _guide(self, actions: Sequence[Hint]) -> str:
-        """Return the guide's line: how to come to the row of the repair, or its action."""
         best = next((hint for hint in actions if hint.best and not hint.why), None) if self.guided() else None
         if best:
             return self.host.guide.line(2, f"press {best.key} ({best.title}). Nothing changes before the dry run.")
@@ -461,7 +460,6 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 
 
 def _name(label: str, engine: Engine) -> str:
-    """Return a label, with the variant and whether the engine is the operator's own."""
     what = "own" if engine.origin else "guess" if engine.guess else ""
     notes = ", ".join(filter(None, (what, engine.variant)))
     name, _, schema = label.partition("@")

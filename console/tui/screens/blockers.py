@@ -72,7 +72,6 @@ class BlockersScreen(TextScreen):
         return super().offers(key) and useful.get(key.id, bool(self._roots()))
 
     def _roots(self) -> list[LockSession]:
-        """Sessions at the end of the chains. A prepared transaction has none."""
         locks = self._locks
         roots = [locks.session(root_id) for root_id in locks.root_ids] if locks else []
         return [root for root in roots if root is not None and root.pid is not None]

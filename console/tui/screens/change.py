@@ -325,7 +325,6 @@ class ChangeDialog(Dialog[Confirmed]):
     @on(events.DescendantFocus)
     @on(Input.Changed)
     def _renew(self) -> None:
-        """Show what the button and the keys do now."""
         dry_run, number = self._dry_run, self._will_change() if self.shown else 0
         nodes = count_nodes(number, dry_run.versions) if dry_run else ""
         if dry_run and dry_run.wait:
@@ -444,7 +443,6 @@ class ChangeDialog(Dialog[Confirmed]):
 
     @property
     def _offers(self) -> bool:
-        """True if the database has no audit log table."""
         return self.session.workspace is not None and not self.session.workspace.audit_log.exists
 
     def action_log(self) -> None:

@@ -106,7 +106,6 @@ class DeadScreen(ListScreen[GroupedDeadLetter]):
 
     @on(ListTable.More)
     def _read_on(self, message: ListTable.More) -> None:
-        """Read more dead letters of an engine, or of all at the end of the list."""
         for label, part in self._board.parts.items():
             full = len(self.rows.records) >= MAX_ROWS
             if part.after and not part.due and not full and message.parent_id in (label, None):

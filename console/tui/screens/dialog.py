@@ -108,7 +108,6 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
 
     @on(events.Key)
     async def _scroll_lines(self, event: events.Key) -> None:
-        """Scroll the lines from a field or a button, unless it uses the key itself."""
         views = self.query(LineView)
         if event.key not in SCROLL or not views or not isinstance(self.focused, Button | Input | Checkbox):
             return

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from textual import on
-from textual.content import Content
 
 from console.model.fields.field import Bundle, Context, Field
 from console.model.fields.incident import (
@@ -64,11 +63,6 @@ TITLES = {DEAD: "failing group", CHANGED: "change"}
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 
-def news_line(width: int, news: Spans, old: str) -> Content:
-    """Return the line of what is new, what grows, and how many are old."""
-    return spread(news, [(f"  {old}", "$faint")] if old else [], width)
-
-
 class StuckScreen(ListScreen[IncidentFinding]):
     """Shows the session's incidents, failing groups, and changes that matter.
 
@@ -90,7 +84,9 @@ class StuckScreen(ListScreen[IncidentFinding]):
         self._gone: set[str] = set()
         self._events: dict[str, Sequence[timeline.Change]] = {}  # of the first node of rows that the cursor was on
         self._requested = ""  # row for which the last early refresh was requested
-        self._news_bar = TextBar(news_line, id="news", classes="around")
+        self._news_bar: TextBar[Spans, Spans] = TextBar(
+            lambda n, *parts: spread(*parts, n), id="news", classes="around"
+        )
         super().__init__()
 
     @cached_property
@@ -208,14 +204,12 @@ class StuckScreen(ListScreen[IncidentFinding]):
 
         From the last one, and from one that is neither, it goes to the first.
         """
-        ids = [row.id for row in self.rows.shown(0, len(self.rows)) if not row.above and self._is_news(row)]
-        at = ids.index(self.row.id) + 1 if self.row is not None and self.row.id in ids else 0
+        at, rows = self.session.state.at, [row for row in self.rows.shown(0, len(self.rows)) if not row.above]
+        ids = [row.id for row in rows if any(is_news(each.incident, at, self._growth) for each in row.records)]
+        next_ = ids.index(self.row.id) + 1 if self.row is not None and self.row.id in ids else 0
         if ids:
-            self.table.go_to(ids[at % len(ids)])
+            self.table.go_to(ids[next_ % len(ids)])
         self.say("" if ids else "Nothing here is new or grows.", "faint")
-
-    def _is_news(self, row: Bundle[IncidentFinding]) -> bool:
-        return any(is_news(each.incident, self.session.state.at, self._growth) for each in row.records)
 
     # reading
 
@@ -247,7 +241,6 @@ class StuckScreen(ListScreen[IncidentFinding]):
             await self._read_events(self.row.records[0].node_id)
 
     async def _read_events(self, node_id: str | None) -> None:
-        """Read the history of a node once, where its engine keeps one."""
         reader = self.session.reader(node_id) if node_id and node_id not in self._events else None
         if reader is None or node_id is None:
             return
@@ -307,7 +300,7 @@ class StuckScreen(ListScreen[IncidentFinding]):
         old = "" if self.filter else unchanged(self._incidents, self.session.state.at, self._growth)
         old = folded if self._hidden else old
         self._news_bar.display = bool(fresh or old) and not self.has_class("-low")
-        self._news_bar.show(fresh, old)
+        self._news_bar.show(fresh, [(f"  {old}", "$faint")] if old else [])
         super().show_body()
         self._read_unknown()
 

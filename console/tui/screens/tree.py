@@ -281,7 +281,6 @@ class TreeScreen(ListScreen[Node]):
             self._fetch(node_list, parent_id, node_list.first(parent_id, allow_scan=True))
 
     def _search_below(self, parent_id: str | None) -> None:
-        """List all nodes in the database that match the filter, below this parent."""
         if not self.filter:
             key = self.host.keys.shown(keymap.BY_ID["rows.filter"])
             self.say(f"Not all can be loaded: {key} filters, and enter here then searches all of them.", "warn")
@@ -389,7 +388,6 @@ class TreeScreen(ListScreen[Node]):
         )
 
     def _below(self) -> Mapping[str, int]:
-        """Return how many nodes with problems are loaded below each row."""
         numbers, rows = Counter[str](), self.rows
         for id_ in self.session.state.findings.codes:
             above = rows.parent(id_) if id_ in rows else None
