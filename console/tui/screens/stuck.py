@@ -84,9 +84,7 @@ class StuckScreen(ListScreen[IncidentFinding]):
         self._gone: set[str] = set()
         self._events: dict[str, Sequence[timeline.Change]] = {}  # of the first node of rows that the cursor was on
         self._requested = ""  # row for which the last early refresh was requested
-        self._news_bar: TextBar[Spans, Spans] = TextBar(
-            lambda n, *parts: spread(*parts, n), id="news", classes="around"
-        )
+        self._news_bar = TextBar[Spans, Spans](lambda n, new, old: spread(new, old, n), id="news", classes="around")
         super().__init__()
 
     @cached_property
