@@ -17,7 +17,7 @@ import msgspec
 
 from queries.db.redaction import redact
 from queries.files import user_dirs
-from queries.files.state_file import insecure, open_file
+from queries.files.state_file import insecure, open_file, open_private
 from queries.text import duration
 from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
@@ -32,6 +32,7 @@ SettingPath = tuple[str, ...]  # path of a setting: ("contexts", "prod", "dsn")
 
 COLORS = ("black", "red", "green", "yellow", "blue", "magenta", "cyan", "white", "orange", "purple", "grey")
 NOTIFY = ("bell", "osc9")  # the terminal's bell, or a notification of the desktop
+COMMAND_FIELDS = ("id", "key", "kind", "title", "status", "phase", "engine", "owner", "error", "parent", "job")
 INTERVAL_SECONDS = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 3600.0)  # between two refreshes, to choose from
 
 SETTINGS_BYTES = 1 << 20  # of the settings file; a longer one is another file
@@ -125,6 +126,7 @@ class _Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     options: dict[str, dict[str, str | dict[str, str]]] = {}  # by engine: facts that the database does not record
     keys: dict[str, str] = {}  # by id of a binding: other keys for it, separated by commas
     filters: dict[str, str] = {}  # by name: a filter; `@name` in another filter inserts it
+    commands: dict[str, list[str]] = {}  # by name: a program and its arguments; `{id}` is a field of the node
     theme: str = ""  # name of a theme of Textual or unstick; without it, unstick's own, light if COLORFGBG says so
     start: str = "stuck"  # the screen that is shown first: stuck, tree, dead or audit
     ascii: bool = False  # draw lines and signs in ASCII, as with --ascii
@@ -270,7 +272,19 @@ def load(given: str | None = None) -> Config:
         raise ConfigError(f"{shown(path)}:{line}: it is not UTF-8") from None
     except OSError as error:
         raise ConfigError(f"{shown(path)}: it cannot be read: {error.strerror}") from None
-    return parse(text, path, insecure(status), insecure(status, writers=stat.S_IWOTH))
+    config = parse(text, path, insecure(status), insecure(status, writers=stat.S_IWOTH))
+    if config.commands and config.source is not None:
+        try:
+            os.close(open_private(path, os.O_RDONLY))
+        except OSError as error:
+            why = f"is not obeyed, because {error.strerror}"
+            raise ConfigError(str(config.source.error(("commands",), why))) from None
+    return config
+
+
+def field_of(word: str) -> str:
+    """Return the field of a node that an argument is, or ""."""
+    return word[1:-1] if word.startswith("{") and word.endswith("}") else ""
 
 
 def parse(text: str, path: Path, doubt: str = "", of_dsn: str = "") -> Config:
@@ -324,6 +338,11 @@ def _check_words(source: TomlFile, settings: SettingsFile) -> None:
             raise source.error(("contexts", name), "must be a name without spaces and without @")
         if not re.fullmatch(_HEX_COLOR, context.color):
             _check_word(source, ("contexts", name, "color"), context.color, "a color", ("", *COLORS), "#rrggbb")
+    for name, words in settings.commands.items():
+        if not words or field_of(words[0]):
+            raise source.error(("commands", name), "must begin with a program")
+        for word in filter(field_of, words):
+            _check_word(source, ("commands", name), word, "a field", tuple(f"{{{field}}}" for field in COMMAND_FIELDS))
     _check_word(source, ("start",), settings.start, "a screen", START_MODES)
     _check_word(source, ("notify",), settings.notify, "a notification", ("", *NOTIFY))
 

@@ -1,4 +1,4 @@
-"""Run the operator's editor on a text, in a private file.
+"""Run the operator's editor on a text, in a private file, or another program.
 
 The file is removed in any case.
 """
@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import FrameType
 from typing import IO, Any
@@ -49,6 +49,12 @@ def edited(text: str, limit: int) -> str:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def run(words: Sequence[str]) -> None:
+    """Run a command on the terminal, then wait for Enter. Raises EditorError."""
+    with _Signals("The command") as signals:
+        _run([*words], signals, pause=b"\r\nPress Enter to go back to unstick.")
+
+
 def _place() -> str | None:
     """Return the user's runtime folder, which is in memory.
 
@@ -69,27 +75,32 @@ def _command() -> list[str]:
     return words
 
 
-def _run(words: list[str], signals: _Signals) -> None:
+def _run(words: list[str], signals: _Signals, pause: bytes = b"") -> None:
     with _terminal() as (stdin, stdout, stderr):
         try:
             signals.process = subprocess.Popen(words, stdin=stdin, stdout=stdout, stderr=stderr, umask=0o077)
         except OSError as error:
-            raise EditorError(f"The editor {words[0]!r} could not be started: {error.strerror}.") from error
+            raise EditorError(f"{signals.what} {words[0]!r} could not be started: {error.strerror}.") from error
         code = signals.process.wait()
+        ours = stdin or sys.__stdin__, stdout or sys.__stdout__
+        if pause and ours[0] and ours[1]:
+            os.write(ours[1].fileno(), pause)
+            os.read(ours[0].fileno(), 1024)
     number = signals.received or -code
     if number > 0:
-        raise EditorError(f"The editor was ended by {signal.Signals(number).name}.")
+        raise EditorError(f"{signals.what} was ended by {signal.Signals(number).name}.")
     if code:
-        raise EditorError(f"The editor ended with the exit code {code}.")
+        raise EditorError(f"{signals.what} ended with the exit code {code}.")
 
 
 class _Signals:
-    """Handlers of signals while an editor runs.
+    """Handlers of signals while a program runs.
 
-    The keys of the terminal are the editor's. SIGTERM and SIGHUP end the editor before this process.
+    The keys of the terminal are the program's. SIGTERM and SIGHUP end it before this process.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, what: str = "The editor") -> None:
+        self.what = what
         self.process: subprocess.Popen[bytes] | None = None
         self.received = 0
         self._before: dict[signal.Signals, Any] = {}
@@ -115,8 +126,8 @@ class _Signals:
 
     def _end(self, number: int, _: FrameType | None) -> None:
         self.received = number
-        if self.process is None:
-            raise EditorError(f"The editor was ended by {signal.Signals(number).name}.")
+        if self.process is None or self.process.returncode is not None:
+            raise EditorError(f"{self.what} was ended by {signal.Signals(number).name}.")
         self.process.terminate()
 
 

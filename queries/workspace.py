@@ -86,7 +86,8 @@ class Workspace:
         self._find_rules = rules
         self.engines: dict[str, Reader] = {}
         self.declined: tuple[Declined, ...] = ()
-        self.tables: int | None = None  # of a database without engines
+        self.tables: int | None = None  # of a database without engines, None if they could not be counted
+        self._others = ""  # databases of its server
         self.broken = self._broken = outside.broken
         self._all_engines = (*builtin(), *outside.engines)
         self._state = file.parent if file else user_dirs.folder("state")
@@ -141,14 +142,10 @@ class Workspace:
         if guessing:
             self._guess_after = time.monotonic() + GUESS_PAUSE * (time.monotonic() - began)
         if not self.engines:
-            self.tables = await self._count()
+            from queries.propose import guess
 
-    async def _count(self) -> int | None:
-        """Return the number of tables, None if it cannot be read."""
-        from queries.propose import guess
-
-        tables = await attempted(guess.tables(self.database))
-        return None if isinstance(tables, DatabaseError) else tables
+            read = await attempted(guess.tables(self.database))
+            self.tables, self._others = (None, "") if isinstance(read, DatabaseError) else read
 
     def hide(self, guess: Reader) -> None:
         """Read the table of a guess no more, from the next detection on.
@@ -274,15 +271,16 @@ class Workspace:
 
     @property
     def nothing(self) -> tuple[str, ...]:
-        """Sentence that there is no engine, and the next step."""
-        name = self.server.database
+        """Sentences: there is no engine, which ones are known, and the next step."""
+        name, known = self.server.database, ", ".join(line.partition(":")[0] for line in self.expected)
+        more = [f"unstick knows {known}.", *[f"Other databases of its server: {self._others}."] * bool(self._others)]
         if self.tables == 0:
-            return f"The database {name} holds no tables.", EMPTY
+            return f"The database {name} holds no tables.", *more, EMPTY
         holds = f"The database {name} holds no task engine that unstick supports"
         if self.tables is None or not self._guess:
-            return f"{holds}.", PROPOSE
+            return f"{holds}.", *more, PROPOSE
         none = "its one table does not look" if self.tables == 1 else f"none of its {self.tables:,} tables looks"
-        return f"{holds}, and {none} like work.", PROPOSE
+        return f"{holds}, and {none} like work.", *more, PROPOSE
 
     @cached_property
     def expected(self) -> tuple[str, ...]:

@@ -120,10 +120,8 @@ async def opened(target: Target, *, empty: bool = False, later: bool = False) ->
 
 def no_engine_lines(workspace: Workspace) -> list[str]:
     """Return what the database holds in place of an engine, and the next step."""
-    first, next_ = workspace.nothing
-    lines = [f"Declined {d.engine} in {d.schema}: {d.why}." for d in workspace.declined_alike]
-    names = ", ".join(line.partition(":")[0] for line in workspace.expected)
-    return [first, *lines, f"unstick knows {names}.", next_]
+    first, *more = workspace.nothing
+    return [first, *(f"Declined {d.engine} in {d.schema}: {d.why}." for d in workspace.declined_alike), *more]
 
 
 def named_engine(engines: Iterable[Engine], name: str, what: str = "engine") -> Engine:

@@ -10,6 +10,7 @@ from time import monotonic
 
 from console.model.database_state import DatabaseState
 from console.model.dead_letter_board import DeadLetterBoard
+from console.model.pins import Pins
 from console.model.timer import EVERYTHING, THE_LIST, Timer
 from console.model.works import Works
 from queries.change.run import messages as run_messages
@@ -56,6 +57,7 @@ class Session:
         self.begun = asyncio.Event()  # set once there are rows, or a reason why there are none
         self.timer = Timer(interval, now)
         self.state = DatabaseState(self.timer, now)
+        self.pins = Pins()
         self.works = Works(lambda: self.changed())
         self.dead_letters = DeadLetterBoard()
         self._said = self.link, ""  # as last announced

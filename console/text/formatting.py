@@ -204,8 +204,8 @@ def shorten(text: str, cells: int) -> str:
     return crop(text[: len(text) - len(end)], cells - len(end)) + end
 
 
-def engine_label(label: str, cells: int) -> str:
-    """Return an engine's label in ``cells`` cells.
+def engine_label(label: str, cells: int = 128) -> str:
+    """Return an engine's label in at most ``cells`` cells.
 
     A schema with the engine's name says nothing. If the label is too long, the name is cut before its schema, because
     labels of one engine in many schemas differ there: ``ob…@tenant_17``.

@@ -6,11 +6,12 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from importlib import import_module
 from time import monotonic
 from typing import Any, cast
 
+import msgspec
 from textual import events
 from textual.command import Provider
 from textual.driver import Driver
@@ -20,8 +21,8 @@ from textual.theme import BUILTIN_THEMES
 from textual.widgets import Input
 from textual.worker import WorkerFailed
 
-from console.config import ConfigError, Context
-from console.model.filter import Filter
+from console.config import Config, ConfigError, Context, shown
+from console.model.filter import Filter, parse
 from console.model.session import Session
 from console.model.visited_places import Place, VisitedPlaces
 from console.target import Target
@@ -50,22 +51,8 @@ from queries.text.safe_text import safe_text
 
 START_SECONDS = 20.0  # after which the start is no longer most of the load
 FIRST_FRAME_SECONDS = 0.4  # seconds to wait for rows before "Connecting" is painted
+QUEUES = "kind:=queue,=entrypoint"  # filter of all queues
 BETWEEN = "between"  # mode without a screen, while all screens are replaced
-
-
-def _check(target: Target) -> None:
-    """Check the settings against the key tables and themes.
-
-    Raises ConfigError for unknown names. Actions may be those of engines that are not loaded.
-    """
-    config = target.config
-    ids = keymap.ids(action for each in target.engines for action in each.spec.actions)
-    if target.outside.broken or any(context.engines for context in config.contexts.values()):
-        ids |= {name for name in config.keys if name.startswith(keymap.action_id(""))}
-    config.check_screen(
-        ids,
-        [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)],
-    )
 
 
 def _screen(module: str, name: str) -> Callable[[], Screen[None]]:
@@ -121,14 +108,17 @@ class UnstickApp(textual_compat.QuietApp):
         self._target = target
         self._where: tuple[Target, Server | None, Where] | None = None  # of a target and a server
         self._now = now
-        _check(target)
+        ids = keymap.ids(action for each in target.engines for action in each.spec.actions)
+        if target.outside.broken or any(context.engines for context in config.contexts.values()):
+            ids |= {name for name in config.keys if name.startswith(keymap.action_id(""))}  # of engines not loaded
+        config.check_screen(ids, [*BUILTIN_THEMES, *(each.name for each in theme.THEMES)])
         self.DEFAULT_MODE = config.start  # type: ignore[misc]  # Textual reads it from the instance
         super().__init__()
         self.session = session
         self.ascii = target.ascii or not takes_unicode(sys.__stderr__)  # Textual draws on it
         self.times = Times.RELATIVE
         formatting.show_times(self.times)
-        self.kept_filters: list[str] = []
+        self.kept_filters = [f"@{name}" for name in config.filters]
         self.starting = True
         self.guide = guide or Guide()
         self._ascii_filter = AsciiFilter()
@@ -173,14 +163,25 @@ class UnstickApp(textual_compat.QuietApp):
         return self._where[2]
 
     @property
-    def saved_filters(self) -> Mapping[str, str]:
-        """Saved filters by name, from the settings."""
-        return self._target.config.filters
+    def config(self) -> Config:
+        return self._target.config
 
-    @property
-    def contexts(self) -> Mapping[str, Context]:
-        """The databases that the settings name."""
-        return self._target.config.contexts
+    def save_filter(self, text: str, name: str | None) -> None:
+        """Save a filter in the settings file, and say so."""
+        from console.model.saved_filters import save
+
+        if name is None:
+            return
+        config, name = self.config, name.removeprefix("@")
+        try:
+            save(config.path, name, text)
+        except ConfigError as error:
+            self.say(str(error), "warn")
+            return
+        config = msgspec.structs.replace(config, filters={**config.filters, name: text})
+        self._target = msgspec.structs.replace(self._target, config=config)
+        self.kept_filters.append(f"@{name}")
+        self.say(f"Saved in {shown(config.path)}: @{name} is {text}", "good")
 
     # appearance
 
@@ -251,6 +252,10 @@ class UnstickApp(textual_compat.QuietApp):
         Raises DatabaseError.
         """
         textual_compat.adopt(self)
+        if said := await self.session.pins.read(self.session.engines):
+            key = self.keys.shown(keymap.BY_ID["pins.next"])
+            self.say(f"Pinned: {', '.join(said)}. {key} goes to it.", "warn")
+            self._ring(said[0], self.config.notify or "bell")
         for screen in reversed(self.screen_stack):
             if isinstance(screen, ConsoleScreen) and screen.is_mounted:
                 await screen.read()
@@ -306,13 +311,17 @@ class UnstickApp(textual_compat.QuietApp):
             textual_compat.send(self, TITLE.format(text=self.terminal_title))
 
     def _notify(self) -> None:
-        how, new = self._target.config.notify, self.session.new_incidents()
-        if how == "bell" and new:
+        how, new = self.config.notify, self.session.new_incidents()
+        if how and new:
+            self._ring(f"{new[0].title}{f' and {len(new) - 1} more' if len(new) > 1 else ''}", how)
+
+    def _ring(self, text: str, how: str) -> None:
+        """Ring the terminal's bell, or show a notification of the desktop."""
+        if how == "bell":
             self.bell()
-        elif how and new:
-            more = f" and {len(new) - 1} more" if len(new) > 1 else ""
+        else:
             place = f"@{self._target.name} " if self._target.name else ""
-            textual_compat.send(self, f"\x1b]9;{safe_text(f'unstick {place}{new[0].title}{more}')}\x07")
+            textual_compat.send(self, f"\x1b]9;{safe_text(f'unstick {place}{text}')}\x07")
 
     def say(self, text: str, tone: str = "") -> None:
         if self.front is not None:
@@ -431,6 +440,11 @@ class UnstickApp(textual_compat.QuietApp):
         question = "An id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload."
         self.push_screen(PromptDialog("Find in all engines", question, text), self.search)
 
+    def action_queues(self) -> None:
+        if self.front is not None:
+            self._close_screens()
+            self.search(parse(QUEUES))
+
     def search(self, wanted: str | Filter | None, mode: str = "") -> None:
         from console.tui.screens.find import FindScreen
 
@@ -513,6 +527,29 @@ class UnstickApp(textual_compat.QuietApp):
             self.push_screen(TryDialog(node))
         else:
             self.say("There is no node to try.", "faint")
+
+    def action_pin(self) -> None:
+        node = self.front.cursor() if self.front else None
+        if node is None:
+            self.say("There is no node to pin.", "faint")
+        else:
+            pinned = self.session.pins.turn(node)
+            self.say(safe_text(f"{node.title} is {'' if pinned else 'no longer '}pinned."))
+
+    def action_next_pin(self) -> None:
+        if node := self.session.pins.next():
+            self.reveal(node)
+        else:
+            self.say(f"No node is pinned. {self.keys.shown(keymap.BY_ID['node.pin'])} pins one.", "faint")
+
+    def action_own_commands(self) -> None:
+        from console.tui.screens.own_commands import run_own_command
+
+        commands = self.config.commands
+        if (node := self.front.cursor() if self.front else None) and self.front and commands:
+            self.act(run_own_command(self.front, node, commands))
+        else:
+            self.refuse("There is no node to run a command on." if commands else "Your settings have no [commands].")
 
     def action_undo(self) -> None:
         """Undo the last change of this operator."""

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine
 from typing import Any, Protocol
 
-from console.config import Context
+from console.config import Config, Context
 from console.model.filter import Filter
 from console.model.session import Session
 from console.model.visited_places import Place
@@ -43,16 +43,15 @@ class Host(Protocol):
         """The database as the operator named it."""
 
     @property
-    def saved_filters(self) -> Mapping[str, str]:
-        """Saved filters by name, from the settings."""
+    def config(self) -> Config:
+        """The settings."""
+
+    def save_filter(self, text: str, name: str | None) -> None:
+        """Save a filter in the settings, under a name."""
 
     @property
     def production(self) -> str:
         """Name of the context that makes the opened server a production database, or ""."""
-
-    @property
-    def contexts(self) -> Mapping[str, Context]:
-        """The databases that the settings name."""
 
     @property
     def session(self) -> Session:

@@ -33,30 +33,17 @@ PALETTE = Key("palette", "ctrl+p,colon", "app.command_palette", "commands", "Com
 APP = (
     Key("mode.tree", "1", "app.show_mode('tree')", "tree", "Jobs and tasks as a tree"),
     Key("mode.stuck", "2", "app.show_mode('stuck')", "stuck", "What is stuck in all engines, worst first"),
-    Key(
-        "mode.dead",
-        "3",
-        "app.show_mode('dead')",
-        "dead letters",
-        "Tasks that engines have given up on, grouped by error",
-    ),
+    Key("mode.dead", "3", "app.show_mode('dead')", "dead letters", "Tasks that engines gave up on, grouped by error"),
     Key("mode.audit", "4", "app.show_mode('audit')", "audit log", "Who changed what, when, why"),
     Key("mode.changed", "5", "app.show_mode('changed')", "changed", "What engines and operators changed lately", 60),
-    Key(
-        "mode.help",
-        "question_mark,f1",
-        "app.show_mode('help')",
-        "help",
-        "Words in view, keys, actions, statuses",
-        2,
-    ),
-    Key(
-        "find", "f", "app.find", "find", "Find nodes in all engines by an id, a text with ids, or a part of a text", 15
-    ),
+    Key("mode.help", "question_mark,f1", "app.show_mode('help')", "help", "Words in view, keys, actions, statuses", 2),
+    Key("find", "f", "app.find", "find", "Find nodes of all engines by an id, a text with ids, or part of a text", 15),
+    Key("queues", "6", "app.queues", "queues", "Queues of all engines; where the engine can, pause and resume"),
     Key("undo", "U", "screen.undo", "undo", "Undo your last change, or the entry of the audit log that is chosen", 36),
     Key("shift", "H", "app.hand_over", "hand over", "Copy what is open, what was done, and what is stuck again"),
     Key("history.back", "left_square_bracket,alt+left", "app.go(-1)", "back", "Back to the screen before"),
     Key("history.forward", "right_square_bracket,alt+right", "app.go(1)", "forward", "Forward again"),
+    Key("pins.next", "apostrophe", "app.next_pin", "next pin", "The next pinned node in its tree, changed ones first"),
     Key("refresh", "r,f5", "app.refresh_now", "refresh", "Refresh now", 70),
     Key("pause", "p", "app.pause", "pause", "Pause or resume refreshing", 71),
     Key("times", "z", "app.times", "times", "Times relative, in UTC, or in the local zone", 72),
@@ -70,19 +57,14 @@ APP = (
 )
 MODES = tuple(key for key in APP if key.id.startswith("mode."))
 """Keys of the modes, each named by its id."""
-OPENERS = tuple(key for key in APP if key.id.startswith(("mode.", "find", "shift", "history.", "palette")))
+OPENERS = tuple(key for key in APP if key.id.startswith(("mode.", "find", "queues", "shift", "history.", "palette")))
 """Keys that open something to read. They also close the result of an action."""
 
 NODE = (
-    Key(
-        "node.copy",
-        "y",
-        "screen.copy",
-        "copy",
-        "Copy its id, its row, an action's SQL, or marked nodes as Markdown",
-        40,
-    ),
+    Key("node.copy", "y", "screen.copy", "copy", "Copy its id, row, an action's SQL, or marked nodes as Markdown", 40),
     Key("node.blockers", "x", "app.blockers", "blockers", "Who locks its rows, and who waits for whom", 35),
+    Key("node.pin", "b", "app.pin", "pin", "Pin the node, or not: the terminal rings when its status changes"),
+    Key("node.commands", "c", "app.own_commands", "own commands", "Run a command of your settings on the node"),
     Key("node.try", "t", "app.try_node", "try", "Try a worker's next statement on it, and roll it back"),
 )
 
@@ -108,6 +90,7 @@ FILTER_LINE = (
     Key("filter.clear", "escape", "leave", "clear", "Clear the filter"),
     Key("filter.before", "up", "before", "before", "The filter that was kept before this one"),
     Key("filter.keep", "down", "keep", "to the list", "Keep the filter and go to the list"),
+    Key("filter.save", "ctrl+s", "save", "save", "Save the filter in your settings: @name is the filter"),
     Key("filter.complete", "tab", "cursor_right", "complete", "Take the field or value that is suggested in grey"),
 )
 
@@ -163,7 +146,7 @@ CHANGED = (
 FOUND = (
     Key("found.reveal", "o", "screen.reveal", "show in tree", "The node in its tree", 20),
     Key("found.large", "m", "screen.more", "large values", "Search values of more than 64 kB, too", 25),
-    Key("found.leave", "backspace", "screen.leave", "back", "Back to the previous screen; escape does it, too", 1),
+    Key("found.leave", "backspace", "screen.dismiss", "back", "Back to the previous screen; escape does it, too", 1),
     *NODE,
 )
 
@@ -235,6 +218,10 @@ SCAN = (Key("scan.copy", "y", "screen.copy", "copy the DDL", "Copy the DDL of th
 
 TRY = (Key("try.run", "t", "screen.run", "try it", "Run the statements as this role, and roll them back"),)
 
+OWN_COMMANDS = (
+    Key("commands.run", "enter", "screen.run", "run", "Run the command with these arguments, without a shell"),
+)
+
 PROMPT = (Key("prompt.submit", "enter", "", "continue", "Use the typed text"),)  # bound by the input line
 
 TABLES: Mapping[str, tuple[Key, ...]] = {
@@ -262,6 +249,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the copy dialog": COPY,
     "before a scan": SCAN,
     "before a try": TRY,
+    "before a command of yours": OWN_COMMANDS,
     "in a prompt": PROMPT,
 }
 
@@ -291,7 +279,7 @@ class Keys:
 
     def all_shown(self, key: Key) -> str:
         """Return all keys of a binding as printed on the keyboard."""
-        return all_shown(",".join(self.names(key)))
+        return " ".join(dict.fromkeys(map(shown, self.names(key))))
 
     def of_action(self, name: str) -> str:
         """Return the first key of an action, or ""."""
@@ -329,15 +317,11 @@ def shown(key: str) -> str:
     return _GLYPHS.get(first, first.replace("ctrl+", "^"))
 
 
-def all_shown(key: str) -> str:
-    """All of a binding's keys."""
-    return " ".join(dict.fromkeys(map(shown, split(key))))
-
-
 _GLYPHS = {
     "question_mark": "?",
     "slash": "/",
     "asterisk": "*",
+    "apostrophe": "'",
     "plus": "+",
     "minus": "-",
     "colon": ":",

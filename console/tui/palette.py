@@ -78,7 +78,7 @@ class Commands(Provider):
         yield from (self._action(hint) for hint in hints if hint.why)
         yield from (self._key(key) for key in keymap.APP if not key.always and key.id != "palette")
         current = self._host.context
-        for name in self._host.contexts:
+        for name in self._host.config.contexts:
             if current is None or name != current.name:
                 switch = partial(self.app.call_later, self._host.switch_context, name)
                 yield Command(safe_text(f"@{name}"), "Switch to this database", switch)
@@ -93,7 +93,7 @@ class Commands(Provider):
         name, _, rest = text.partition(" ")
         key = self._host.keys.of_action(name)
         try:
-            typed = parse(rest, saved=self._host.saved_filters)
+            typed = parse(rest, saved=self._host.config.filters)
         except FilterError:
             return
         front = self._front

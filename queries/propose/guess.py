@@ -89,10 +89,10 @@ async def guesses(
     return tuple(engines), tuple(broken)
 
 
-async def tables(database: Database) -> int:
-    """Return the number of tables. Raises DatabaseError."""
+async def tables(database: Database) -> tuple[int, str]:
+    """Return the number of tables, and other databases. Raises DatabaseError."""
     (rows,) = await database.batch([Query(parse_statement(sql_text(FOLDER / "tables.sql")))])
-    return int(rows[0]["n"])
+    return int(rows[0]["n"]), rows[0]["others"] or ""
 
 
 def _candidates(rows: Rows, known: Collection[str]) -> dict[tuple[str, str], int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from math import inf
@@ -27,8 +28,10 @@ REFUSED_FOR_NOW = "refused_for_now"  # in the evidence: why the finding's action
 # Number of schemas from which on their incidents with one cause are shown as one.
 LEAST_SCHEMAS_JOINED = 3
 # Evidence that distinguishes incidents without a cause of their own.
-TELLING = ("error", "message", "reason", "steps", "queue", "worker", "holder", "type", "kind")
+TELLING = ("error", "message", "reason", "steps", "queue", "entrypoint", "worker", "holder", "type", "kind")
 SENTENCE_WORDS = 3  # plain words that make a text a sentence
+IN_SENTENCES = ("A ", "The ", "of ")  # beginnings of a part of one
+WORDS_OF_JSON = re.compile(r'"([^"\\]*[A-Za-z][^"\\]*)"')
 LEAST_OWNERS_JOINED = 3  # dead owners of one engine that are one incident
 OLDER_SECONDS = 600.0  # by which a symptom may be older than the server's cause that explains it
 
@@ -354,17 +357,19 @@ def _incident(
 def _about(spec: FindingSpec, first: Finding) -> str:
     """Return the text that distinguishes an incident from others with its title.
 
-    That is an error, or the cause: a name, not a part of the sentence.
+    That is an error, or the cause: a name, not a part of the sentence. Of JSON it is the words.
     """
     fields = (*spec.cause_text, *spec.cause, *(name for name in TELLING if name in first.evidence))
     texts = {field: str(text) for field in fields if (text := first.evidence.get(field)) not in (None, "")}
     errors = (*spec.cause_text, "error", "message")
-    return next((text for field, text in texts.items() if field in errors or _is_name(text)), "")
+    about = next((text for field, text in texts.items() if field in errors or _is_name(text)), "")
+    return " ".join(WORDS_OF_JSON.findall(about)) or about if about[:1] in "[{" else about
 
 
 def _is_name(text: str) -> bool:
     """Return True for text of few words, which is not only a number."""
-    return not text.isdecimal() and sum(word.isalpha() and word.islower() for word in text.split()) < SENTENCE_WORDS
+    plain = sum(word.isalpha() and word.islower() for word in text.split())
+    return plain < SENTENCE_WORDS and not text.isdecimal() and not text.startswith(IN_SENTENCES)
 
 
 def _remedy(spec: FindingSpec, findings: Sequence[Finding]) -> str:

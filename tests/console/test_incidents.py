@@ -246,6 +246,8 @@ def test_a_row_has_a_name_or_an_error_and_no_part_of_a_sentence(every_engine: st
     assert len(shown) > 20
     named = [about for about, said in shown if about not in (said.get("error"), said.get("message"))]
     assert [about for about in named if len(re.findall(r"(?<!\S)[a-z]+(?!\S)", about)) > 2 and ": " not in about] == []
+    assert [about for about, _ in shown if about.startswith(("A ", "The ", "of ", "[", "{"))] == []
+    assert {"type republish", "ArchivePopotamoUser"} <= {about for about, _ in shown}
 
 
 async def test_a_broad_screen_has_the_nodes_their_errors_and_the_last_events(every_engine: str, tmp_path: Path) -> None:

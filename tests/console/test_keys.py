@@ -13,7 +13,7 @@ from console.config import ConfigError, parse
 from console.target import Target
 from console.tui import keymap
 from console.tui.bindings import bindings
-from console.tui.keymap import Key
+from console.tui.keymap import Key, Keys
 from console.tui.run import run
 from console.tui.widgets.checkbox import Checkbox
 from console.tui.widgets.filter_line import FilterLine
@@ -87,7 +87,7 @@ def test_an_action_can_be_given_other_keys() -> None:
 def test_how_a_key_is_shown() -> None:
     shown = {"question_mark,f1": "?", "ctrl+q": "^q", "slash": "/", "escape,backspace": "esc", "W": "W"}
     assert {key: keymap.shown(key) for key in shown} == shown
-    assert keymap.all_shown("up,k") == "↑ k"
+    assert Keys((), {}).all_shown(keymap.BY_ID["table.up"]) == "↑ k"
 
 
 def test_every_binding_has_an_id_and_a_tooltip() -> None:

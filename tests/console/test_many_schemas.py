@@ -20,9 +20,13 @@ SELECT '{"job": "send"}', now() - interval '1 hour', gen_random_uuid() FROM gene
 
 @pytest.fixture
 async def tenants(server: PostgresServer) -> str:
-    """Return the DSN of five schemas, each with six jobs that no worker takes."""
+    return await schemas(server, TENANTS)
+
+
+async def schemas(server: PostgresServer, names: list[str]) -> str:
+    """Return the DSN of schemas, each with six jobs that no worker takes."""
     dsn = server.fresh()
-    for name in TENANTS:
+    for name in names:
         connection = await asyncpg.connect(dsn, server_settings={"search_path": name})
         await connection.execute(f"CREATE SCHEMA {name}")
         await install(connection, "uni2work")
@@ -50,3 +54,13 @@ async def test_the_list_has_one_line_whose_members_name_their_schemas(tenants: s
         assert len(lines) == 1, tui.text
         await tui.press("right")
         await tui.wait_for(*(f"tenant_{number}" for number in range(1, 6)))
+
+
+async def test_a_schema_with_the_name_of_its_engine_is_not_repeated(server: PostgresServer, tmp_path: Path) -> None:
+    dsn = await schemas(server, ["uni2work", "other"])
+    async with run_tui(dsn, tmp_path, size=(140, 40), start="stuck") as tui:
+        for key, row in (("1", "› uni2work"), ("tab", "uni2work     "), ("3", "uni2work  no dead")):
+            await tui.press(key)
+            await tui.wait_for(row, "uni2work@other", lambda: "uni2work@uni2work" not in tui.text)
+        await tui.press("2", "g")
+        await tui.wait_for("by engine", " uni2work  ", "uni2work@other", lambda: "uni2work@uni2work" not in tui.text)

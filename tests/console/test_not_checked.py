@@ -172,7 +172,7 @@ async def test_ids_stay_when_another_schema_gets_the_same_engine(
 
 
 async def test_no_engine_is_nothing_checked(server: PostgresServer, tmp_path: Path) -> None:
-    dsn = server.fresh()
+    dsn, other = server.fresh(), server.fresh()
     workspace = await opened(dsn, tmp_path)
     now, notes = await read(workspace, (), 10, 0.0)
     assert now.incidents == ()
@@ -181,6 +181,8 @@ async def test_no_engine_is_nothing_checked(server: PostgresServer, tmp_path: Pa
     async with run_tui(dsn, tmp_path) as tui:
         await tui.press("2")
         await tui.wait_for("contains no tables", "Is it the right one?", "● live")
+        await tui.wait_for("graphile_worker, oban", "Other databases of its server: ")
+    server.drop(other)
     server.sql("CREATE TABLE people (id int8 PRIMARY KEY)", dsn)
     async with run_tui(dsn, tmp_path) as tui:
         await tui.press("2")

@@ -12,7 +12,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.command import fetch
+from tests.command import environment, fetch
 from tests.db.eternaltwin import EternaltwinDb
 from tests.terminal.driver import Terminal
 
@@ -130,3 +130,27 @@ def test_an_editor_that_fails_changes_nothing(eternaltwin: str, at_desk: Callabl
         assert not path.parent.exists()
         assert terminal.modes == set()
     assert fetch(eternaltwin, STATE) == [('{"phase": "Compost", "id": 1.50}',)]
+
+
+def test_a_command_of_the_settings_runs_with_whole_fields_and_no_shell(
+    eternaltwin: str, at_desk: Callable[[], Any], tmp_path: Path
+) -> None:
+    settings = Path(environment(tmp_path)["XDG_CONFIG_HOME"], "unstick", "config.toml")
+    settings.parent.mkdir(parents=True)
+    settings.write_text(
+        f'[commands]\nlogs = ["{sys.executable}", "-c", "import sys; print(len(sys.argv), *sys.argv[1:])", "{{title}}",'
+        ' "$(id);", "{status}"]\nrunbook = ["true", "{owner}"]\nodd = ["false"]\n'
+    )
+    settings.chmod(0o600)
+    with at_desk() as terminal:
+        desk = Desk(terminal, tmp_path)
+        desk.begin()
+        terminal.press("c").wait_for("logs", "  SendEmail v2 ", "  $(id); ", "  Available ").press("enter")
+        terminal.wait_for("4 SendEmail v2 $(id); Available", "Press Enter", lambda: terminal.modes == set())
+        terminal.press("enter").wait_for("has ended.", lambda: {25, 1049} <= terminal.modes)
+        terminal.press("c").wait_for("runbook").press("down").wait_for("The owner of this task is not recorded.")
+        terminal.press("enter").wait_for("Nothing was run.").press("down").press("enter")
+        terminal.wait_for("Press Enter", lambda: terminal.modes == set()).press("enter")
+        terminal.wait_for("The command ended with the exit code 1.", lambda: {25, 1049} <= terminal.modes)
+        terminal.settled()
+        assert terminal.leave("q") == 0

@@ -273,7 +273,8 @@ def common(values: Iterable[T]) -> T | None:
 
 def by(title: str, label: Callable[[T], str]) -> Grouping[T]:
     """Return the grouping by a text."""
-    return Grouping(title, lambda record: (f"{title} {label(record)}", label(record)))
+    shown = formatting.engine_label if title == "engine" else str
+    return Grouping(title, lambda record: (f"{title} {label(record)}", shown(label(record))))
 
 
 def moment(at: float, context: Context, bound: str = "") -> str:

@@ -28,6 +28,7 @@ def _title(row: Bundle[Hit], context: Context) -> Spans:
 COLUMNS: Final[dict[str, dict[str, Any]]] = {
     "phase": {"title": "phase", "width": 13, "row": _phase},
     "title": {"title": "title", "width": 0, "row": _title},
+    "finding": {"title": "stuck", "width": 16, "needs": 80},
     "age": {"title": "age", "needs": 70, "order": lambda hit, _: -(hit.node.created_at or 0.0)},
     "engine": {"title": "engine", "width": 12, "needs": 50, "group": by("engine", lambda hit: hit.node.engine)},
     "kind": {"group": by("kind", _kind)},

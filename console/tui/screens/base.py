@@ -461,10 +461,9 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
 
 def _name(label: str, engine: Engine) -> str:
     what = "own" if engine.origin else "guess" if engine.guess else ""
-    notes = ", ".join(filter(None, (what, engine.variant)))
-    name, _, schema = label.partition("@")
-    label = name if name == schema else label
-    return f"{label} ({notes})" if notes else label
+    variant = "" if label.endswith(f"@{engine.variant}") else engine.variant
+    notes = ", ".join(filter(None, (what, variant)))
+    return f"{formatting.engine_label(label)} ({notes})" if notes else formatting.engine_label(label)
 
 
 def _engines(engine: Engine | None, workspace: Workspace) -> str:

@@ -138,7 +138,7 @@ class DeadScreen(ListScreen[GroupedDeadLetter]):
         label = row.group.engine
         part = self._board.parts[label]
         if field.name == "error":
-            return [(label, "bold $primary"), ("  ", ""), (self._note(label, part), "$faint")]
+            return [(formatting.engine_label(label), "bold $primary"), ("  ", ""), (self._note(label, part), "$faint")]
         if field.name == "count" and part.read:
             number = len(row.records) if self.filter else len(part.dead_letters)
             return [(f"{number}{'' if part.whole else '+'}", "bold $primary")]

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
 import msgspec
 from textual.app import SuspendNotSupported
 
@@ -14,8 +18,9 @@ from queries.change.plan import Plan
 from queries.db.errors import NO_CONNECTION, DatabaseError
 from queries.read import documents
 
+T = TypeVar("T")
 NO_TERMINAL = (
-    "This terminal cannot be handed to an editor. `unstick do edit ID --input FILE` takes the text from a file."
+    "This terminal cannot be handed to another program. `unstick do edit ID --input FILE` takes the text from a file."
 )
 
 
@@ -34,7 +39,7 @@ async def edited_plan(screen: MainScreen, plan: Plan) -> Plan | None:
         given = shown(document.text)
         while True:
             async with workspace.database.at_rest():
-                given = _edited(screen, given)
+                given = on_terminal(screen, partial(editor.edited, given, 4 * documents.DOCUMENT_BYTES))
             try:
                 made = await checked(reader, node, planned(workspace, reader, plan.name, node, document, given))
                 return msgspec.structs.replace(made, key=plan.key)
@@ -47,23 +52,23 @@ async def edited_plan(screen: MainScreen, plan: Plan) -> Plan | None:
         return None
 
 
-def _edited(screen: MainScreen, given: str) -> str:
-    """Run the editor. The whole console waits. Raises EditorError.
+def on_terminal(screen: MainScreen, run: Callable[[], T]) -> T:
+    """Run a program on the terminal. The whole console waits. Raises EditorError.
 
     An error must not leave the body of Textual's ``suspend`` (8.2): the screen would not come back.
     """
-    failed: editor.EditorError | None = None
+    result: T | editor.EditorError
     try:
         with screen.app.suspend():
             try:
-                given = editor.edited(given, 4 * documents.DOCUMENT_BYTES)
+                result = run()
             except editor.EditorError as error:
-                failed = error
+                result = error
     except SuspendNotSupported as error:
         raise editor.EditorError(NO_TERMINAL) from error
-    if failed is not None:
-        raise failed
-    return given
+    if isinstance(result, editor.EditorError):
+        raise result
+    return result
 
 
 class WrongTextDialog(TextDialog):

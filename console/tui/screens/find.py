@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from console.model.fields.field import Bundle, Field
+from msgspec.structs import replace
+
+from console.model.fields.field import Bundle, Context, Field
 from console.model.fields.hit import HITS
 from console.model.filter import Filter
 from console.model.finder import ALL_NODES, Finder
@@ -61,6 +63,9 @@ class FindScreen(ListScreen[Hit]):
 
     def records(self) -> Sequence[Hit]:
         return self.finder.hits
+
+    def context(self) -> Context:
+        return replace(super().context(), codes=self.session.state.findings.codes)
 
     def cell(self, field: Field[Hit], row: Bundle[Hit]) -> Spans:
         """Return the text of a cell, grey and dated if it was not read again."""
@@ -145,6 +150,3 @@ class FindScreen(ListScreen[Hit]):
 
     def leave(self) -> None:
         self.dismiss()
-
-    def action_leave(self) -> None:
-        self.leave()

@@ -530,7 +530,7 @@ class ListScreen(MainScreen, Generic[T]):
 
     @on(Input.Changed, "#filter")
     def _typed(self, message: Input.Changed) -> None:
-        saved, self._elsewhere, self._wrong = self.host.saved_filters, None, ""
+        saved, self._elsewhere, self._wrong = self.host.config.filters, None, ""
         try:
             typed = filters.parse(message.value, self.rows.fields, saved)
         except filters.FilterError as error:
@@ -562,6 +562,16 @@ class ListScreen(MainScreen, Generic[T]):
         self.table.focus()
         self.call_after_refresh(self.renew_footer)
 
+    def action_save_filter(self) -> None:
+        """Ask for a name, and save the filter under it."""
+        from console.tui.screens.prompt import PromptDialog
+
+        if (text := self.query_one("#filter", Input).value.strip()) and not self._wrong:
+            ask = PromptDialog(f"Save {text}", "Name of the filter")
+            self.app.push_screen(ask, partial(self.host.save_filter, text))
+        else:
+            self.say(self._wrong or "Type a filter first.", "warn")
+
     def on_filter_line_left(self) -> None:
         self.clear_filter()
 
@@ -590,4 +600,4 @@ class Completion(Suggester):
 
     async def get_suggestion(self, value: str) -> str | None:
         screen = self._screen
-        return filters.completion(value, screen.rows.fields, screen.values, screen.host.saved_filters) or None
+        return filters.completion(value, screen.rows.fields, screen.values, screen.host.config.filters) or None

@@ -99,7 +99,7 @@ class TreeScreen(ListScreen[Node]):
         arrangement = self.arrangement()
         by_page = "" if node_list.ordered or arrangement else ", attention first in each page"
         kind = all_jobs + by_page if self._kind is ListKind.TREE else f"unfinished, {live}"
-        return [self._label, kind, *arrangement]
+        return [formatting.engine_label(self._label), kind, *arrangement]
 
     def offers(self, key: Key) -> bool:
         useless = {"rows.group": not view(self.engine)[0], "tree.engine": len(self.session.engines) < 2}

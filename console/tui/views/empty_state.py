@@ -6,7 +6,6 @@ from console.model.node_list import ListKind, NodeList
 from console.model.session import Session
 from console.text import formatting
 from queries.change.plan import count_nodes
-from queries.contract.outside import EMPTY
 from queries.text.duration import spelled
 from queries.workspace import Workspace
 
@@ -26,7 +25,7 @@ def why(session: Session, nodes: NodeList | None, search_hint: str = "") -> tupl
         return _unconnected(session)
     if nodes is None:
         if session.workspace.tables == 0:
-            return "This database contains no tables.", f"{EMPTY}\n{KEYS}"
+            return "This database contains no tables.", "\n".join([*session.workspace.nothing[1:], KEYS])
         engines = "task engine that can be read" if session.workspace.declined_alike else "known task engine"
         return f"This database contains no {engines}.", _expected(session.workspace)
     if not nodes.read:

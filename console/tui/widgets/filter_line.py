@@ -43,6 +43,9 @@ class FilterLine(Input):
     def action_keep(self) -> None:
         self.post_message(self.Kept())
 
+    async def action_save(self) -> None:
+        await self.run_action("screen.save_filter")
+
     def action_before(self) -> None:
         place = self._kept.index(self.value) if self.value in self._kept else len(self._kept)
         if place:
