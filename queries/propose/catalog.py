@@ -162,10 +162,8 @@ async def read_tables(
 
 
 async def _trust(database: Database, tables: Sequence[str], trusted: Sequence[str]) -> Trust:
-    args = {"functions": [], "trusted": list(trusted)}
-    return Trust(
-        (await database.batch([Query(statement("code"), {"query": [*tables], "args": args})]))[0] if tables else ()
-    )
+    values = {"query": [*tables], "args": {"functions": [], "trusted": [*trusted]}}
+    return Trust((await database.batch([Query(statement("code"), values)]))[0] if tables else ())
 
 
 async def read_statements(database: Database, table: Table, trusted: Sequence[str] = ()) -> list[tuple[str, str]]:

@@ -284,8 +284,9 @@ def _fixture(proposal: Proposal) -> str:
     for number, values in enumerate(_examples(proposal), 1):
         keys = [proposal.table.column(name) for name in proposal.keys] or [proposal.key]
         texts = {c.name: literal(c.labels[0]) if c.enum else names().keys[c.type].format(number) for c in keys}
-        texts |= proposal.typical
-        texts |= {proposal.roles[role].name: value for role, value in values.items() if role in proposal.roles}
+        texts |= {**proposal.typical} | {
+            proposal.roles[role].name: value for role, value in values.items() if role in proposal.roles
+        }
         rows.append(f"({', '.join(texts.get(column.name, _example(column)) for column in columns)})")
     all_names = ", ".join(identifier(column.name) for column in columns)
     return _template("fixture", table=identifier(proposal.table.name), columns=all_names, rows=",\n  ".join(rows))
@@ -317,14 +318,13 @@ def _examples(proposal: Proposal) -> Iterator[dict[str, str]]:
 def _of_state(proposal: Proposal, state: ProposedStatus, age: str) -> dict[str, str]:
     row = {"status": literal(state.word), "due": _at(proposal, "due", age), "title": "'example'"}
     row |= {role: _at(proposal, role, "1 day") for role in ("created",)} | {"changed": _at(proposal, "changed", age)}
-    flag = {Phase.RUNNING: "is_taken", Phase.DONE: "is_over", Phase.FAILED: "is_failed"}.get(state.phase, "")
-    row |= {flag: "true"}
+    row[{Phase.RUNNING: "is_taken", Phase.DONE: "is_over", Phase.FAILED: "is_failed"}.get(state.phase, "")] = "true"
     if state.phase is Phase.RUNNING:
         row |= {role: _at(proposal, role, age) for role in HELD if role != "owner"}
     if state.phase in (Phase.DONE, Phase.CANCELLED):
         row["finished"] = _at(proposal, "finished", age)
     if state.phase is Phase.FAILED:
-        row |= {"failed": _at(proposal, "failed", age), "attempts": "3", "most": "3"}
+        row |= {"failed": _at(proposal, "failed", age), "attempts": "3", "most": "3", "left": "0"}
         row["error"] = _of_type(proposal, "error", "example")
     return row
 

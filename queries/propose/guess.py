@@ -16,7 +16,7 @@ from queries.contract.folder import Folder
 from queries.contract.loader import parsed
 from queries.contract.outside import BrokenFolder
 from queries.db.database import Database
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import NO_CONNECTION, DatabaseError, attempted
 from queries.db.query import Query, Rows
 from queries.files.statement import parse_statement, sql_text
 from queries.propose.catalog import FOLDER, Column, NoProposalError, Table, read_tables
@@ -54,12 +54,10 @@ async def guesses(
     earlier = {engine.of_table: engine for engine in before}
     if not (estimates := _candidates(rows, known)):
         return (), ()
-    try:
-        every = await read_tables(database, [f"{quoted_name(s)}.{quoted_name(t)}" for s, t in estimates], trusted)
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        why = f"tables that may hold work were not read: {error.line}"
+    wanted = [f"{quoted_name(schema)}.{quoted_name(table)}" for schema, table in estimates]
+    every = await attempted(read_tables(database, wanted, trusted))
+    if isinstance(every, DatabaseError):
+        why = f"tables that may hold work were not read: {every.line}"
         return tuple(before), (BrokenFolder(name="guess", why=why),)
     engines: list[Engine] = []
     broken: list[BrokenFolder] = []

@@ -17,7 +17,7 @@ import msgspec
 from queries.contract.id_forms import KEY_TYPES
 from queries.contract.spec import A_NAME, KEY_SEPARATOR
 from queries.db.database import Database
-from queries.db.errors import NO_CONNECTION, DatabaseError
+from queries.db.errors import DatabaseError, attempted
 from queries.files.toml_file import TomlFile
 from queries.propose.catalog import Beside, Column, NoProposalError, Table, read_alike, read_words, with_units
 from queries.propose.worker import Taking, WorkerStatement, unread
@@ -215,15 +215,12 @@ class Proposal(Record):
 
     def is_set(self, role: str) -> str:
         """Return the condition that the column of a role has a value."""
-        column = self.roles[role]
-        if role in FLAGS:
-            return column.sql
-        return _is_set(column) if role in self.zeros else f"{column.sql} IS NOT NULL"
+        sql = self.roles[role].sql
+        return sql if role in FLAGS else _is_set(self.roles[role]) if role in self.zeros else f"{sql} IS NOT NULL"
 
     def moment(self, role: str) -> str:
         """Return the time of a role as SQL."""
-        column = self.roles[role]
-        return names().times[column.form].moment.format(column.sql)
+        return names().times[self.roles[role].form].moment.format(self.roles[role].sql)
 
     def stored(self, role: str, moment: str) -> str:
         """Return a moment as a value of the role's column."""
@@ -240,10 +237,7 @@ class Proposal(Record):
 
     @property
     def splits(self) -> bool:
-        """True if rows that wait for a worker are scheduled until they are due.
-
-        An engine with a status of that name changes it when they are.
-        """
+        """True if rows that wait for a worker are scheduled until they are due."""
         return "due" in self.roles and all(state.word != Phase.SCHEDULED for state in self.states)
 
     @property
@@ -330,9 +324,8 @@ async def propose(
 ) -> Proposal:
     """Return the proposal for a table.
 
-    ``statements``: those by which a worker may take a row, and where each was found; "": the author says so. The first
-    that takes rows that wait is the claim. The phases of statuses, and the statuses that neither an enum type nor a
-    CHECK constraint lists, come from the ``most`` newest rows. Raises DatabaseErrors.
+    ``statements``: where each was found, and its text; "": the author gave it. The first by which a worker takes rows
+    that wait is the claim. Phases, and statuses that no type lists, come from ``most`` rows. Raises DatabaseErrors.
     """
     proposal = await _of_rows(database, await with_units(database, table, most), name, most)
     for source, statement in statements:
@@ -353,9 +346,11 @@ async def propose(
 async def _claimed(database: Database, base: Proposal, statement: str, most: int, source: str = "") -> Proposal:
     """Return a proposal with the claim of a statement. Raises DatabaseErrors."""
     changed = {column.name for action in base.actions for column, _ in action.sets}
-    times = {c.name: base.stored(r, "now()") for r, c in base.roles.items() if r in ("due", "lease")}
-    values = {base.roles["status"].name: literal(base.ready.word)} if "status" in base.roles and base.ready else {}
-    taking = WorkerStatement(statement, base.table).taking(changed, times, values if source else None)
+    values = {base.roles[role].name: "" for role in HELD if role in base.roles}
+    values |= {c.name: base.stored(r, "now()") for r, c in base.roles.items() if r in ("due", "lease")}
+    if source and base.ready and "status" in base.roles:  # the server has put parameters in place of values
+        values[base.roles["status"].name] = literal(base.ready.word)
+    taking = WorkerStatement(statement, base.table).taking(changed, values, found=bool(source))
     taking = msgspec.structs.replace(taking, source=source, text=" ".join(statement.split()))
     met = await _met(database, base, taking, most)
     if source and not (base.ready and max(met, key=met.__getitem__, default="") == base.ready.word):
@@ -386,13 +381,10 @@ def _completed(base: Proposal, **changes: Any) -> Proposal:
 
 async def _met(database: Database, base: Proposal, taking: Taking, most: int) -> dict[str, int]:
     """Return the rows of each status that meet a statement. Raises NoProposalError."""
-    try:
-        facts = [f"coalesce({_here(base, taking.whole)}, false)"]
-        counts = await read_words(database, base.table, base.status, facts, most)
-    except NO_CONNECTION:
-        raise
-    except DatabaseError as error:
-        raise unread(f"the server refuses {taking.whole}: {error.line}") from error
+    facts = [f"coalesce({_here(base, taking.whole)}, false)"]
+    counts = await attempted(read_words(database, base.table, base.status, facts, most))
+    if isinstance(counts, DatabaseError):
+        raise unread(f"the server refuses {taking.whole}: {counts.line}")
     return {word or "": round(n * share) for word, n, (share,) in counts if share}
 
 
@@ -402,10 +394,9 @@ def _here(base: Proposal, sql: str) -> str:
 
 def _groups(base: Proposal) -> dict[str, str]:
     """Return the rows of actions, as SQL by name."""
-    taken, later = (f" OR {base.taken}" if base.taken else ""), ""
-    if base.splits:
-        due = f"{base.column('due')} > {base.stored('due', 'now()')}"
-        later = f" OR ({one_of(base.status, base.of(Phase.READY))} AND {due})"
+    taken = f" OR {base.taken}" if base.taken else ""
+    due = f"{base.column('due')} > {base.stored('due', 'now()')}" if base.splits else ""
+    later = f" OR ({one_of(base.status, base.of(Phase.READY))} AND {due})" if due else ""
     phases = {"release": Phase.RUNNING, "retry": Phase.FAILED, "wake": Phase.SCHEDULED}
     more = {"release": taken, "wake": later}
     return {name: one_of(base.status, base.of(phase)) + more.get(name, "") for name, phase in phases.items()}
@@ -518,10 +509,8 @@ def engine_name(table: str) -> str:
 
 def _kind(table: str) -> str:
     name = engine_name(table)
-    for plural, one in _PLURALS:
-        if re.search(plural, name):
-            name = re.sub(plural, one, name)
-            break
+    plural, one = next((each for each in _PLURALS if re.search(each[0], name)), ("$", ""))
+    name = re.sub(plural, one, name)
     return name if re.fullmatch(A_NAME, name) else "task"
 
 

@@ -16,10 +16,12 @@ from queries.records.record import Record
 from queries.text.psql_text import bound, sql_name
 
 _PARTS = re.compile(  # texts and names stay, comments go, and a parameter is one token
+    r"""'\d{4}-\d\d-\d\d[ T]\d\d:[^']*'|\b1\d{9}(?:\d{3}){0,2}\b|"""  # a time, as a parameter
     r"""(?P<stays>'(?:[^']|'')*'|"(?:[^"]|"")*")|(?P<comment>--[^\n]*|/\*.*?\*/)"""
     r"|\$\d+|\$\{[^}]*\}|(?<![:\w]):[A-Za-z_]\w*|%\(\w+\)s|%s|@\w+|\?(?![|&])|\{\w*\}",
     re.DOTALL,
 )
+_COMPARED = re.compile(r't\.(?P<to>(?P<name>"[^"]+"|\w+)\s*[<>!=]+\s*)\$\d+(?P<cast>(?:\s*::\s*(?::"schema"\.)?\w+)?)')
 _DEPTH = {"(": 1, "[": 1, "case": 1, ")": -1, "]": -1, "end": -1}
 _SETS = {"union", "intersect", "except"}
 _ENDS = {"group", "having", "window", "order", "limit", "offset", "fetch", "for", "returning", ";"}
@@ -81,28 +83,23 @@ class WorkerStatement:
         self._given.append(match[0])
         return f"${len(self._given)}"
 
-    def taking(
-        self, changed: Collection[str], times: Mapping[str, str], values: Mapping[str, str] | None = None
-    ) -> Taking:
+    def taking(self, changed: Collection[str], values: Mapping[str, str], *, found: bool = False) -> Taking:
         """Return the conditions. Raises NoProposalError.
 
-        ``changed``: columns that actions change. ``times``: now() as the values of columns that are due. ``values``: of
-        columns, if the server has put parameters in place of values.
+        ``changed``: columns that actions change. ``values``: of columns, in place of parameters; "": not known, so that
+        the other side of an OR counts. ``found``: no author can be asked for others.
         """
         conditions, columns, omitted = dict[str, str](), dict[str, tuple[str, ...]](), list[str]()
         for tokens in _split(self._where()):
             condition, names = self._rewritten(tokens)
-            shown = self.text[tokens[0].at : tokens[-1].at + len(tokens[-1].text)]
-            shown = re.sub(r"\$(\d+)", lambda match: self._given[int(match[1]) - 1], shown)
-            parameters = [self._given[int(token.text[1:]) - 1] for token in tokens if token.kind == "bound"]
-            if parameters and names and {*names} <= times.keys():
-                condition = times[names[0]].join(re.split(r"\$\d+", condition))
-            elif values and names and names[0] in values and re.match(r"t\.\S+ = \$\d+\b", condition):
-                condition = re.sub(r"\$\d+", lambda _: values[names[0]], condition)  # noqa: B023
-            elif parameters and {*names} & {*changed} and values is None:
-                given = ", ".join(parameters)
-                raise unread(f"{shown}: write a value in place of {given}, because an action sets {names[0]}")
-            elif parameters:
+            condition = self._valued(condition, values, omitted)
+            shown = self._as_given(self.text[tokens[0].at : tokens[-1].at + len(tokens[-1].text)])
+            left = ", ".join(map(self._as_given, re.findall(r"\$\d+", condition)))
+            if left and names and all(values.get(each) for each in names):
+                condition = re.sub(r"\$\d+", values[names[0]].replace("\\", r"\\"), condition)
+            elif left and {*names} & {*changed} and not found:
+                raise unread(f"{shown}: write a value in place of {left}, because an action sets {names[0]}")
+            elif left:
                 omitted.append(shown)
                 continue
             name = re.sub(r"[^a-z0-9]+", "_", (names or ("row",))[0].lower()).strip("_0123456789")[:36] or "row"
@@ -112,6 +109,22 @@ class WorkerStatement:
             raise unread(f"no condition on a row of {self.table.name} is left")
         _judge(conditions, self._enums)
         return Taking(conditions=conditions, columns=columns, omitted=tuple(omitted))
+
+    def _as_given(self, text: str) -> str:
+        return re.sub(r"\$(\d+)", lambda match: self._given[int(match[1]) - 1], text)
+
+    def _valued(self, condition: str, values: Mapping[str, str], omitted: list[str]) -> str:
+        """Return a condition with values in place of parameters."""
+        either = re.search(r"(?i)\bor\b", condition) and not re.search(r"(?i)\b(?:not(?! null)|case)\b", condition)
+
+        def valued(match: re.Match[str]) -> str:
+            value = values.get(match["name"].strip('"'))
+            if value or value is None or not either:
+                return f"t.{match['to']}{value}{match['cast']}" if value else match[0]
+            omitted.append(self._as_given(match[0]).removeprefix("t."))
+            return "false"
+
+        return _COMPARED.sub(valued, condition)
 
     def _where(self) -> list[Token]:
         """Return the WHERE of the query that locks rows, else of the innermost one."""
@@ -165,6 +178,8 @@ class WorkerStatement:
                 written = f"t.{sql_name(chain[-1])}"
             elif len(chain) > 1 and not calls:
                 raise unread(f"{'.'.join(chain)} is no column of {self.table.name}")
+            elif chain in {("now",), ("current_timestamp",)}:
+                written = "now" if calls else "now()"
             parts.append(" " * (token.at > stop) + written)
             stop = tokens[n].at + len(tokens[n].text)
             n += 1

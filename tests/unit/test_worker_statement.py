@@ -34,7 +34,7 @@ SET = ("status", "run_at", "locked_by", "locked_at")  # by actions
 
 
 def taking(sql: str) -> Taking:
-    return WorkerStatement(sql, TABLE).taking(SET, {"run_at": "now()"})
+    return WorkerStatement(sql, TABLE).taking(SET, {"run_at": "now()", "locked_at": "", "locked_by": ""})
 
 
 TAKEN = "status = 'new' AND locked_by IS NULL"
@@ -76,7 +76,34 @@ def test_a_condition_on_what_a_statement_is_given_is_omitted(parameter: str) -> 
     assert read.conditions == {"status": "t.status = 'new'"}
 
 
+# Of libraries, as they are sent: with times, and with the owner and the end of a lease
+LIBRARIES = {
+    "SELECT * FROM jobs WHERE ((run_at <= '2026-11-30 20:00:00' AND (locked_at IS NULL OR locked_at < $1) OR"
+    " locked_by = 'a:1') AND status = 'new') LIMIT 1 FOR UPDATE": (
+        "t.run_at <= now() AND (t.locked_at IS NULL OR false) OR t.locked_by = 'a:1'",
+        "locked_at < $1",
+    ),
+    'select * from jobs where (("locked_at" is null and "run_at" <= ?) or ("locked_at" <= ?)) for update': (
+        "(t.locked_at is null and t.run_at <= now()) or (false)",
+        "locked_at <= ?",
+    ),
+    "SELECT 1 FROM jobs WHERE run_at < CURRENT_TIMESTAMP AND run_at <= 1764536400 AND run_at <= NOW() FOR UPDATE": (
+        "t.run_at < now()",
+        "",
+    ),
+}
+
+
+@pytest.mark.fast
+@pytest.mark.parametrize("sql", LIBRARIES)
+def test_a_time_is_now_and_a_lease_that_is_not_known_is_not_over(sql: str) -> None:
+    read, (condition, omitted) = taking(sql), LIBRARIES[sql]
+    assert next(iter(read.conditions.values())) == condition
+    assert " ".join(read.omitted) == omitted
+
+
 REFUSED = {
+    "SELECT * FROM jobs WHERE NOT (locked_at > $1 OR status = 'x') FOR UPDATE": "write a value in place of $1",
     "SELECT * FROM other WHERE a = 1": "no query in it has the table jobs",
     "SELECT * FROM jobs FOR UPDATE": "no query in it has the table jobs",
     "SELECT * FROM jobs WHERE status = $1 FOR UPDATE": "write a value in place of $1, because an action sets status",
