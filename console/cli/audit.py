@@ -98,8 +98,18 @@ async def audit_log(
         if format:
             await _export(output_for(target), workspace, format, workspace.audit_log.stream(about, criteria))
         else:
-            most, how = limit or ENTRIES_SHOWN, {"rows": rows, "singly": singly}
-            await _list(target, workspace, node_id, about, criteria, most, after, **how)
+            receipts = await workspace.audit_log.lacking(about, criteria)  # also settles those without an outcome
+            entries, cursor = await workspace.audit_log.page(after, limit or ENTRIES_SHOWN, about, criteria)
+            place, closed = workspace.audit_log.place, workspace.audit_log.unreadable
+            answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
+            _show(target, workspace, answer, node_id, rows=rows, singly=singly)
+            say(*(each.sentence(about or "") for each in receipts))
+            if not (closed or entries):
+                some = criteria != Criteria(changes=criteria.changes)
+                about_it = f" about {about}" if about else ""
+                say(f"The audit log has no entries{about_it}{' that match' if some else ''}.")
+            if cursor is not None:
+                say(f"There are more: --after {cursor}")
         closed = workspace.audit_log.unreadable
     if closed:
         say(closed)
@@ -146,32 +156,6 @@ def _is_id(workspace: Workspace, text: str) -> bool:
     except UnknownIdError:
         return False
     return True
-
-
-async def _list(
-    target: Target,
-    workspace: Workspace,
-    node_id: str | None,
-    about: str | None,
-    criteria: Criteria,
-    limit: int,
-    after: str | None,
-    *,
-    rows: bool,
-    singly: bool,
-) -> None:
-    receipts = await workspace.audit_log.lacking(about, criteria)  # also settles those without an outcome
-    entries, cursor = await workspace.audit_log.page(after, limit, about, criteria)
-    place, closed = workspace.audit_log.place, workspace.audit_log.unreadable
-    answer = Entries(entries=entries, cursor=cursor, place=place, unreadable=closed, receipts=receipts)
-    _show(target, workspace, answer, node_id, rows=rows, singly=singly)
-    say(*(each.sentence(about or "") for each in receipts))
-    if not (closed or entries):
-        some = criteria != Criteria(changes=criteria.changes)
-        about_it = f" about {about}" if about else ""
-        say(f"The audit log has no entries{about_it}{' that match' if some else ''}.")
-    if cursor is not None:
-        say(f"There are more: --after {cursor}")
 
 
 def _show(

@@ -69,10 +69,10 @@ class EarlierIncidents:
             del self._last[incident.key]
         return over
 
-    def add(self, at: float, *incidents: Incident) -> None:
-        """Note incidents that are reported."""
+    def add(self, at: float, *incidents: Incident, reported: bool = True) -> None:
+        """Note incidents that are reported, or that were there at the start."""
         self._last |= {each.key: (at, each) for each in incidents}
-        self._reported |= {_finding(each): at for each in incidents}
+        self._reported |= {_finding(each): at for each in incidents if reported}
 
     def by_finding(self, fresh: Iterable[Incident], at: float, *, together: bool) -> list[list[Incident]]:
         """Return new incidents by finding, without findings that were reported lately.
@@ -166,7 +166,7 @@ async def watch(target: Target, *, engine: str | None, on_new: str | None, on_en
             say(*notes)
             if first:
                 first = False
-                earlier.add(now.at, *now.incidents)
+                earlier.add(now.at, *now.incidents, reported=False)
                 say(*filter(None, [behind(workspace.server)]))
                 say(f"Watching. Incidents that exist already: {len(now.incidents)}; --existing reports these too.")
             fresh = earlier.fresh(now.incidents, now.at)

@@ -32,6 +32,7 @@ class RecordList(FlatList[Bundle[T]], Generic[T]):
         self.filter: Filter | None = None
         self._kind = kind
         self._groupings = kind.groupings
+        self.offered: Sequence[Grouping[T]] = ()  # groupings of the screen, which follow the second of its kind
         self._always = always
         self._grouping = 0
         self._met: set[str] = set()  # groups of groups, which are unfolded at first
@@ -127,6 +128,8 @@ class RecordList(FlatList[Bundle[T]], Generic[T]):
     def next_grouping(self) -> Grouping[T]:
         """Use the next grouping, and return it. The cursor stays on its line."""
         at = self.cursor_row
+        if self.is_natural:
+            self._groupings = (*self._kind.groupings[:2], *self.offered, *self._kind.groupings[2:])
         self._grouping = (self._grouping + 1) % len(self._groupings)
         self._fill()
         self.move(at - self.cursor_row)

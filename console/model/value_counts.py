@@ -38,16 +38,22 @@ async def count_values(reader: Reader, field: Field[Node], nodes: Sequence[Node]
     context = Context(now=at, documents=documents)
     values, absent = Counter[str](), 0
     for node in nodes:
-        value = field.value(node, context)
-        texts = [] if value is None else value if isinstance(value, list | tuple) else [str(value)]
-        values.update([*dict.fromkeys(filter(None, texts))])
-        absent += not any(texts)
+        texts = values_of(node, field, context)
+        values.update(texts)
+        absent += not texts
     most = dict(values.most_common())
     return ValueCounts(engine=reader.label, field=field.name, values=most, absent=absent, unread=why)
 
 
-def small_fields(documents: Mapping[str, Sequence[Any]]) -> list[str]:
-    """Return a line such as ``tenant: acme 162, globex 18`` for each small field.
+def values_of(node: Node, field: Field[Node], context: Context) -> list[str]:
+    """Return the values that a node has of a field, each once."""
+    value = field.value(node, context)
+    texts = [] if value is None else value if isinstance(value, list | tuple) else [str(value)]
+    return [*dict.fromkeys(filter(None, texts))]
+
+
+def small_fields(documents: Mapping[str, Sequence[Any]]) -> dict[str, Counter[str]]:
+    """Return how many nodes have each value of a small field, by its name.
 
     Those come first that tell nodes apart and that most nodes have.
     """
@@ -57,18 +63,20 @@ def small_fields(documents: Mapping[str, Sequence[Any]]) -> list[str]:
             counts[name][value] += 1
     small = [(name, each) for name, each in counts.items() if len(each) <= min(VALUES_KNOWN, max(1, each.total() // 2))]
     small.sort(key=lambda each: (len(each[1]) == 1, -each[1].total()))
+    return dict(small[:FIELDS_SHOWN])
 
-    def line(name: str, values: Counter[str]) -> str:
-        most = ", ".join(f"{value} {n}" for value, n in values.most_common(VALUES_SHOWN))
-        return f"{name}: {most}{', …' * (len(values) > VALUES_SHOWN)}"
 
-    return [line(name, values) for name, values in small[:FIELDS_SHOWN]]
+def most_frequent(values: Counter[str]) -> str:
+    """Return a text such as ``acme 162, globex 18``."""
+    most = ", ".join(f"{value} {n}" for value, n in values.most_common(VALUES_SHOWN))
+    return f"{most}{', …' * (len(values) > VALUES_SHOWN)}"
 
 
 def _scalars(document: Any, path: str = "") -> Iterator[tuple[str, str]]:
     if isinstance(document, dict):
         for key, value in document.items():
-            yield from _scalars(value, f"{path}.{key}".lstrip("."))
+            name = f'"{key}"' if "." in key else key
+            yield from _scalars(value, f"{path}.{name}".lstrip("."))
     elif isinstance(document, list):
         for each in document:
             yield from _scalars(each, path)

@@ -105,7 +105,7 @@ ROWS = (  # bound by the screen of every list
     Key("rows.mark_up", "shift+up", "screen.mark_range(-1)", "mark up", "Mark this row and the row above"),
     Key("rows.sort", "s", "screen.sort", "sort", "Sort by the next column; the mouse sorts by a heading", 33),
     Key("rows.reverse", "i", "screen.reverse", "reverse", "Sort the other way round"),
-    Key("rows.group", "g", "screen.group", "group", "Group by the next of cause, engine, kind ...", 34),
+    Key("rows.group", "g", "screen.group", "group", "Group by the next of cause, engine, kind, payload ...", 34),
     Key("rows.unfold", "right", "screen.unfold", "unfold", "Show the rows of a group, or the children", 11),
     Key("rows.fold", "left", "screen.fold", "fold", "Hide the rows of the group, or the children"),
     Key("rows.fold_all", "e", "screen.fold_all", "unfold all", "Show what is below all rows, or hide it"),

@@ -66,6 +66,12 @@ def running(home: Path, *words: str, program: tuple[str, ...] = ("-m", "console"
         process.wait()
 
 
+def with_limit(name: str, seconds: float) -> tuple[str, str]:
+    """Return the program with another limit of the watch."""
+    begin = f"import sys, console.cli.watch as w; w.{name} = {seconds}; from console.cli.main import main"
+    return "-c", f"{begin}; sys.exit(main())"
+
+
 def line(stream: IO[str] | None) -> str:
     assert stream is not None
     found = stream.readline()
@@ -206,10 +212,12 @@ SELECT id, '{"exception_class":"IOError","message":"' || translate(class_name, '
 
 
 def test_a_command_runs_once_for_a_finding_and_a_minute(server: PostgresServer, tmp_path: Path) -> None:
+    """The first incident after the start does not wait, although there were others."""
     dsn = server.fresh("solid_queue")
+    server.sql(FAILED.replace("Job", "Old"), dsn)
     words = ["watch", "--json", "--interval", "200ms", "-d", dsn, "--on-new", script(tmp_path, NOTE)]
-    with running(tmp_path, *words) as process:
-        assert "already: 0;" in line(process.stderr)
+    with running(tmp_path, *words, program=with_limit("HOOK_PAUSE_SECONDS", 1e9)) as process:
+        assert "already: 3;" in line(process.stderr)
         server.sql(FAILED, dsn)
         (text,) = until(tmp_path / "seen", 1)
         line(process.stdout)
@@ -248,11 +256,6 @@ def test_an_incident_that_comes_back_is_new_after_five_minutes() -> None:
     assert seen.fresh([one], 30 + 2 * NEW_AFTER_SECONDS) == [one]
 
 
-SOON = (
-    "import sys, console.cli.watch as w; w.NEW_AFTER_SECONDS = 0.5; from console.cli.main import main; sys.exit(main())"
-)
-
-
 @pytest.mark.parametrize("fails", [0, HOOK_TRIES - 1])
 def test_a_command_gets_each_incident_that_has_ended(
     server: PostgresServer, eternaltwin: str, late: Late, tmp_path: Path, fails: int
@@ -260,7 +263,7 @@ def test_a_command_gets_each_incident_that_has_ended(
     note = NOTE + f"sys.exit(len((folder / 'seen').read_text().splitlines()) <= {fails} and sys.argv[2:] == ['end'])\n"
     hook = script(tmp_path, note)
     words = ["watch", "--json", "--interval", "200ms", "-d", eternaltwin, "--existing", "--on-end", f"{hook} end"]
-    with running(tmp_path, *words, program=("-c", SOON)) as process:
+    with running(tmp_path, *words, program=with_limit("NEW_AFTER_SECONDS", 0.5)) as process:
         late()
         new = json.loads(line(process.stdout))
         server.sql("UPDATE task_timer SET deadline = now() + interval '1 day'", eternaltwin)

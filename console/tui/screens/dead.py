@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from functools import partial
+from typing import Any
 
 from textual import on
 
 from console.model.dead_letter_board import DeadLetterBoard, EngineDeadLetters, fate
 from console.model.fields.dead_letter import DEAD_LETTERS, EngineSection, GroupedDeadLetter, error_of, severity_of
-from console.model.fields.field import Bundle, Field
+from console.model.fields.field import Bundle, Context, Field, by
+from console.model.fields.payload import PREFIX, payload_field
 from console.model.flat_list import MAX_ROWS, ON_ENTER, WITH_FILTER
 from console.model.record_list import Ends
 from console.model.selection import read_documents
-from console.model.value_counts import small_fields
+from console.model.value_counts import most_frequent, small_fields, values_of
 from console.text import formatting
 from console.text.severity import marked
 from console.text.spans import Spans, wrap
@@ -21,11 +25,13 @@ from console.tui import keymap
 from console.tui.screens.list_screen import ListScreen
 from console.tui.views import empty_state
 from console.tui.widgets.list_table import ListTable
+from queries.read.nodes import NODES_AT_ONCE
 from queries.records.dead_letter import DeadLetter, Group
 from queries.records.node import Node
 from queries.text.safe_text import safe_text
 
 NODES_COMPARED = 200  # newest of a group, whose stored texts are compared for the preview
+NOT_READ = "not read"  # value of a field of a stored text that is not read yet, too long, or cannot be read
 FATES_SHOWN = 3  # current states of a group shown in the preview
 
 
@@ -41,7 +47,8 @@ class DeadScreen(ListScreen[GroupedDeadLetter]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._values: dict[str, list[str]] = {}  # of the small fields of stored texts, by key of a group
+        self._values: dict[str, dict[str, Counter[str]]] = {}  # of the small fields of stored texts, by id of a group
+        self._stored: dict[tuple[str, str], str] = {}  # value of such a field, by its name and the id of a node
 
     @property
     def _board(self) -> DeadLetterBoard:
@@ -82,6 +89,7 @@ class DeadScreen(ListScreen[GroupedDeadLetter]):
 
     def acted(self) -> None:
         self._board.again()
+        self._values, self._stored = {}, {}
         super().acted()
 
     # reading
@@ -94,11 +102,23 @@ class DeadScreen(ListScreen[GroupedDeadLetter]):
         at = await self._board.look(self.session.engines, near, self._came)
         if at is not None:
             self.session.state.read(at)
-        if self.row and isinstance(group := self.row.group, Group) and group.key not in self._values:
-            nodes = [each.dead_letter.node for each in self.row.records[:NODES_COMPARED]]
-            if reader := self.session.engines.get(group.engine):
-                self._values[group.key] = small_fields((await read_documents(reader, nodes))[0])
-                self._came()
+        if field := payload_field(self.listed.grouping.title):
+            records = self.listed.matching_records
+            unread = [each for each in records if (field.name, each.key) not in self._stored][:NODES_AT_ONCE]
+            context = Context(documents=await self._documents(unread))
+            for each in unread:
+                values = values_of(each.dead_letter.node, field, context) or ["without it"]
+                self._stored[field.name, each.key] = ", ".join(values) if each.key in context.documents else NOT_READ
+        elif self.row and self.row.group is not None and self.row.id not in self._values:
+            self._values[self.row.id] = small_fields(await self._documents(self.row.records[:NODES_COMPARED]))
+
+    async def _documents(self, items: Sequence[GroupedDeadLetter]) -> dict[str, Sequence[Any]]:
+        """Return stored JSON texts by node id, without those that cannot be read."""
+        documents: dict[str, Sequence[Any]] = {}
+        for label, reader in self.session.engines.items():
+            nodes = [each.dead_letter.node for each in items if each.group.engine == label]
+            documents |= (await read_documents(reader, nodes))[0]
+        return documents
 
     def _came(self) -> None:
         if self.alive:
@@ -130,10 +150,8 @@ class DeadScreen(ListScreen[GroupedDeadLetter]):
         The row of an engine has a note and the number of its dead letters.
         """
         if not isinstance(row.group, EngineSection):
-            line, unread = (
-                super().cell(field, row),
-                row.records and self._board.parts[row.records[0].group.engine].error_text,
-            )
+            line = super().cell(field, row)
+            unread = row.records and self._board.parts[row.records[0].group.engine].error_text
             return [(text, "$faint") for text, _ in line] if unread else line
         label = row.group.engine
         part = self._board.parts[label]
@@ -162,14 +180,16 @@ class DeadScreen(ListScreen[GroupedDeadLetter]):
     # the lines below
 
     def lines(self, row: Bundle[GroupedDeadLetter], width: int) -> list[Spans]:
-        if isinstance(row.group, EngineSection):
-            return self._of_engine(row.group.engine, width)
-        if row.record is not None:
+        if row.record is not None and not isinstance(row.group, EngineSection):
             return self._of_dead_letter(row.record.dead_letter, width)
-        if isinstance(row.group, Group):
-            values = "; ".join(self._values.get(row.group.key, ()))
-            return _of_group(row.group, severity_of(row), width) + (wrapped(values, width, "", 0) if values else [])
-        return wrapped(error_of(row), width, "", 0)
+        if isinstance(row.group, EngineSection):
+            lines = self._of_engine(row.group.engine, width)
+        elif isinstance(row.group, Group):
+            lines = _of_group(row.group, severity_of(row), width)
+        else:
+            lines = wrapped(error_of(row), width, "", 0)
+        values = "; ".join(f"{name}: {most_frequent(each)}" for name, each in self._values.get(row.id, {}).items())
+        return lines + (wrapped(values, width, "", 0) if values else [])
 
     def _of_engine(self, label: str, width: int) -> list[Spans]:
         part = self._board.parts.get(label)
@@ -184,6 +204,18 @@ class DeadScreen(ListScreen[GroupedDeadLetter]):
         return lines + (wrapped(dead_letter.error, width, "$faint", 0) if dead_letter.error else [])
 
     # keys
+
+    def action_group(self) -> None:
+        """Group by the next grouping; the small fields of the row's stored texts are some."""
+        if self.listed.is_natural and self.row:
+            values = self._values.get(self.row.above or self.row.id, {})
+            names = [f"{PREFIX}{name}" for name, each in values.items() if len(each) > 1]
+            self.listed.offered = [by(name, partial(self._value, name)) for name in names if payload_field(name)]
+        super().action_group()
+        self.session.run_now()
+
+    def _value(self, name: str, item: GroupedDeadLetter) -> str:
+        return self._stored.get((name, item.key), NOT_READ)
 
     def action_redrive(self) -> None:
         """Revive the marked dead letters, or those of the row, in cohorts."""
