@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator
-from functools import partial
 from itertools import chain, repeat
 
 from click import UsageError
@@ -187,25 +186,17 @@ async def _export(output: Output, workspace: Workspace, format: str, entries: As
     lines: Callable[[AuditLogEntry], Iterable[str]]
     if format == "json":
         facts = {"place": workspace.audit_log.place, "unreadable": workspace.audit_log.unreadable}
-        head = answered({**facts, "cursor": None})
+        head = answered({**facts, "cursor": None}).removesuffix("}")
         separators = chain([""], repeat(","))
-        begin, end = [f'{head.removesuffix("}")},"entries":['], ["]}"]
-        lines = partial(_json, separators)
+        begin, lines, end = [f'{head},"entries":['], lambda entry: [next(separators) + encoded(entry)], ["]}"]
     elif format == "csv":
         begin, lines, end = [export.csv_head()], export.csv_rows, []
     else:
-        begin, lines, end = list(export.markdown_head(export.MARKDOWN)), _markdown, []
+        fields = export.MARKDOWN
+        begin, lines, end = [*export.markdown_head(fields)], lambda entry: export.markdown_rows(fields, [entry]), []
     output.lines(begin)
     async for entry in entries:
         output.lines(lines(entry))
         if output.closed:
             return
     output.lines(end)
-
-
-def _json(separators: Iterator[str], entry: AuditLogEntry) -> list[str]:
-    return [next(separators) + encoded(entry)]
-
-
-def _markdown(entry: AuditLogEntry) -> Iterator[str]:
-    return export.markdown_rows(export.MARKDOWN, [entry])

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 from click import UsageError
 
 from console.cli import tables
 from console.cli.exit_codes import FAILED, SKIPPED
-from console.cli.output import Output, output_for, say
+from console.cli.output import output_for, say
 from console.cli.target import access_warnings, only, opened
 from console.model.fields.field import Context
 from console.model.fields.hit import FIELDS
 from console.target import Target
-from console.text.spans import Spans
 from console.text.views import search as views
 from queries.read.search import is_full, search, sought, sure
 from queries.records.node import Hits, Search
@@ -34,7 +33,7 @@ async def find(target: Target, words: Sequence[str], *, large: bool) -> int:
         async for answer in search(workspace.engines, query, large=large):
             answers.append(answer)
             if not output.json and answer.hits:
-                output.rows(_rows(answer, output))
+                output.rows(tables.listed(FIELDS, answer.hits, Context(now=answer.at, ascii=output.ascii)))
         warnings = access_warnings(workspace, workspace.engines.values())
     if output.json:
         output.answer(Search(text=text, ids=query.ids, engines=tuple(answers)), lambda: ())
@@ -46,10 +45,6 @@ async def find(target: Target, words: Sequence[str], *, large: bool) -> int:
     if warnings or lacking or any(answer.unreadable for answer in answers):
         return FAILED
     return 0 if any(answer.hits for answer in answers) else SKIPPED
-
-
-def _rows(answer: Hits, output: Output) -> Iterator[Spans]:
-    return tables.listed(FIELDS, answer.hits, Context(now=answer.at, ascii=output.ascii))
 
 
 async def node_id(workspace: Workspace, text: str) -> str:
