@@ -66,12 +66,6 @@ def running(home: Path, *words: str, program: tuple[str, ...] = ("-m", "console"
         process.wait()
 
 
-def with_limit(name: str, seconds: float) -> tuple[str, str]:
-    """Return the program with another limit of the watch."""
-    begin = f"import sys, console.cli.watch as w; w.{name} = {seconds}; from console.cli.main import main"
-    return "-c", f"{begin}; sys.exit(main())"
-
-
 def line(stream: IO[str] | None) -> str:
     assert stream is not None
     found = stream.readline()
@@ -202,6 +196,7 @@ def test_a_command_that_is_none() -> None:
         assert "--on-new" in answer.err
 
 
+WITH = "import sys, console.cli.watch as w; w.{} = {}; from console.cli.main import main; sys.exit(main())"
 FAILED = """
 INSERT INTO solid_queue_jobs (queue_name, class_name, arguments, active_job_id, created_at, updated_at)
 SELECT 'q', 'Job' || n, '{}', gen_random_uuid(), now(), now() FROM generate_series(1, 3) n;
@@ -216,7 +211,7 @@ def test_a_command_runs_once_for_a_finding_and_a_minute(server: PostgresServer, 
     dsn = server.fresh("solid_queue")
     server.sql(FAILED.replace("Job", "Old"), dsn)
     words = ["watch", "--json", "--interval", "200ms", "-d", dsn, "--on-new", script(tmp_path, NOTE)]
-    with running(tmp_path, *words, program=with_limit("HOOK_PAUSE_SECONDS", 1e9)) as process:
+    with running(tmp_path, *words, program=("-c", WITH.format("HOOK_PAUSE_SECONDS", 1e9))) as process:
         assert "already: 3;" in line(process.stderr)
         server.sql(FAILED, dsn)
         (text,) = until(tmp_path / "seen", 1)
@@ -263,7 +258,7 @@ def test_a_command_gets_each_incident_that_has_ended(
     note = NOTE + f"sys.exit(len((folder / 'seen').read_text().splitlines()) <= {fails} and sys.argv[2:] == ['end'])\n"
     hook = script(tmp_path, note)
     words = ["watch", "--json", "--interval", "200ms", "-d", eternaltwin, "--existing", "--on-end", f"{hook} end"]
-    with running(tmp_path, *words, program=with_limit("NEW_AFTER_SECONDS", 0.5)) as process:
+    with running(tmp_path, *words, program=("-c", WITH.format("NEW_AFTER_SECONDS", 0.5))) as process:
         late()
         new = json.loads(line(process.stdout))
         server.sql("UPDATE task_timer SET deadline = now() + interval '1 day'", eternaltwin)
