@@ -43,12 +43,13 @@ class Now:
 
         Raises DatabaseError. ``unread``: engines that could not be read just now. They are not asked again.
         """
-        look = self._board.look(workspace.engines, (), lambda: None, unread)
+        readers = {**workspace.engines}  # they may be detected again meanwhile
+        look = self._board.look(readers, (), lambda: None, unread)
         changes = [] if unread else [read_changes(workspace, WINDOW_SECONDS, routine=False)]
         for answer in (await workspace.database.together(look, *changes))[1:]:
             self._changes = answer.changes
         self._groups = [
-            (_failing(part, group, dead, workspace.engines[label]), dead)
+            (_failing(part, group, dead, readers[label]), dead)
             for label, part in self._board.parts.items()
             for group, dead in part.groups.items()
         ]
