@@ -356,7 +356,6 @@ class UnstickApp(textual_compat.QuietApp):
         self.keyboard.put(events.Key(key, key if len(key) == 1 else None))
 
     def action_show_engine(self, place: int) -> None:
-        """Show the tree of an engine."""
         from console.tui.screens.tree import TreeScreen
 
         labels = list(self.session.engines)
@@ -435,10 +434,13 @@ class UnstickApp(textual_compat.QuietApp):
             screen.reveal(node)
 
     def action_find(self, text: str = "") -> None:
+        question = "An id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload."
+        self.ask("Find in all engines", question, self.search, text)
+
+    def ask(self, heading: str, question: str, then: Callable[[str | None], None], answer: str = "") -> None:
         from console.tui.screens.prompt import PromptDialog
 
-        question = "An id, the beginning of one, a URL or a log line with ids, or a part of a title, error or payload."
-        self.push_screen(PromptDialog("Find in all engines", question, text), self.search)
+        self.push_screen(PromptDialog(heading, question, answer), then)
 
     def action_queues(self) -> None:
         if self.front is not None:
@@ -552,14 +554,12 @@ class UnstickApp(textual_compat.QuietApp):
             self.refuse("There is no node to run a command on." if commands else "Your settings have no [commands].")
 
     def action_undo(self) -> None:
-        """Undo the last change of this operator."""
         from console.tui.screens.action import undo
 
         if self.front is not None:
             self.act(undo(self.front))
 
     def action_hand_over(self) -> None:
-        """Offer the shift as Markdown."""
         if self.front is not None:
             self.run_worker(self._hand_over(self.front), group="shift", exclusive=True)
 
@@ -589,7 +589,6 @@ class UnstickApp(textual_compat.QuietApp):
         self.renew()
 
     def action_times(self) -> None:
-        """Show all times in the next form."""
         self.times = self.times.following
         formatting.show_times(self.times)
         zones = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from typing import Any, Protocol
 
 from console.config import Config, Context
@@ -45,6 +45,9 @@ class Host(Protocol):
     @property
     def config(self) -> Config:
         """The settings."""
+
+    def ask(self, heading: str, question: str, then: Callable[[str | None], None]) -> None:
+        """Ask for one line of text."""
 
     def save_filter(self, text: str, name: str | None) -> None:
         """Save a filter in the settings, under a name."""

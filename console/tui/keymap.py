@@ -192,6 +192,7 @@ CONFIRM = (
     Key("confirm.edit", "e", "screen.edit", "edit", "Back to the reason and the arguments"),
     Key("confirm.again", "r", "screen.again", "repeat", "Repeat the dry run on the current rows"),
     Key("confirm.wait", "w", "screen.wait", "wait for locked nodes", "Wait for locked nodes, or skip them again"),
+    SEARCH,
     Key("confirm.log", "l", "screen.log", "audit log", "Show where the change is recorded, and offer the table"),
 )
 
@@ -205,6 +206,7 @@ RESULT = (
     Key("result.go_on", "g", "screen.go_on", "go on", "Answer the question of a redrive with go on, or resume"),
     Key("result.undo", "U", "screen.undo", "undo", "Undo what was changed"),
     Key("result.again", "r", "screen.again", "try again", "Repeat the dry run if the connection was lost too early"),
+    SEARCH,
 )
 
 EDITED = (Key("edited.again", "enter", "screen.accept", "edit it again", "Open the editor again with the same text"),)

@@ -142,3 +142,33 @@ def test_a_value_that_could_be_an_option_is_no_argument(owner: str | None) -> No
     for name in ("{owner}", "{title}"):
         with pytest.raises(EditorError, match=name[1:-1]):
             arguments(["tail", name], node)
+
+
+async def test_the_lines_of_a_dry_run_and_of_its_result_are_searched(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await three_overdue(eternaltwin_db)
+    async with run_tui(eternaltwin, tmp_path, start="stuck") as tui:
+        await tui.wait_for("overdue timer", "3 tasks", "● live")
+        await tui.press("W")
+        await tui.wait_for("Reason")
+        await tui.type("a/b")
+        await tui.wait_for("a/b")
+        await tui.press("enter")
+        await tui.wait_for("W apply to 3 tasks", "Will change 3 tasks")
+        for sought, seen, hidden in (("timer", "task_timer", "Will change"), ("zzz", "'zzz' is not on", "task_timer")):
+            await tui.press("slash")
+            await tui.wait_for("An empty one shows all lines.")
+            await tui.type(sought)
+            await tui.press("enter")
+            await tui.wait_for(f"only lines with {sought}", seen, lambda text=hidden: text not in tui.text)
+        await tui.press("slash", "enter")
+        await tui.wait_for("Will change 3 tasks", lambda: "only lines with" not in tui.text)
+        await tui.press("W")
+        await tui.wait_for("3 changed")
+        await tui.press("slash")
+        await tui.type("changed")
+        await tui.press("enter")
+        await tui.wait_for("only lines with changed")
+        await tui.press("escape")
+        await tui.wait_for("● live", lambda: "only lines with" not in tui.text)

@@ -123,6 +123,15 @@ class Dialog(ConsoleScreen[R], ModalScreen[R], Generic[R]):
     def action_leave(self) -> None:
         self.dismiss(None)
 
+    def action_search(self) -> None:
+        self.host.ask("Search", "Show only the lines with this text. An empty one shows all lines.", self._search)
+
+    def _search(self, sought: str | None) -> None:
+        self.query_one(LineView).search(sought or "")
+        shown = f"only lines with {sought}  {self.heading}" if sought else self.heading
+        where = None if self.NAMES_DATABASE else self.host.where
+        self.query_one("#title", TextBar).show(shown, self.host.context, self.host.production, where)
+
 
 def _rows(widget: Widget) -> int:
     return widget.outer_size.height + widget.styles.margin.height

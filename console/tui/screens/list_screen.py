@@ -563,12 +563,8 @@ class ListScreen(MainScreen, Generic[T]):
         self.call_after_refresh(self.renew_footer)
 
     def action_save_filter(self) -> None:
-        """Ask for a name, and save the filter under it."""
-        from console.tui.screens.prompt import PromptDialog
-
         if (text := self.query_one("#filter", Input).value.strip()) and not self._wrong:
-            ask = PromptDialog(f"Save {text}", "Name of the filter")
-            self.app.push_screen(ask, partial(self.host.save_filter, text))
+            self.host.ask(f"Save {text}", "Name of the filter", partial(self.host.save_filter, text))
         else:
             self.say(self._wrong or "Type a filter first.", "warn")
 

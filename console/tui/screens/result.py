@@ -29,7 +29,7 @@ from queries.text.counted import counted
 from queries.text.duration import spelled
 from queries.text.safe_text import safe_text
 
-STOP, GO_ON, UNDO, AGAIN = keymap.RESULT
+STOP, GO_ON, UNDO, AGAIN, _ = keymap.RESULT
 FOLLOW_UP_SECONDS = 2.0  # seconds between two reads of watched nodes, also while paused or with a longer interval
 
 

@@ -8,7 +8,6 @@ from textual import on
 from textual.widgets import Input
 
 from console.text.spans import Spans
-from console.text.views.lines import matching, wrapped
 from console.tui.screens.base import MainScreen
 from console.tui.widgets.filter_line import FilterLine
 from console.tui.widgets.line_view import LineView
@@ -41,13 +40,7 @@ class TextScreen(MainScreen):
         self.text_view.focus()
 
     def show_body(self) -> None:
-        self.text_view.put(self._shown_lines)
-
-    def _shown_lines(self, width: int) -> Sequence[Spans]:
-        lines, sought = self.lines(width), self._line.value.strip()
-        if not sought:
-            return lines
-        return matching(lines, sought) or wrapped(f"{sought!r} is not on this screen.", width, "$warning", 0)
+        self.text_view.put(self.lines)
 
     def action_search(self) -> None:
         self._line.display = True
@@ -55,8 +48,7 @@ class TextScreen(MainScreen):
 
     @on(Input.Changed, "#search")
     def _searched(self) -> None:
-        self.show_body()
-        self.text_view.action_edge(-1)
+        self.text_view.search(self._line.value.strip())
 
     def on_filter_line_kept(self) -> None:
         self._line.display = bool(self._line.value)

@@ -14,6 +14,7 @@ from textual.strip import Strip
 
 from console.text import formatting, spans
 from console.text.spans import Link, Make, Spans
+from console.text.views.lines import matching, wrapped
 from console.tui import keymap
 from console.tui.bindings import bindings
 
@@ -40,6 +41,7 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         super().__init__(id=id)
         self._make: Make = lambda _: ()
         self._lines: Sequence[Spans] = ()
+        self.sought = ""  # only entries with this text are shown
         self.chosen: str | None = None
 
     @property
@@ -75,9 +77,18 @@ class LineView(ScrollView, can_focus=True, inherit_bindings=False):
         self._make = make
         self._update_lines()
 
+    def search(self, sought: str) -> None:
+        """Show only the entries with a text, "" for all."""
+        self.sought = sought
+        self._update_lines()
+        self.action_edge(-1)
+
     def _update_lines(self) -> None:
         width = self.scrollable_content_region.width
         lines = list(self._make(width)) if width > 0 else []
+        if self.sought:
+            none = f"{self.sought!r} is not on this screen."
+            lines = matching(lines, self.sought) or wrapped(none, width, "$warning", 0)
         if lines == self._lines:
             return
         self._lines = lines
