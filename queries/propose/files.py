@@ -324,8 +324,10 @@ def _of_state(proposal: Proposal, state: ProposedStatus, age: str) -> dict[str, 
     if state.phase in (Phase.DONE, Phase.CANCELLED):
         row["finished"] = _at(proposal, "finished", age)
     if state.phase is Phase.FAILED:
-        row |= {"failed": _at(proposal, "failed", age), "attempts": "3", "most": "3", "left": "0"}
+        row |= {"failed": _at(proposal, "failed", age), "attempts": "3", "most": "3", "left": "0", "exit": "1"}
         row["error"] = _of_type(proposal, "error", "example")
+        if "status" not in proposal.roles and {"is_over", "exit"} & proposal.roles.keys():
+            row["finished"] = _at(proposal, "finished", age)
     return row
 
 

@@ -179,9 +179,7 @@ def _said(proposal: Proposal, name: str, rows: int) -> Iterator[str]:
     of = "; ".join(f"{mark}: {', '.join(columns)}" for mark, columns in marks(proposal.roles).items())
     looked = f"All {proposal.rows:,}" if proposal.rows < ROWS_SAMPLED else f"{proposal.rows:,} of about {rows:,}"
     yield f"A guess, only read: {name} looks like work ({safe_text(of)}). {looked} rows were looked at."
-    guessed = [f"{safe_text(state.word)} = {state.phase}" for state in proposal.states if state.guessed]
-    if guessed:
+    if guessed := [f"{safe_text(state.word)} = {state.phase}" for state in proposal.states if state.guessed]:
         yield f"Guessed: {', '.join(guessed)}."
-    doubts = [safe_text(state.word) for state in proposal.states if state.doubt]
-    if doubts:
+    if doubts := [safe_text(state.word) for state in proposal.states if state.doubt]:
         yield f"Words and rows disagree about {', '.join(doubts)}."

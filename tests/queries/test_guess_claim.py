@@ -100,11 +100,15 @@ def test_a_worker_takes_what_an_action_with_its_statement_has_changed(
         assert fetch(database, f"SELECT count(*) FROM {table} WHERE {claim}") == [(before + n,)], (action, done.out)
 
 
+def conditions() -> dict[str, str]:
+    """Return the conditions of workers, by schema."""
+    return dict(re.findall(r"(?m)^-- (\w+)\.(?:.+\n)*?-- claim: (.+)$", (HERE / "queues.sql").read_text()))
+
+
 async def test_each_action_leads_to_the_rows_that_a_worker_takes(server: PostgresServer, database: str) -> None:
     """Rows are counted before and after, by the worker's own condition."""
-    conditions = re.findall(r"(?m)^-- (\w+)\.(?:.+\n)*?-- claim: (.+)$", (HERE / "queues.sql").read_text())
-    assert len(conditions) >= 20
-    claims = dict(conditions)
+    claims = conditions()
+    assert len(claims) >= 20
     every = list(queues(*claims))
     for *_, script in every:
         await asyncio.to_thread(server.sql, script, database)
@@ -147,11 +151,13 @@ async def rolled_back(connection: asyncpg.Connection[Any]) -> AsyncIterator[None
 
 
 @proof
-@pytest.mark.parametrize("schema", STATEMENTS)
+@pytest.mark.parametrize("schema", [*STATEMENTS, "quay", "home18", "home22"])
 def test_a_folder_with_a_statement_passes_the_check(
     server: PostgresServer, database: str, home: Path, schema: str
 ) -> None:
-    assert new(loaded(server, schema, database), STATEMENTS[schema][0], database, home).code == 0
+    table = loaded(server, schema, database)
+    statement, _ = STATEMENTS.get(schema, (f"SELECT * FROM {table} WHERE {conditions().get(schema)} FOR UPDATE", ""))
+    assert new(table, statement, database, home).code == 0
     settings(home, answered=True)
     answer = unstick("engine", "check", str(home / "own"), "--json", home=home)
     assert [fault for check in answer.json["checks"] for fault in check["faults"]] == []
