@@ -72,7 +72,7 @@ ROOMS = {
     "tests/workers": 2_197,
 }
 # Lines then, and how many more there may be.
-TOTALS = {"product Python": (52_946, 3_150), "SQL and TOML": (19_393, 1_450), "tests": (74_960, 6_100)}
+TOTALS = {"product Python": (52_946, 3_160), "SQL and TOML": (19_393, 1_450), "tests": (74_960, 6_100)}
 
 
 def room(path: str) -> str:
