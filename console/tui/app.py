@@ -316,7 +316,6 @@ class UnstickApp(textual_compat.QuietApp):
             self._ring(f"{new[0].title}{f' and {len(new) - 1} more' if len(new) > 1 else ''}", how)
 
     def _ring(self, text: str, how: str) -> None:
-        """Ring the terminal's bell, or show a notification of the desktop."""
         if how == "bell":
             self.bell()
         else:
@@ -364,7 +363,6 @@ class UnstickApp(textual_compat.QuietApp):
             self.screen.show_engine(labels[place])
 
     def action_engines(self) -> None:
-        """Open the list of engines; there, go to the next one."""
         from console.tui.screens.engines import EnginesScreen
 
         if isinstance(self.screen, EnginesScreen):
@@ -591,12 +589,8 @@ class UnstickApp(textual_compat.QuietApp):
     def action_times(self) -> None:
         self.times = self.times.following
         formatting.show_times(self.times)
-        zones = {
-            Times.RELATIVE: "relative in lists, in UTC on screens",
-            Times.UTC: "in UTC",
-            Times.LOCAL: "in the local zone",
-        }
-        self.say(f"Times {zones[self.times]}.")
+        zones = ("relative in lists, in UTC on screens", "in UTC", "in the local zone")
+        self.say(f"Times {zones[[*Times].index(self.times)]}.")
         self.renew()
 
     def action_pick_interval(self, step: int) -> None:

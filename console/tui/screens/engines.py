@@ -72,7 +72,6 @@ class EnginesScreen(ListScreen[EngineLine]):
         ] or [plain("No incident of its own.", "$faint", 0)]
 
     def open(self, record: EngineLine) -> None:
-        """Open the tree of the engine."""
         self.dismiss()
         self.app.call_later(self.app.run_action, f"app.show_engine({list(self.session.engines).index(record.label)})")
 

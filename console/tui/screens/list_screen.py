@@ -425,7 +425,6 @@ class ListScreen(MainScreen, Generic[T]):
         self.table.action_mark()
 
     def action_mark_range(self, step: int) -> None:
-        """Mark the row and go on in a direction."""
         self.table.action_mark_range(step)
 
     def action_mark_all(self) -> None:

@@ -66,5 +66,4 @@ class TextScreen(MainScreen):
             self.leave()
 
     def leave(self) -> None:
-        """Leave the screen, which has no search."""
         self.dismiss()
