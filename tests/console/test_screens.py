@@ -182,7 +182,7 @@ async def test_pause_and_interval(eternaltwin_db: EternaltwinDb, eternaltwin: st
 async def test_help_lists_every_action_and_why_some_are_unavailable(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:
-    async with run_tui(eternaltwin, tmp_path, size=(120, 350)) as tui:
+    async with run_tui(eternaltwin, tmp_path, size=(120, 400)) as tui:
         await tui.wait_for("There are no jobs.")
         await tui.press("question_mark")
         text = await tui.wait_for(": actions", ": what can be stuck")
