@@ -210,7 +210,7 @@ def test_numbers_that_are_times_are_read(server: PostgresServer, database: str, 
         f"""CREATE TABLE jobs (id int8 PRIMARY KEY, status text, run_at int8, claimed_ts int8, due_at int8, args json);
             INSERT INTO jobs SELECT n, w, f, CASE w WHEN 'running' THEN f END, n, '{{}}'
               FROM generate_series(1, 30) n, LATERAL (SELECT (ARRAY['queued', 'running', 'done'])[1 + n % 3] AS w,
-                ((extract(epoch FROM now()) - 7200) * {factor})::int8 AS f) AS x""",
+                ((extract(epoch FROM now()) - 7500) * {factor})::int8 AS f) AS x""",
         database,
     )
     asked = unstick("engine", "new", "jobs", "--json", dsn=database, home=home).json["questions"]
