@@ -259,6 +259,18 @@ async def test_a_broad_screen_has_the_nodes_their_errors_and_the_last_events(eve
         await tui.wait_for("To do: T retry", "✗ charge_card  charge_card: 503 from", "attempts 3 of 3", "✗ error")
 
 
+async def test_the_preview_has_the_lines_that_the_list_leaves_free(
+    eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
+) -> None:
+    await eternaltwin_db.jobs(30, age=7200)
+    async with run_tui(eternaltwin, tmp_path, size=(80, 24), start="stuck") as tui:
+        await tui.wait_for("30 jobs", "To do: D delete", "and 25 more")
+        await tui.press("right")
+        await tui.wait_for("├", "To do: D delete", lambda: "and 25 more" not in tui.text)
+        await tui.press("left")
+        await tui.wait_for("and 25 more")
+
+
 async def test_the_lines_around_are_hidden_and_the_preview_fills_the_screen(
     eternaltwin_db: EternaltwinDb, eternaltwin: str, tmp_path: Path
 ) -> None:

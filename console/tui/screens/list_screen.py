@@ -248,6 +248,7 @@ class ListScreen(MainScreen, Generic[T]):
     def on_resize(self) -> None:
         if self._ready:
             self.table.sync(context=self.context())
+            self.call_after_refresh(self.show_preview)
 
     def show_body(self) -> None:
         self.look.context = self.context()
@@ -286,15 +287,14 @@ class ListScreen(MainScreen, Generic[T]):
             self.table.fade(unread or self.session.link is not ConnectionState.LIVE)
 
     def show_preview(self) -> None:
-        """Show the lines about the row under the cursor."""
+        """Show the lines about the row under the cursor, also where the list leaves lines free."""
         if self._preview_bar.is_attached:
+            below = self.query_one("#split").size.height - self.table.row_count - 1
+            self._preview_bar.styles.min_height = 0 if self.empty or self.has_class("-broad") else max(below, 0)
             self._preview_bar.show(self.preview())
 
     def _previewed(self, width: int, make: Make | None) -> Content:
-        """Return the first lines about a row.
-
-        The height is fixed, so that the list above never jumps.
-        """
+        """Return the first lines about a row, which have the same height for each row."""
         lines = list(make(width)) if make is not None else []
         height = max(self._preview_bar.content_size.height, 1)
         return joined("\n", [Content.assemble(*drawn(line)) for line in lines[:height]])
