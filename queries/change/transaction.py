@@ -31,7 +31,6 @@ from queries.db.errors import (
     LockedError,
     LostError,
     SlowError,
-    attempting,
     table_locks,
 )
 from queries.db.query import Query, Rows, RowsOrError
@@ -111,13 +110,13 @@ class ActionScript:
         seen = self._request.seen
         return seen is None or seen.nodes.issuperset(self.nodes.remaining)
 
-    async def foreknow(self, transaction: Reads) -> None:
+    async def foreknow(self, transaction: Transaction) -> None:
         """Read the rows of a dry run before they are locked. Raises DatabaseError."""
-        await self.images.learn(transaction)
-        await self.rows(transaction, await transaction.batch(self.row_queries(whole=True)))
+        if self._request.seen is None:
+            await self.rows(transaction, await transaction.batch(self.row_queries(whole=True)))
 
     async def rows(
-        self, transaction: Reads, answers: Sequence[RowsOrError], before: RowsRead | None = None
+        self, transaction: Transaction, answers: Sequence[RowsOrError], before: RowsRead | None = None
     ) -> RowsRead:
         """Return the rows of an answer, with those that it lacks. Raises DatabaseError."""
         if not answers:
@@ -185,10 +184,12 @@ async def make(
 
     ``written``: what the session has written before. ``at``: ``now()``. Raises DatabaseError.
     """
-    transaction.limit_time()
-    began = time.monotonic()
     nodes, detected = script.nodes, request.reader.detected
     nodes.policies = written.policies
+    if isinstance(script, ActionScript):
+        await script.foreknow(transaction)
+    transaction.limit_time()
+    began = time.monotonic()
     measurement = None if request.measured is None else Measurement(request.reader)
 
     with table_locks():
@@ -361,10 +362,6 @@ async def transact(workspace: Workspace, script: Script, request: Request, secon
     nodes, log, run = script.nodes, workspace.audit_log, request.run
     waits = PREPARE_SECONDS + (0.0 if run is None else run_log.GUARD_SECONDS)
     schema = request.reader.detected.action_schema
-    if request.seen is None and isinstance(script, ActionScript):
-        with attempting():
-            async with workspace.database.reading() as reads:
-                await script.foreknow(reads)
     async with workspace.database.writing(schema, seconds, waits=waits) as transaction:
         made, trust, mark = await _made(transaction, log, script, request)
         if mark is None or trust is None or not nodes.remaining:
