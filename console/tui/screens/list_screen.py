@@ -287,7 +287,7 @@ class ListScreen(MainScreen, Generic[T]):
             self.table.fade(unread or self.session.link is not ConnectionState.LIVE)
 
     def show_preview(self) -> None:
-        """Show the lines about the row under the cursor, also where the list leaves lines free."""
+        """Show what is known of the row, also in lines that the list leaves free."""
         if self._preview_bar.is_attached:
             below = self.query_one("#split").size.height - self.table.row_count - 1
             self._preview_bar.styles.min_height = 0 if self.empty or self.has_class("-broad") else max(below, 0)
