@@ -17,7 +17,7 @@ from queries.text.psql_text import quoted_name
 LATE = "The transaction was rolled back: it did not end within {lasts}, and its row locks hold up workers."
 NEARER = "If the network is slow, run unstick near the server, or change fewer nodes at once."
 ROUNDED_SECONDS = 0.005  # by which the server may end a statement too early
-SHRINK_SECONDS = 1.5  # by which a statement's timeout may exceed the remaining time of its transaction; a SET travels
+SHRINK_SHARE = 0.3  # of a statement's time limit, by which it may exceed the remaining time; to set it is a message
 
 
 class StatementSettings(Record):
@@ -100,8 +100,9 @@ class TransactionSettings:
                 raise late
             rest = max(self._until - time.monotonic(), ROUNDED_SECONDS)
             now = (self.now and self.now.seconds) or seconds
-            if rest < seconds - SHRINK_SECONDS:
-                seconds = now if now <= seconds and rest >= now - SHRINK_SECONDS else rest
+            more = min(seconds, self._lasts or seconds) * SHRINK_SHARE
+            if rest < seconds - more:
+                seconds = now if now <= seconds and rest >= now - more else rest
         if query is None:
             return msgspec.structs.replace(defaults, seconds=seconds)
         in_order = defaults.in_order if query.in_order is None else query.in_order

@@ -183,14 +183,15 @@ def test_what_is_no_postgresql_at_all(what: Callable[[socket.socket], None]) -> 
 @pytest.mark.parametrize("command", [["tree"], ["stuck"], ["show", NODE], ["do", "wake", NODE, "-r", "x", "--yes"]])
 def test_no_known_engine(database: str, server: PostgresServer, command: list[str]) -> None:
     holds = f"unstick: The database {urlsplit(database).path.strip('/')} holds no "
-    other = "task engine that unstick supports, and none of its 1 table looks like work."
+    other = "task engine that unstick supports, and its one table does not look like work."
     for sql, what, next_ in (
         ("SELECT", "tables.", "unstick demo"),
         ("CREATE TABLE a (b int)", other, "engine new TABLE"),
     ):
         server.sql(sql, database)
         answer = unstick(*command, dsn=database)
-        first, known, last = answer.err.splitlines()
+        first, known, *others, last = answer.err.splitlines()
+        assert all(line.startswith("Other databases of its server: ") for line in others)
         assert (answer.code, answer.out, first) == (1, "", holds + what)
         assert "unstick knows agent_jobs, estuary, eternaltwin, " in known
         assert (next_ in last, "Nothing was changed." in last) == (True, command[0] == "do")

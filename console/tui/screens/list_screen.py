@@ -248,7 +248,6 @@ class ListScreen(MainScreen, Generic[T]):
     def on_resize(self) -> None:
         if self._ready:
             self.table.sync(context=self.context())
-            self.call_after_refresh(self.show_preview)
 
     def show_body(self) -> None:
         self.look.context = self.context()
