@@ -90,7 +90,7 @@ async def test_a_row_lock_is_the_cause_and_offers_no_wrong_action(
     await holder.execute("SELECT FROM task WHERE task_id = ANY ($1::uuid[]) FOR UPDATE", tasks)
     async with run_tui(eternaltwin, tmp_path, size=(140, 40)) as tui:
         await tui.press("2")
-        await tui.wait_for("row locked", "forgotten psql", "causes 3 × overdue timer", "1 incident")
+        await tui.wait_for("row locked", "forgotten psql", "leads to 3 × overdue timer", "1 incident")
         assert "W wake" not in tui.text
         assert "To do: " in tui.text
         await tui.press("y")

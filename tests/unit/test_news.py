@@ -54,7 +54,7 @@ def test_no_part_of_a_sentence_is_left_where_there_is_no_number() -> None:
     lock = replace(incident("lock", since=AT - 60, n=0), about=f"pid 7 {'of a long application ' * 3}")
     assert text(news([lock], AT)) == "new: lock pid 7 of a long application of a long a…, 1m00s"
     symptom = Symptom(engine="oban", code="late", title="engine not read", n=1)
-    assert symptoms(replace(lock, symptoms=(symptom,))) == "causes 1 × engine not read"
+    assert symptoms(replace(lock, symptoms=(symptom,))) == "leads to 1 × engine not read"
     recurring = replace(lock.findings[0], node_id="solid_queue/recurring:a")
     assert size(replace(lock, n=2, findings=(recurring,))) == "2 recurring nodes"
 

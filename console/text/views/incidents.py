@@ -50,10 +50,10 @@ def size(incident: Incident) -> str:
 
 
 def symptoms(incident: Incident) -> str:
-    """Return what a cause brings about: ``causes 12 × dead letter, 3 × overdue``."""
+    """Return what a cause brings about: ``leads to 12 × dead letter, 3 × overdue``."""
     parts = ", ".join(f"{symptom.n}{'+' * symptom.capped} × {symptom.title}" for symptom in incident.symptoms)
     number = size(incident)
-    return f"causes {parts}{f': {number} in all' if number else ''}" if parts else ""
+    return f"leads to {parts}{f': {number} in all' if number else ''}" if parts else ""
 
 
 def explanation(incident: Incident, cells: int, indent: int) -> list[Spans]:
