@@ -31,7 +31,7 @@ class FindScreen(ListScreen[Hit]):
     RECORDS = HITS
     READING = "Searching …"
     SEARCHES = False
-    DEFAULT_CSS = "FindScreen #preview { height: 9; max-height: 25%; }"
+    DEFAULT_CSS = "FindScreen #preview { min-height: 25%; }"
 
     def __init__(self, wanted: str | Filter, mode: str) -> None:
         self.finder = Finder(wanted)

@@ -13,6 +13,8 @@ import msgspec
 from textual import on
 from textual.containers import Container
 from textual.content import Content
+from textual.geometry import Size
+from textual.reactive import reactive
 from textual.suggester import Suggester
 from textual.widgets import Input
 
@@ -58,11 +60,11 @@ class ListScreen(MainScreen, Generic[T]):
     DEFAULT_CSS = """
     ListScreen #notice { align: center middle; padding: 1 4; }
     ListScreen #notice TextBar { width: auto; max-width: 100%; height: auto; text-wrap: wrap; }
-    ListScreen #preview { height: 4; border-top: solid $line; padding: 0 1; }
-    ListScreen.-says #preview { height: 3; }
+    ListScreen #preview { height: auto; min-height: 4; border-top: solid $line; padding: 0 1; }
+    ListScreen.-says #preview { min-height: 3; }
     ListScreen.-low #preview { display: none; }
-    ListScreen.-tall #preview { height: 9; }
-    ListScreen.-tall.-says #preview { height: 8; }
+    ListScreen.-tall #preview { min-height: 9; }
+    ListScreen.-tall.-says #preview { min-height: 8; }
     ListScreen #preview.-maximized {
         display: block; width: 1fr !important; height: 1fr !important; border: round $primary !important;
     }
@@ -248,6 +250,7 @@ class ListScreen(MainScreen, Generic[T]):
     def on_resize(self) -> None:
         if self._ready:
             self.table.sync(context=self.context())
+            self.show_preview()
 
     def show_body(self) -> None:
         self.look.context = self.context()
@@ -288,8 +291,8 @@ class ListScreen(MainScreen, Generic[T]):
     def show_preview(self) -> None:
         """Show what is known of the row, also in lines that the list leaves free."""
         if self._preview_bar.is_attached:
-            below = self.query_one("#split").size.height - self.table.row_count - 1
-            self._preview_bar.styles.min_height = 0 if self.empty or self.has_class("-broad") else max(below, 0)
+            height = self.size.height
+            self._preview_bar.rows = height if self.empty else min(self.table.row_count, height)
             self._preview_bar.show(self.preview())
 
     def _previewed(self, width: int, make: Make | None) -> Content:
@@ -580,9 +583,13 @@ class ListScreen(MainScreen, Generic[T]):
 
 
 class Preview(TextBar[Make | None]):
-    """The lines about the row under the cursor."""
+    """The lines about the row under the cursor, below ``rows`` of the list."""
 
     ALLOW_MAXIMIZE = True
+    rows = reactive(0, layout=True)
+
+    def get_content_height(self, container: Size, viewport: Size, width: int) -> int:
+        return max(container.height - self.rows - 1, 0)  # a heading
 
 
 class Completion(Suggester):

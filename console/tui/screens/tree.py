@@ -48,8 +48,8 @@ class TreeScreen(ListScreen[Node]):
     DEFAULT_CSS = """
     TreeScreen #preview { display: none; }
     TreeScreen.-tall #preview, TreeScreen.-broad #preview { display: block; }
-    TreeScreen.-tall #preview { height: 6; }
-    TreeScreen.-tall.-says #preview { height: 5; }
+    TreeScreen.-tall #preview { min-height: 6; }
+    TreeScreen.-tall.-says #preview { min-height: 5; }
     TreeScreen.-broad #split #preview { width: 36%; height: 1fr; }
     """
     KEYS = (*keymap.ROWS, *keymap.TREE)

@@ -553,7 +553,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out the columns for a new width. Keep a visible cursor visible."""
-        self.post_message(self.Renewed())  # what is below has another height
         was_visible = self._anchor_row is not None and self._anchor_row[0] == self.rows.cursor
         if event.size.width != self._measured.width:
             self._lay_out()
