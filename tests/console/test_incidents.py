@@ -360,7 +360,7 @@ async def test_old_ones_are_folded_until_asked_for(every_engine: str, tmp_path: 
         await tui.press("m")
         await tui.wait_for("folded (m)")
         await tui.press("slash", *f"finding:{hidden[0].code}", "enter")
-        await tui.wait_for(lambda: any(r.incident.key == hidden[0].key for r in page.rows.matching_records))
+        await tui.wait_for(lambda: any(r.incident.key == hidden[0].key for r in page.listed.matching_records))
 
 
 async def test_a_new_critical_incident_is_in_view_or_said_to_be_above(
