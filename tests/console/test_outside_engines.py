@@ -259,10 +259,11 @@ async def test_show_in_tree_of_a_row_without_a_root(
     async with run_tui(homemade, tmp_path, outside=outside, size=(150, 40), start="stuck") as tui:
 
         def there() -> bool:
-            cursor = tui.app.front.cursor() if tui.app.front else None
-            return cursor is not None and cursor.id == "homemade/item:4"
+            return bool((front := tui.app.front) and (cursor := front.cursor()) and cursor.id == "homemade/item:4")
 
-        await tui.wait_for("taken too long", there)
+        await tui.wait_for("dead letters", "taken too long")
+        await tui.press("down")
+        await tui.wait_for(there)
         await tui.press("o")
         said = "is not in the tree: it no longer exists, or its parents form a ring"
         await tui.wait_for(said if ring else lambda: tui.app.current_mode == "tree", there)
