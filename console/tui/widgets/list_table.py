@@ -89,7 +89,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
             return isinstance(message, ListTable.Cursor)
 
     class Renewed(Message):
-        """The row under the cursor is new or renewed without a move of the operator."""
+        """The cursor's row or the number of rows is another without a move."""
 
     @dataclass
     class Open(Message):
@@ -143,7 +143,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         self._requested: set[str] = set()  # edge rows whose page was requested since the last `sync`
         self._anchor_row: tuple[str, int] | None = None  # a row and its line of the screen, kept through changes
         self._anchored_to_cursor = False  # whether the cursor was on that row
-        self._under_cursor: tuple[str | None, T | None] = None, None  # of which the screen knows
+        self._known: tuple[str | None, T | None, int] = None, None, 0  # of which the screen knows
         self._above = above
         self._old = False  # whether the rows are those of a lost connection, and grey
         self._came: list[str] = []  # rows that came in above the screen since the operator was there
@@ -403,14 +403,14 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
 
     def _moved(self, at: str) -> None:
         self.rows.touched = True
-        self._under_cursor = at, self.rows.current
+        self._known = at, self.rows.current, self.row_count
         self.post_message(self.Cursor(at))
 
     def _notice(self) -> None:
-        """Tell the screen if the row under the cursor is another, or has another record."""
-        under_cursor = self.rows.cursor, self.rows.current
-        if under_cursor != self._under_cursor:
-            self._under_cursor = under_cursor
+        """Tell the screen if the cursor's row or the number of rows is another."""
+        known = self.rows.cursor, self.rows.current, self.row_count
+        if known != self._known:
+            self._known = known
             self.post_message(self.Renewed())
 
     def _request_pages(self) -> None:
