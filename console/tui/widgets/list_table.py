@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -550,6 +550,10 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     def watch_show_vertical_scrollbar(self) -> None:
         """Lay out again: lines beside a scrollbar are shorter."""
         self._lay_out()
+
+    def blur(self) -> Self:
+        """Keep the focus behind a maximized preview, whose keys are those of the list."""
+        return self if self.screen.maximized is not None else super().blur()
 
     def on_resize(self, event: events.Resize) -> None:
         """Lay out the columns for a new width. Keep a visible cursor visible."""
