@@ -237,8 +237,8 @@ async def test_the_console_marks_it_and_names_a_broken_one(homemade: str, home: 
 
 async def test_the_console_acts_with_it(homemade: str, home: Path) -> None:
     async with run_tui(homemade, home, outside=trusted(home), size=(150, 40), start="stuck") as tui:
-        await tui.wait_for("taken too long", lambda: tui.app.front is not None and tui.app.front.cursor() is not None)
-        await tui.action("L")
+        await tui.wait_for("dead letters", "taken too long")
+        await (await tui.press("end")).action("L")
         await tui.press("L")
         await tui.wait_for("1 changed")
     connection = await asyncpg.connect(homemade)

@@ -191,7 +191,7 @@ def test_no_known_engine(database: str, server: PostgresServer, command: list[st
         server.sql(sql, database)
         answer = unstick(*command, dsn=database)
         first, known, *others, last = answer.err.splitlines()
-        assert all(line.startswith("Other databases of its server: ") for line in others)
+        assert all(line.startswith("  Other databases of its server: ") for line in others)
         assert (answer.code, answer.out, first) == (1, "", holds + what)
         assert "unstick knows agent_jobs, estuary, eternaltwin, " in known
         assert (next_ in last, "Nothing was changed." in last) == (True, command[0] == "do")
