@@ -197,11 +197,10 @@ async def _attempt(workspace: Workspace, request: Request, done: list[Change], u
 
 async def _link(workspace: Workspace, error: DatabaseError) -> str:
     """Return that the link is slow, if that may be why the time was over, or ""."""
-    link = ""
     if isinstance(error, SlowError):
         with attempting():
-            link = await workspace.database.slow_link()
-    return link and f"{link}, or change fewer nodes at once. "
+            return await workspace.database.slow_link()
+    return ""
 
 
 def _narrows(script: Script, error: DatabaseError) -> bool:

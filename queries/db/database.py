@@ -40,7 +40,7 @@ WRITE_SECONDS = 5.0  # for a whole writing transaction: the longest time that it
 IDLE_SECONDS = 10.0
 LINK_BYTES, LINK_KEPT_SECONDS = 16_000, 60.0  # sent to measure the link, and how long that counts
 LINK_SLOW_SECONDS, LINK_SLOW_BYTES = 0.1, 250_000.0  # for an answer, and in a second
-LINK = "Your link to the server is slow: {speed:.0f} kB/s, {trip:.2f} s for an answer. Run unstick near the database"
+LINK = "Your link to the server is slow: {speed:.0f} kB/s, {trip:.2f} s for an answer. "
 IDLE_TRIED_SECONDS = 5.0  # without an answer, after which a connection is tried before a change
 TRIED_SECONDS = 3.0  # for the answer
 # Settings on which the text of a value, the meaning of a text or the rows of an answer depend, as pg_dump sets them.
