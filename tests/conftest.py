@@ -17,6 +17,7 @@ from queries.change import blast_radius
 from queries.db import database as connections
 from tests import homes, profiles  # noqa: F401 - Hypothesis takes its settings from profiles
 from tests.db.agent_jobs import AgentJobsDb
+from tests.db.estuary import EstuaryDb
 from tests.db.eternaltwin import EternaltwinDb
 from tests.db.tasker import TaskerDb
 from tests.proof import leave_cases
@@ -143,6 +144,22 @@ async def eternaltwin_db(eternaltwin: str) -> AsyncIterator[EternaltwinDb]:
     eternaltwin_db = await EternaltwinDb.open(eternaltwin)
     yield eternaltwin_db
     await eternaltwin_db.connection.close()
+
+
+@pytest.fixture
+def estuary(server: PostgresServer) -> Iterator[str]:
+    """DSN of a new database with estuary's tables in ``public``, all empty."""
+    dsn = server.fresh("estuary")
+    yield dsn
+    server.drop(dsn)
+
+
+@pytest.fixture
+async def estuary_db(estuary: str) -> AsyncIterator[EstuaryDb]:
+    """Row builder for that database."""
+    estuary_db = await EstuaryDb.open(estuary)
+    yield estuary_db
+    await estuary_db.connection.close()
 
 
 @pytest.fixture

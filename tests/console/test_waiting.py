@@ -8,7 +8,6 @@ import shlex
 import signal
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -24,20 +23,6 @@ from tests.servers import PostgresServer
 GOOD = f'["{ZERO}", {{"type": "shard_failed"}}]'
 POISON = '"poison"'
 DROP = ("--arg", "position=1", "--arg", f"digest={digest(POISON)}", "--reason", "poison")
-
-
-@pytest.fixture
-def estuary(server: PostgresServer) -> Iterator[str]:
-    dsn = server.fresh("estuary")
-    yield dsn
-    server.drop(dsn)
-
-
-@pytest.fixture
-async def estuary_db(estuary: str) -> AsyncIterator[EstuaryDb]:
-    estuary_db = await EstuaryDb.open(estuary)
-    yield estuary_db
-    await estuary_db.connection.close()
 
 
 async def started(*words: str, dsn: str) -> asyncio.subprocess.Process:

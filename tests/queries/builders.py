@@ -18,7 +18,8 @@ from queries.log import audit_log
 from queries.read import documents
 from queries.read.reader import Reader
 from queries.records.action import Change, Outcome, Result
-from queries.records.node import Node
+from queries.records.finding import Finding
+from queries.records.node import Node, Page
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL
 
@@ -35,6 +36,22 @@ async def opened(
 
 def reader(workspace: Workspace, label: str = LABEL) -> Reader:
     return workspace.engines[label]
+
+
+def local(page: Page) -> list[str]:
+    """Return the ids of its nodes within their engine."""
+    return [node.id.partition("/")[2] for node in page.nodes]
+
+
+async def findings_of(workspace: Workspace, label: str = LABEL, **options: Any) -> dict[str, list[Finding]]:
+    """Read the findings, and return them by code."""
+    findings = await reader(workspace, label).findings.read(**options)
+    assert findings.skipped_findings == ()
+    codes: dict[str, list[Finding]] = {}
+    for finding in findings.findings:
+        assert "?" not in finding.sentence, finding.sentence
+        codes.setdefault(finding.code, []).append(finding)
+    return codes
 
 
 async def seen(workspace: Workspace, ids: Iterable[str], label: str = LABEL) -> dict[str, str]:
@@ -68,13 +85,13 @@ async def do(
     return await commit(workspace, dry_run, OPERATOR)
 
 
-def outcomes_of(results: Change | Change | Iterable[Result]) -> dict[str, Outcome]:
+def outcomes_of(results: Change | Iterable[Result]) -> dict[str, Outcome]:
     """Return the outcomes by node id."""
-    given = results.results if isinstance(results, Change | Change) else results
+    given = results.results if isinstance(results, Change) else results
     return {r.id: r.outcome for r in given}
 
 
-def why(results: Change | Change, node_id: str) -> str:
+def why(results: Change, node_id: str) -> str:
     return next(r.why for r in results.results if r.id == node_id)
 
 

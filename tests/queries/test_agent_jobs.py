@@ -12,12 +12,12 @@ from queries.read import details, search
 from queries.read.reader import Reader
 from queries.records.action import Proof
 from queries.records.finding import Finding
-from queries.records.node import Node, Page, Phase, Precision
+from queries.records.node import Node, Phase, Precision
 from queries.workspace import Workspace
 from tests.db.agent_jobs import ANNA, BERT, LABEL, STATUSES, AgentJobsDb
 from tests.proof import most_in_proof
 from tests.queries import plans
-from tests.queries.builders import opened
+from tests.queries.builders import local, opened
 from tests.queries.incident_groups import incidents_of
 from tests.servers import both_versions
 
@@ -27,10 +27,6 @@ SIX = "CHECK (status IN ('pending', 'active', 'completed', 'failed', 'delayed', 
 
 def reader(workspace: Workspace) -> Reader:
     return workspace.engines[LABEL]
-
-
-def local(page: Page) -> list[str]:
-    return [n.id.removeprefix(f"{LABEL}/") for n in page.nodes]
 
 
 async def node(workspace: Workspace, node_id: str) -> Node:

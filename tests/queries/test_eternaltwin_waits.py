@@ -3,30 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from queries.contract import detect
-from queries.records.finding import Finding
 from queries.workspace import Workspace
 from tests.db.eternaltwin import LABEL, EternaltwinDb
-from tests.queries.builders import opened, reader
+from tests.queries.builders import findings_of, opened, reader
 from tests.queries.incident_groups import incidents_of, the_only
 from tests.servers import both_versions
 
 HOUR = 3600
 RUNNER = f"{LABEL}/runner:runner"
-
-
-async def found(workspace: Workspace, **options: Any) -> dict[str, list[Finding]]:
-    findings = await reader(workspace).findings.read(**options)
-    assert findings.skipped_findings == ()
-    codes: dict[str, list[Finding]] = {}
-    for finding in findings.findings:
-        assert "?" not in finding.sentence, finding.sentence
-        codes.setdefault(finding.code, []).append(finding)
-    return codes
 
 
 # Times
@@ -36,7 +24,7 @@ async def found(workspace: Workspace, **options: Any) -> dict[str, list[Finding]
 async def test_a_runner_whose_clock_is_ahead(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     for n in range(4):
         await eternaltwin_db.task(polled=n - 2 * HOUR)
-    (finding,) = (await found(workspace))["runner_clock_ahead"]
+    (finding,) = (await findings_of(workspace))["runner_clock_ahead"]
     assert (finding.node_id, finding.action) == (RUNNER, None)
     incident = await the_only(workspace, LABEL, "runner_clock_ahead")
     assert {s.code for s in incident.symptoms} == {"runner_silent", "impossible_times"}
@@ -46,7 +34,7 @@ async def test_one_poll_ahead_is_not_the_runners_clock(eternaltwin_db: Eternaltw
     odd = await eternaltwin_db.task(polled=-2 * HOUR)
     for n in range(4):
         await eternaltwin_db.task(polled=n)
-    codes = await found(workspace)
+    codes = await findings_of(workspace)
     assert set(codes) == {"impossible_times"}
     assert [f.node_id for f in codes["impossible_times"]] == [eternaltwin_db.id(odd)]
 
@@ -57,14 +45,14 @@ async def test_times_that_cannot_be(eternaltwin_db: EternaltwinDb, workspace: Wo
     created = await eternaltwin_db.task(polled=None, revision=0, age=-HOUR)
     negative = await eternaltwin_db.task(polled=1, cpu=-3, poll=-2)
     await eternaltwin_db.task(polled=None, revision=0, age=-60)  # clocks differ by so much
-    codes = await found(workspace)
+    codes = await findings_of(workspace)
     ids = {code: {each.node_id for each in findings} for code, findings in codes.items()}
     assert ids == {
         "impossible_times": {eternaltwin_db.id(negative)},
         "created_ahead": {eternaltwin_db.id(created)},
     }
     every = {eternaltwin_db.id(created), eternaltwin_db.id(negative)}
-    assert set(await found(workspace, ids=every)) == {"impossible_times", "created_ahead"}
+    assert set(await findings_of(workspace, ids=every)) == {"impossible_times", "created_ahead"}
 
 
 @both_versions
@@ -92,7 +80,7 @@ async def test_a_timer_far_beyond_those_of_its_kind(eternaltwin_db: EternaltwinD
     await eternaltwin_db.timers([twice], 3e9)  # it has an earlier timer
     endless = await eternaltwin_db.task(kind="Other", status="Blocked")
     await eternaltwin_db.sql("INSERT INTO task_timer VALUES ('infinity', $1)", endless)
-    codes = await found(workspace)
+    codes = await findings_of(workspace)
     assert set(codes) == {"due_far_ahead"}
     assert {f.node_id for f in codes["due_far_ahead"]} == {eternaltwin_db.id(far), eternaltwin_db.id(endless)}
     assert {f.action for f in codes["due_far_ahead"]} == {"wake"}
@@ -113,7 +101,7 @@ async def test_tasks_that_the_runner_no_longer_polls(eternaltwin_db: Eternaltwin
     unknown = [await eternaltwin_db.task(kind="Gone", polled=HOUR + n, age=2 * HOUR) for n in range(3)]
     await ticks(eternaltwin_db)
     await eternaltwin_db.task(kind="SendEmail", polled=1)
-    codes = await found(workspace)
+    codes = await findings_of(workspace)
     assert set(codes) == {"late"}
     looks = {f.node_id: f.evidence["why"] for f in codes["late"]}
     assert set(looks) == {eternaltwin_db.id(task) for task in (lone, *unknown)}
@@ -128,16 +116,16 @@ async def test_a_task_that_was_just_woken_is_not_skipped(eternaltwin_db: Eternal
     await ticks(eternaltwin_db)
     await eternaltwin_db.sql("UPDATE task SET status = 'Available' WHERE task_id = $1", woken)
     await eternaltwin_db.task(polled=1)
-    assert await found(workspace) == {}
+    assert await findings_of(workspace) == {}
     await ticks(eternaltwin_db)
-    assert set(await found(workspace)) == {"late"}, "three ticks later it is"
+    assert set(await findings_of(workspace)) == {"late"}, "three ticks later it is"
 
 
 async def test_a_silent_runner_skips_no_single_task(eternaltwin_db: EternaltwinDb, workspace: Workspace) -> None:
     await eternaltwin_db.task(polled=HOUR, age=2 * HOUR)
     for age in (70, 80, 90):
         await eternaltwin_db.task(kind="Sleep", status="Blocked", timer=HOUR, age=HOUR, polled=age)
-    assert set(await found(workspace)) == {"runner_silent"}
+    assert set(await findings_of(workspace)) == {"runner_silent"}
 
 
 async def test_in_a_large_table_the_tasks_of_timers_show_the_ticks(
@@ -190,7 +178,7 @@ async def test_polls_that_sleep_show_that_the_clock_is_behind(
     await eternaltwin_db.sql("CHECKPOINT")
     tasks = await eternaltwin_db.tasks(await eternaltwin_db.jobs(6, age=9000), polled=8000, age=9000)
     await eternaltwin_db.sql(WRITE_POLL, tasks[:4])
-    assert "runner_clock_behind" not in await found(workspace), "one transaction is no poll of four tasks"
+    assert "runner_clock_behind" not in await findings_of(workspace), "one transaction is no poll of four tasks"
     await eternaltwin_db.sql("DELETE FROM task_timer")
     for task in tasks:
         await eternaltwin_db.sql(WRITE_POLL, [task])
@@ -211,7 +199,7 @@ async def test_a_job_whose_tasks_all_wait(eternaltwin_db: EternaltwinDb, workspa
     await eternaltwin_db.task(other, status="Available", age=HOUR)
     await eternaltwin_db.task(timed, status="Blocked", age=2 * HOUR, polled=700)
     await eternaltwin_db.task(timed, status="Blocked", age=HOUR, polled=700, timer=60)
-    codes = await found(workspace)
+    codes = await findings_of(workspace)
     assert set(codes) == {"deadlocked"}
     (finding,) = codes["deadlocked"]
     assert (finding.node_id, finding.action, finding.arguments) == (
@@ -219,7 +207,7 @@ async def test_a_job_whose_tasks_all_wait(eternaltwin_db: EternaltwinDb, workspa
         "wake",
         {"untimed": "true"},
     )
-    assert set(await found(workspace, ids=[eternaltwin_db.id(root)])) == {"deadlocked"}
+    assert set(await findings_of(workspace, ids=[eternaltwin_db.id(root)])) == {"deadlocked"}
 
 
 # Schedules
@@ -241,6 +229,6 @@ async def test_a_kind_that_was_created_regularly_and_is_no_longer(
     await jobs_of(eternaltwin_db, "Sometimes", [(n * n + 5) * HOUR for n in range(12)])
     await jobs_of(eternaltwin_db, "Retired", [(n + 60) * HOUR for n in range(12)])
     await jobs_of(eternaltwin_db, "Few", [(n + 5) * HOUR for n in range(5)])
-    codes = await found(workspace)
+    codes = await findings_of(workspace)
     assert set(codes) == {"schedule_missed"}
     assert [f.evidence["kind"] for f in codes["schedule_missed"]] == ["Stopped"]

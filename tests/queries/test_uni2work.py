@@ -15,11 +15,11 @@ from queries.read import details, search
 from queries.read.reader import Reader
 from queries.records.action import Outcome
 from queries.records.finding import Finding
-from queries.records.node import Node, Page, Phase, Precision
+from queries.records.node import Node, Phase, Precision
 from queries.workspace import Workspace
 from tests.db.uni2work import DEAD, LABEL, LIVE, OTHER, Uni2workDb
 from tests.queries import plans
-from tests.queries.builders import OPERATOR, do, dry_run_of, opened, outcomes_of
+from tests.queries.builders import OPERATOR, do, dry_run_of, local, opened, outcomes_of
 from tests.queries.incident_groups import incidents_of
 from tests.servers import both_versions
 
@@ -28,10 +28,6 @@ PRUNE = {"job": "prune-invitations"}
 
 def reader(workspace: Workspace) -> Reader:
     return workspace.engines[LABEL]
-
-
-def local(page: Page) -> list[str]:
-    return [n.id.removeprefix(f"{LABEL}/") for n in page.nodes]
 
 
 async def node(workspace: Workspace, node_id: str) -> Node:

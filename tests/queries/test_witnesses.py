@@ -40,7 +40,7 @@ ALIVE, DEAD, UNKNOWN = Verdict.ALIVE, Verdict.DEAD, Verdict.UNKNOWN
 CHANGED, STALE, REFUSED, LOCKED = Outcome.CHANGED, Outcome.STALE, Outcome.REFUSED, Outcome.LOCKED
 
 
-def owner_of(results: Change | Change, node: str) -> Owner:
+def owner_of(results: Change, node: str) -> Owner:
     """Return the owner of a node in a dry run or after a commit."""
     owner = next(r.owner for r in results.results if r.id == node)
     assert isinstance(owner, Owner), "the node has no witnesses"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 import signal
 from collections.abc import Iterator
@@ -50,38 +51,36 @@ def test_the_picture_stays_keys_work_and_it_comes_back(
     assert terminal.leave("q") == 0
 
 
-def test_a_stopped_server_does_not_hold_the_keys(terminal: Terminal, own_server: PostgresServer) -> None:
+@contextlib.contextmanager
+def stopped(server: PostgresServer) -> Iterator[None]:
     """Stop all processes of the server, so that it neither answers nor disconnects."""
-    assert own_server.pid is not None
-    postmaster = psutil.Process(own_server.pid)
+    assert server.pid is not None
+    postmaster = psutil.Process(server.pid)
     family = [postmaster, *postmaster.children(recursive=True)]
     for process in family:
         process.send_signal(signal.SIGSTOP)
     try:
+        yield
+    finally:
+        for process in family:
+            process.send_signal(signal.SIGCONT)
+
+
+def test_a_stopped_server_does_not_hold_the_keys(terminal: Terminal, own_server: PostgresServer) -> None:
+    with stopped(own_server):
         terminal.wait_for("ArchiveHammerfestUser")
         first = terminal.at
         terminal.press("down", "down", "2").wait_for("incident", "lost wakeup", seconds=6)  # a hung read ends after 7 s
         terminal.press("1").wait_for(lambda: terminal.at == first + 2)
-    finally:
-        for process in family:
-            process.send_signal(signal.SIGCONT)
     terminal.wait_for("● live")
     assert terminal.leave("q") == 0
 
 
 def test_leaving_does_not_wait_for_a_stopped_server(terminal: Terminal, own_server: PostgresServer) -> None:
-    assert own_server.pid is not None
-    postmaster = psutil.Process(own_server.pid)
-    family = [postmaster, *postmaster.children(recursive=True)]
-    for process in family:
-        process.send_signal(signal.SIGSTOP)
-    try:
+    with stopped(own_server):
         terminal.wait_for(re.compile(r"\d+s old")).press("q")
         assert terminal.ended(10) == 0
         assert terminal.modes == set()
-    finally:
-        for process in family:
-            process.send_signal(signal.SIGCONT)
 
 
 def test_there_never_is_a_server(own_server: PostgresServer, dsn: str, tmp_path: Path) -> None:
