@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from queries.change import perform
+from queries.change import colleagues, perform
 from queries.change.plan import Plan, current_reader, plan_versions
 from queries.change.run import Beginning, Run, RunPlan, part_of
 from queries.change.state import UNITS, Do, Pace, RedriveSettings, State, Step, sizes
@@ -220,7 +220,7 @@ async def preview(workspace: Workspace, plan: RunPlan, *, measures: bool) -> Red
         budget=str(budget.count) if budget.count is not None else f"{budget.percent:g}%",
         pace=pace_text(settings.pace),
         wait=settings.wait,
-        dry_run=dry_run,
+        dry_run=msgspec.structs.replace(dry_run, in_runs=await colleagues.runs_with(workspace, plan.ids)),
     )
 
 

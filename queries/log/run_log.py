@@ -85,6 +85,7 @@ class OpenRun:
         database = self._table.database
         async with database.writing(waits=LOCK_SECONDS) as transaction:
             await _lock(transaction, self.id, ALONE, LOCK_SECONDS * database.patience)
+            transaction.limit_time()
             if guarded:
                 self._check(await _last(transaction, self.id))
             return await self._entries(transaction)
@@ -213,19 +214,16 @@ async def _writing(
     database = table.database
     async with database.writing(waits=LOCK_SECONDS) as transaction:
         await _lock(transaction, name, how, LOCK_SECONDS * database.patience)
+        transaction.limit_time()  # one that waited has all of it, too
         trust = await table.trust(transaction, images=images)
         audit_log.refuse_doubt(trust)  # before the table is read
         yield transaction, trust
 
 
 async def _lock(transaction: Transaction, name: str, how: str, seconds: float) -> None:
-    """Wait for a lock. Raises DatabaseError, OvertakenError.
-
-    The time of the transaction begins when it has the lock.
-    """
+    """Wait for a lock. Raises DatabaseError, OvertakenError."""
     values = {"query": name, "args": {"timeout": round(seconds * 1000)}}
     try:
         await transaction.batch([Query(statement(how), values, seconds=seconds + 1)])
     except LockedError as error:
         raise OvertakenError(f"Another console is working on the run {name}.", "Nothing was changed.") from error
-    transaction.limit_time()
