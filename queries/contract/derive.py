@@ -390,8 +390,8 @@ class _Writer:
         evidence = _evidence(finding.evidence)
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
-            "header": [],
-            "part": [*part, *_compared(finding)],
+            "header": [line for line in part if line.startswith("-- needs")],
+            "part": [*(line for line in part if not line.startswith("-- needs")), *_compared(finding)],
             "since": f"extract(epoch FROM {since})::float8" if since else "NULL::float8",
             "evidence": evidence,
             **_judged(finding),

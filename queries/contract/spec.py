@@ -224,7 +224,7 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "k
     where: str = "true"  # SQL, with thresholds as ``:name``
     since: str = ""  # since when: SQL, or a column without ``among``
     evidence: dict[str, str] = {}  # SQL by field; without ``among``, ``age`` is the time since ``since``
-    among: str = ""  # ``parts/<name>.sql``, in whose rows it is found, or its text in several lines
+    among: str = ""  # ``parts/<name>.sql``, in whose rows it is found, or its lines, also ``-- needs: NAME``
     order: str = ""  # SQL; default: ``since``
     suggest: str = "true"  # SQL: whether the action is suggested
     grade: str = ""  # SQL, with ``among`` or of a finder: the severity of each row instead of ``severity``
