@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from types import SimpleNamespace
 
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.style import Style
 
 from console.model.fields.field import NOTHING, Bundle, Field, Form, Grouping, RecordType
 from console.model.filter import NODES, Fields, completion, parse
 from console.model.flat_list import EdgeRow, Order, tail_id
 from console.model.record_list import RecordList
+from console.tui.widgets.look import Look
 
 
 @dataclass(frozen=True)
@@ -313,3 +316,15 @@ def test_a_saved_filter_is_used_by_its_name() -> None:
     saved = {"nightly": "kind:send_email phase:failed"}
     assert str(parse("a @nightly", saved=saved)) == "a kind:send_email phase:failed"
     assert str(parse("@other.example", saved=saved)) == "@other.example"
+
+
+def test_rows_that_look_alike_on_a_narrow_screen_have_the_first_thing_that_differs() -> None:
+    rows = things(Thing("a", "red", 1), Thing("b", "blue", 1), Thing("c", "red", 1), Thing("d", "red", 2))
+    rows.next_grouping()
+    columns = [replace(OTHERS[1], title="size"), *(replace(each, title="x", needs=99) for each in (COLOR, OTHERS[0]))]
+    look = Look(columns, lambda field, row: field.shown_in(row, NOTHING))
+    for width, wanted in ((80, ["1  a", "1  blue", "1  c", "2"]), (99, ["1 red a", "1 blue b", "1 red c", "2 red d"])):
+        look.fit(width)
+        look.measure(shown := rows.between(0, len(rows)))
+        lines = [look.line(row, "", frozenset(), SimpleNamespace(cell_style=lambda _: Style())).text for row in shown]
+        assert [line.strip() if width < 99 else " ".join(line.split()) for line in lines] == wanted

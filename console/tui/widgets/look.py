@@ -5,7 +5,7 @@ Text is never read as markup.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -119,6 +119,8 @@ class Look(Generic[T]):
         self.folds = folds or self._tree
         self._titled: dict[tuple[str | None, str], str] = {}  # the first row of a tree with a title, by its parent
         self._alike: set[tuple[str | None, str]] = set()  # titles that several rows have: each shows its id
+        self._seen: dict[tuple[str | None, ...], Row[T]] = {}  # the first row of another list with these texts
+        self._differs: dict[str, Field[Any]] = {}  # of rows that look alike: the first that differs, by id
         self._widest: dict[str, int] = {}  # cells of the widest text of each column that has one
         self._lay_out()
 
@@ -130,7 +132,8 @@ class Look(Generic[T]):
         if width != self._width:
             self._width = width
             if not self._tree:
-                self._widest.clear()
+                for seen in (self._widest, self._seen, self._differs):
+                    seen.clear()
             self._lay_out()
 
     def measure(self, rows: Iterable[Row[T]]) -> bool:
@@ -140,7 +143,7 @@ class Look(Generic[T]):
         and go, so that these move nothing.
         """
         rows = list(rows)
-        before, alike = dict(self._widest), len(self._alike)
+        before, alike = dict(self._widest), len(self._alike) + len(self._differs)
         for row in rows if self._tree else ():
             record: Any = row.record
             if record is not None and self._titled.setdefault((row.parent_id, record.title), row.id) != row.id:
@@ -149,16 +152,29 @@ class Look(Generic[T]):
         for row in rows if columns else ():
             if row.record is None:
                 continue
+            texts = {column.name: spans.text(self._cell(column, row.record)) for column in columns}
+            beside = 0 if self._tree else self._tell_apart(row, texts)
             for column in columns:
-                text = spans.text(self._cell(column, row.record))
-                if text not in ("", formatting.NONE):
+                if (text := texts[column.name]) not in ("", formatting.NONE):
                     cells = formatting.width(safe_text(text, self.context.ascii))
-                    cells += len(self._before(row)) if column is self.columns[0] else 0
+                    cells += len(self._before(row)) + beside if column is self.columns[0] else 0
                     self._widest[column.name] = max(self._widest.get(column.name, 0), cells)
         if self._widest == before:
-            return len(self._alike) > alike
+            return len(self._alike) + len(self._differs) > alike
         self._lay_out()
         return True
+
+    def _tell_apart(self, row: Row[T], texts: Mapping[str, str]) -> int:
+        """Find what differs if another row has the same texts. Return its cells."""
+        shown = self.shown
+        looks = [texts[column.name] for column in shown if not column.absolute]
+        first = self._seen.setdefault((row.parent_id, *looks), row)
+        other = first.record if first.id != row.id else None
+        for column in self.columns:
+            if other and column not in shown and texts[column.name] != spans.text(self._cell(column, other)):
+                self._differs[first.id] = self._differs[row.id] = column
+                break
+        return 0 if row.id not in self._differs else formatting.width(texts[self._differs[row.id].name]) + 2
 
     def _lay_out(self) -> None:
         room = self._width - 1 - GUTTER_CELLS
@@ -255,6 +271,9 @@ class Look(Generic[T]):
                 line = [(FINDING_SIGN + line[0][0], line[0][1])]  # the column that says which finding it is has no room
             if self._tree and column.name == "title":
                 line = self._beside(row, record, line, room)
+            elif start == GUTTER_CELLS and row.id in self._differs:
+                apart = f"  {formatting.crop(spans.text(self._cell(self._differs[row.id], record)), room // 2)}"
+                line = [*spans.crop(line, room - formatting.width(apart)), (apart, "muted")]
             names = (*base, CHANGED) if not changed.isdisjoint(column.parts) else base
             if start > end:
                 runs.append((" " * (start - end), base))
