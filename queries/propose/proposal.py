@@ -38,6 +38,7 @@ DOCUMENT_ROWS = 1_000  # whose documents are compared with their status
 MOST_ROWS = 100_000  # newest rows whose statuses are read for a proposal
 GIVEN_UP = "given up"  # status of a row whose attempts are used up
 WAITING = (Phase.READY, Phase.SCHEDULED)
+LIFE = (Phase.READY, Phase.RUNNING, Phase.DONE, Phase.FAILED)
 # Phases that a status may have whose rows show this; the first is that of an unknown word
 _ALLOWED = {
     "over": (Phase.DONE, Phase.CANCELLED, Phase.FAILED),
@@ -50,7 +51,7 @@ _ALLOWED = {
 _ZEROS = ("0", "-1", "", "epoch", "1970-01-01 00:00:00+00", "1970-01-01 00:00:00", "0001-01-01 00:00:00")
 _TIMES = ("due", "finished", "failed", "created", *SIGNS)
 _STATE_NAME = re.compile(r"(?:^|_)stat(?:e(?!ment)|us)")
-_TIME_NAME = re.compile(r"(?:^|_)(?:time|date|eta|timestamp|ts)(?:_|$)|_(?:at|on)$")
+_TIME_NAME = re.compile(r"(?:^|_)(?:time|date|eta|timestamp|ts)(?:_|$)|_(?:at|on|ms|before|after)$")
 _DEFAULT_WORD = re.compile(r"'((?:[^']|'')*)'::|(-?\d+)$")
 _CONSTANT = re.compile(r"E?'(?:[^']|'')*'(?:::[\w .\"\[\]]+)?|-?[0-9.]+|true|false|now\(\)|CURRENT_TIMESTAMP")
 _WORD_END = re.compile("(?<=[a-z0-9])(?=[A-Z])")  # in names such as lockedAt
@@ -216,7 +217,7 @@ class Proposal(Record):
     def is_set(self, role: str) -> str:
         """Return the condition that the column of a role has a value."""
         sql = self.roles[role].sql
-        return sql if role in FLAGS else _is_set(self.roles[role]) if role in self.zeros else f"{sql} IS NOT NULL"
+        return _is_set(self.roles[role]) if role in (*FLAGS, *self.zeros) else f"{sql} IS NOT NULL"
 
     def moment(self, role: str) -> str:
         """Return the time of a role as SQL."""
@@ -416,7 +417,8 @@ async def _learned(database: Database, base: Proposal, most: int) -> tuple[dict[
         held, idle = (alike.get((column.name, part), {}) for part in ("running", "waiting"))
         value, share = max(idle.items(), key=lambda each: each[1], default=(None, 0.0))
         shared = "NULL" if value is None else literal(value)
-        if runs and share >= 0.95 and held.get(value, 0.0) <= 0.2 and column.name not in named:
+        by_chance = column.is_time and value not in (None, *_ZEROS)  # rows of one transaction
+        if runs and share >= 0.95 and held.get(value, 0.0) <= 0.2 and column.name not in named and not by_chance:
             learned[column.name] = shared
         if column.name in asked - (named - {base.roles["left"].name if "left" in base.roles else ""}) and share > 0.5:
             typical[column.name] = shared
@@ -570,7 +572,8 @@ def _fits(column: Column, role: Role, key: Column) -> bool:
     if (role.releasable and column.required and not column.default) or (role.of_key and column.type != key.type):
         return False
     name = plain_name(column.name)
-    return name in role.names or (bool(role.like) and re.fullmatch(role.like, name) is not None)
+    life = {*LIFE} & {state_of(word).phase for word in column.words if role.name == "status"}  # whatever its name
+    return len(life) > 2 or name in role.names or (bool(role.like) and re.fullmatch(role.like, name) is not None)
 
 
 @cache
@@ -626,10 +629,7 @@ def _has_zero(column: Column, role: str, rows: Mapping[str, StatusRows]) -> bool
 
 
 def settled(state: ProposedStatus, rows: StatusRows | None, default: bool) -> ProposedStatus:
-    """Return a status with the phase that its rows allow.
-
-    The word decides within that. ``default``: of a new row.
-    """
+    """Return a status with the phase that its rows and its word allow."""
     seen = _seen(rows, state.phase) if rows else ""
     if rows is None or not seen or state.phase in _ALLOWED[seen]:
         return state
@@ -641,7 +641,7 @@ def settled(state: ProposedStatus, rows: StatusRows | None, default: bool) -> Pr
     if state.phase is Phase.UNKNOWN:
         return msgspec.structs.replace(state, phase=first, guessed=True)
     shown = HELD[:2] if state.phase is Phase.RUNNING else OVER
-    if seen == "waiting" and state.guessed and any(role in rows.shares for role in shown):
+    if seen == "waiting" and state.guessed and (default or any(role in rows.shares for role in shown)):
         return msgspec.structs.replace(state, phase=first, doubt=seen)
     against = (seen == "running" and state.phase in WAITING and any(role in rows.shares for role in OVER)) or (
         seen in ("over", "failed", "error")
@@ -669,14 +669,17 @@ def _apart(states: Sequence[ProposedStatus], rows: Mapping[str, StatusRows]) -> 
 def _by_rows(
     roles: dict[str, Column], rows: Mapping[str, StatusRows]
 ) -> tuple[dict[str, Column], Mapping[str, StatusRows]]:
-    """Return roles and rows, with a time of taking if rows tell which it is."""
+    """Return roles and rows, with a time of taking or of the end that rows tell."""
     every = [*rows.values()]
     late = any(each.over("due") for each in every) and not any(each.shares["later"] for each in every)
+    late = late and any(each.shares["due"] < 0.1 for each in every)
     ends = any(each.over("finished") and state_of(word).phase is Phase.RUNNING for word, each in rows.items())
-    role = "due" if late and any(each.shares["due"] < 0.1 for each in every) else "finished" if ends else ""
-    if not role or "taken" in roles:
+    role, to = "due" if late else "finished" if ends else "", "taken"
+    if "taken" in roles and late and all(each.over("taken") for each in every if each.over("due")):
+        to = "finished"  # only rows that were taken have it, and none is later
+    if not role or to in roles:
         return roles, rows
-    moved = {role: "taken", f"{role}!": "taken!"}
+    moved = {role: to, f"{role}!": f"{to}!"}
     return {moved.get(name, name): column for name, column in roles.items()}, {
         word: StatusRows(n=each.n, shares={moved.get(name, name): share for name, share in each.shares.items()})
         for word, each in rows.items()
@@ -684,17 +687,14 @@ def _by_rows(
 
 
 def _telling(rows: Mapping[str, StatusRows]) -> tuple[dict[str, StatusRows], set[str]]:
-    """Return the rows without shares that are those of every status.
-
-    Return also the roles of workers' columns among these.
-    """
+    """Return rows without the shares of every status, and whose times these are."""
     every = [each.shares for each in rows.values()]
     names_ = {role for role in (*HELD, *OVER) if len(every) > 2 and all(each.get(role, 0) > 0.9 for each in every)}
     named = {
         word: msgspec.structs.replace(each, shares={k: v for k, v in each.shares.items() if k not in names_})
         for word, each in rows.items()
     }
-    return named, names_ & {*HELD[1:]}
+    return named, names_ & {"taken", "lease"}
 
 
 def _seen(rows: StatusRows, phase: Phase) -> str:
@@ -736,10 +736,10 @@ def _derived(base: Proposal) -> Iterator[ProposedStatus]:
     telling = {role for role, column in base.roles.items() if not column.required or role in (*base.zeros, *FLAGS)}
     held = next((role for role in ("is_taken", "owner", "taken", "lease") if role in telling), "")
     ends = [("finished", Phase.DONE, "is_over"), ("failed", Phase.FAILED, "is_failed")]
-    for role, wrong in (("is_over", "NOT {}"), ("exit", "{} <> 0")):  # it has ended without success
+    for role, wrong in (("is_over", "NOT ({})"), ("exit", "{} <> 0")):  # it has ended without success
         if {role, "finished"} <= base.roles.keys() and "is_failed" not in base.roles:
-            ended = f"{wrong.format(base.column(role))} AND {base.is_set('finished')}"
-            yield ProposedStatus(word="failed", phase=Phase.FAILED, condition=ended)
+            ended = wrong.format(base.is_set(role) if role in FLAGS else base.column(role))
+            yield ProposedStatus(word="failed", phase=Phase.FAILED, condition=f"{ended} AND {base.is_set('finished')}")
     for word, phase, flag in ends[:: -1 if "is_failed" in telling else 1]:
         if role := next((role for role in (flag, word) if role in telling), ""):
             yield ProposedStatus(word=word, phase=phase, condition=base.is_set(role))

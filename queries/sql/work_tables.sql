@@ -8,7 +8,7 @@ WITH p (mark, pattern) AS (
          ('data', 'payload|arg|param|input|body|message|data|handler|request|json|cfg|config|event'),
          ('error', 'err|exc|fail|trace|reason'),
          ('end', 'finish|compl|done|end|stop|fail|sent|publish|process|success|deliver|expired|final|dead'),
-         ('states', 'stat|phase|stage|condition'))
+         ('states', '^st$|stat|phase|stage|step|condition'))
 SELECT f.schema, f.name, f.tuples,
        (SELECT json_agg(json_build_object(
                  'name', a.attname, 'type', coalesce(b.typname, t.typname), 'schema', n.nspname, 'enum', t.typtype = 'e', 'labels', '[]'::jsonb,

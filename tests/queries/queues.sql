@@ -317,15 +317,6 @@ CREATE TABLE jobs (id bigserial PRIMARY KEY, queue_name text, task_identifier te
 -- later: run_at=@+1d
 -- claim: locked_at IS NULL AND run_at <= now() AND attempts < max_attempts
 
--- neoq.neoq_jobs
-CREATE TABLE neoq_jobs (id bigserial PRIMARY KEY, fingerprint text NOT NULL, queue text NOT NULL, status text NOT NULL DEFAULT 'new', deadline timestamptz, payload jsonb, retries int DEFAULT 0, max_retries int DEFAULT 23, run_after timestamptz DEFAULT now(), ran_at timestamptz, created_at timestamptz DEFAULT now(), error text);
--- all: fingerprint='f' queue='mail' payload='{}'
--- done: status='processed' run_after=@-2h ran_at=@-2h
--- failed: status='failed' run_after=@-1h ran_at=@-1h error='timeout' retries=23
--- late: run_after=@-40m
--- later: run_after=@+1d
--- claim: status NOT IN ('processed', 'failed') AND run_after <= now()
-
 -- absurd.r_default
 CREATE TABLE r_default (run_id uuid PRIMARY KEY, task_id uuid NOT NULL, attempt int NOT NULL, state text NOT NULL CHECK (state IN ('pending', 'running', 'sleeping', 'completed', 'failed', 'cancelled')), claimed_by text, claim_expires_at timestamptz, available_at timestamptz NOT NULL, wake_event text, event_payload jsonb, started_at timestamptz, completed_at timestamptz, failed_at timestamptz, result jsonb, failure_reason jsonb, created_at timestamptz NOT NULL DEFAULT now());
 -- all: run_id=gen_random_uuid() task_id=gen_random_uuid() attempt=1
@@ -634,3 +625,33 @@ CREATE TABLE batch_queue (batch_id int8 PRIMARY KEY, submitted timestamptz NOT N
 -- stuck: launched=@-3h exec_node='n1'
 -- late: submitted=@-40m
 -- claim: launched IS NULL AND concluded IS NULL
+
+-- home23.reports
+CREATE TABLE reports (report_id uuid PRIMARY KEY DEFAULT gen_random_uuid(), kind text NOT NULL, step text NOT NULL DEFAULT 'requested' CHECK (step IN ('requested','rendering','ready','failed')), requested timestamptz NOT NULL DEFAULT now(), rendering_since timestamptz, rendered_by text, ready_at timestamptz, problem text, tries_left int NOT NULL DEFAULT 3, options jsonb NOT NULL DEFAULT '{}');
+-- all: kind='pdf'
+-- done: step='ready' rendering_since=@-2h rendered_by='r1' ready_at=@-2h
+-- failed: step='failed' rendering_since=@-1h rendered_by='r1' problem='oom' tries_left=0
+-- stuck: step='rendering' rendering_since=@-3h rendered_by='r1' tries_left=2
+-- late: requested=@-40m
+-- claim: step = 'requested' AND rendered_by IS NULL AND tries_left > 0
+
+-- home24.pushes
+CREATE TABLE pushes (id bigserial PRIMARY KEY, device text NOT NULL, body text NOT NULL, not_before bigint NOT NULL DEFAULT 0, sent_ms bigint NOT NULL DEFAULT 0, dead smallint NOT NULL DEFAULT 0, grabbed_ms bigint NOT NULL DEFAULT 0, grabbed_host varchar(64) NOT NULL DEFAULT '', failures smallint NOT NULL DEFAULT 0, why varchar(200) NOT NULL DEFAULT '');
+-- all: device='d' body='b'
+-- done: not_before=@ms-2h sent_ms=@ms-2h grabbed_ms=@ms-2h grabbed_host='a'
+-- failed: not_before=@ms-1h dead=1 failures=9 why='410' grabbed_ms=@ms-1h grabbed_host='a'
+-- stuck: not_before=@ms-3h grabbed_ms=@ms-3h grabbed_host='a'
+-- late: not_before=@ms-40m
+-- later: not_before=@ms+1d
+-- claim: sent_ms = 0 AND dead = 0 AND grabbed_ms = 0 AND not_before <= extract(epoch FROM now()) * 1000
+
+-- nango.tasks
+CREATE TYPE task_states AS ENUM ('CREATED', 'STARTED', 'SUCCEEDED', 'FAILED', 'EXPIRED', 'CANCELLED');
+CREATE TABLE tasks (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), name varchar(255) NOT NULL, payload json NOT NULL, group_key varchar(255) NOT NULL, retry_max int NOT NULL DEFAULT 0, retry_count int NOT NULL DEFAULT 0, starts_after timestamptz NOT NULL, created_to_started_timeout_secs int NOT NULL DEFAULT 60, started_to_completed_timeout_secs int NOT NULL DEFAULT 60, heartbeat_timeout_secs int NOT NULL DEFAULT 60, created_at timestamptz NOT NULL DEFAULT now(), state task_states NOT NULL DEFAULT 'CREATED', last_state_transition_at timestamptz NOT NULL DEFAULT now(), last_heartbeat_at timestamptz NOT NULL DEFAULT now(), output json, terminated bool NOT NULL DEFAULT false);
+-- all: name='sync' payload='{}' group_key='g'
+-- done: state='SUCCEEDED' starts_after=@-2h last_state_transition_at=@-2h last_heartbeat_at=@-2h terminated=true
+-- failed: state='FAILED' starts_after=@-1h last_state_transition_at=@-1h last_heartbeat_at=@-1h terminated=true output='{"error":"x"}'
+-- stuck: state='STARTED' starts_after=@-3h last_state_transition_at=@-3h last_heartbeat_at=@-3h
+-- running: state='STARTED' starts_after=@-1m last_state_transition_at=@-1m last_heartbeat_at=@-1m
+-- late: starts_after=@-40m last_state_transition_at=@-40m last_heartbeat_at=@-40m
+-- later: starts_after=@+1d
