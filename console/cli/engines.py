@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
-
-import msgspec
+from collections.abc import Iterator
 
 from console.cli import tables
 from console.cli.exit_codes import FAILED
@@ -70,7 +67,7 @@ async def engines(target: Target) -> int:
         lines = access_warnings(workspace, workspace.engines.values())
     declined = workspace.declined
     answer = Engines(engines=tuple(summaries), declined=declined, broken=workspace.broken, expected=workspace.expected)
-    output_for(target).answer(_public(answer), lambda: (line for engine in summaries for line in _text(engine)))
+    output_for(target).answer(answer, lambda: (line for engine in summaries for line in _text(engine)))
     if not summaries:
         say(*no_engine_lines(workspace))
         return FAILED
@@ -79,20 +76,6 @@ async def engines(target: Target) -> int:
     lines += [f"{engine.label}: {engine.unreadable}" for engine in summaries if engine.unreadable]
     say(*lines)
     return int(bool(lines or workspace.broken))
-
-
-def _public(answer: Engines) -> dict[str, Any]:
-    """Return the answer without brackets around names that no folder may set."""
-    public: dict[str, Any] = msgspec.to_builtins(answer, enc_hook=str)
-    for each in (each for engine in public["engines"] for each in engine["actions"]):
-        action = each["action"] = bare(each["action"])
-        action["arguments"] = [bare(argument) for argument in action["arguments"]]
-    return public
-
-
-def bare(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return fields with names without brackets."""
-    return {name.strip("()"): value for name, value in fields.items()}
 
 
 async def _summary(reader: Reader) -> EngineSummary:

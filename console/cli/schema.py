@@ -73,10 +73,6 @@ def schema(commands: Iterable[str]) -> dict[str, Any]:
     types = [(command, each) for command in commands for each in ANSWERS[command]]
     shapes, records = msgspec.json.schema_components([each for _, each in types], ref_template="#/$defs/{name}")
     titles = (f"unstick {command} --json" for command, _ in types)
-    for record in records.values():
-        fields: dict[str, Any] = {"properties": engines.bare(record.get("properties", {}))}
-        fields["required"] = [name.strip("()") for name in record.get("required", ())]
-        record |= {name: value for name, value in fields.items() if name in record}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "type": "object",

@@ -58,6 +58,8 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
     ]
     called = {name for name, need in spec.needs.items() if not set(effects.calls).isdisjoint(need.functions)}
     called |= set(action.when.values()) & set(spec.needs)
+    changes = [part.needs for part in sections.get("change", ())]
+    called |= frozenset.intersection(*changes) if changes else frozenset()
     overwritten = tuple(overwrites)
     named = {name for parts in sections.values() for part in parts for name, _ in keys_of(part, "args")}
     named -= {argument.name for argument in action.arguments}
@@ -66,7 +68,7 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
         overwrites=overwritten,
         waits=any("for_now" in sql_words(part.text) for part in sections.get("refused", ())),
         privileges=tuple(dict.fromkeys(privileges)),
-        needs=(*action.needs, *sorted(called - set(action.needs))),
+        needs=tuple(sorted(called)),
         undo=action.undo or (_undo(spec, overwritten) if overwritten else Undo.NONE if action.undo_note else None),
         arguments=(
             *action.arguments,

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from functools import partial
+from typing import Any, NamedTuple
 
 import msgspec
 
 from queries.contract.effects import WRITTEN, set_values
-from queries.contract.folder import TOML, Folder, kind_of_file
+from queries.contract.folder import TOML, Folder
 from queries.contract.id_forms import KEY_TYPES, KeyType
 from queries.contract.needs import dead_need, need_of, status_need
 from queries.contract.rows import COMPARED, ENDED, NodeRow, columns
@@ -83,13 +84,14 @@ class _Writer:
         self.folder, self.spec, self.toml, self.needs = folder, spec, toml, needs
         self.files: dict[str, SqlText] = {}
         self.kinds = {kind.name: kind for kind in spec.kinds}
+        self._written = partial(folder.written, self.kinds)
         self.tables = [kind for kind in spec.kinds if kind.table]
 
     def write(self) -> None:
         """Derive each file that is not there."""
         for kind in self.tables:
             self._of_kind(kind)
-        leaves = [kind for kind in self.kinds if kind not in self.spec.parents and not self._written("children", kind)]
+        leaves = [kind for kind in self.kinds if kind not in self.spec.parents]
         if leaves and (self._written("children") or any(file.startswith("children.") for file in self.files)):
             self._add("children.leaf.sql", ("kinds",), [filled("leaf", {"kinds": " ".join(leaves)})])
         for name, write in (
@@ -121,16 +123,6 @@ class _Writer:
         for name in kind.payloads:
             if not self._written(f"detail/{name}"):
                 self._payload(kind, name)
-
-    def _written(self, name: str, kind: str = "") -> bool:
-        """Return True if the folder has a statement for nodes of this kind ("": of any)."""
-        for file, text in self.folder.files.items():
-            if re.fullmatch(rf"{name}([.@].*)?\.sql", file):
-                header = re.search(r"^-- kinds: (.*)$", text, re.MULTILINE)
-                about = header[1] if header else kind_of_file(file, self.kinds)
-                if not kind or not about or kind in about.split():
-                    return True
-        return False
 
     # Files
 
@@ -428,7 +420,7 @@ class _Writer:
             filters = [from_]
             whys: Lines = []
             if action.from_:
-                why = self._sentence(kind, action.otherwise)
+                why = self._sentence(kind, f"it is {{status}}, not {' or '.join(action.from_)}")
                 whys.append(f"WHEN ({from_}) IS NOT TRUE THEN {why}")
             for refusal in action.refuse:
                 why = self._sentence(kind, refusal.why)
@@ -449,13 +441,9 @@ class _Writer:
         claim = self._with_statuses(claim)
         self._claim_files(claim, "")
         if any(each.needs for each in claim.conditions):
-            known = tuple(
-                msgspec.structs.replace(each, holds=UNKNOWN, shows="NULL", holder="NULL", needs=())
-                if each.needs
-                else each
-                for each in claim.conditions
-            )
-            self._claim_files(msgspec.structs.replace(claim, conditions=known), ".few")
+            unknown: Any = {"holds": UNKNOWN, "shows": "NULL", "holder": "NULL", "needs": ()}
+            few = [msgspec.structs.replace(each, **unknown) if each.needs else each for each in claim.conditions]
+            self._claim_files(msgspec.structs.replace(claim, conditions=tuple(few)), ".few")
 
     def _with_statuses(self, claim: Claim) -> Claim:
         """Return a claim with the rows that the statuses of its kind lead to."""
@@ -866,7 +854,7 @@ class _Writer:
             "key": sql_name(kind.key),
             "wanted": self._wanted(kind, start) if kind.keys else wanted,
             "keys": f":{kind.name}_keys",  # of ids that exist
-            "version": kind.version,
+            "version": "xmin::text",
         }
 
     def _wanted(self, kind: Kind, start: str) -> str:

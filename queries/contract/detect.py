@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -439,7 +439,7 @@ def _why_not(engine: Engine, schema: str, relations: Mapping[str, Relation], par
     if missing:
         present = ", ".join(n for n in recognise.relations if n in relations)
         return f"it has {present}, but no {' and no '.join(missing)}"
-    wrong = _wrong_columns(recognise, relations, engine.spec.type_schemas)
+    wrong = _wrong_columns(recognise, relations)
     if wrong == "":
         return ""
     return _not_a_table(recognise, relations) or wrong or _wrong_types(recognise, schema, parts)
@@ -463,10 +463,10 @@ def _resembles(recognise: Recognise, relations: Mapping[str, Relation]) -> bool:
     return False
 
 
-def _wrong_columns(recognise: Recognise, relations: Mapping[str, Relation], schemas: Collection[str]) -> str | None:
+def _wrong_columns(recognise: Recognise, relations: Mapping[str, Relation]) -> str | None:
     """Return the reason if a column is missing or of another type.
 
-    An enum type of another schema, unless it is one of ``schemas``, is another type: the table is a copy.
+    A type of another schema is another type, unless it is written with that schema: the table is a copy.
     """
     for name, columns in recognise.relations.items():
         if name not in relations:
@@ -477,8 +477,7 @@ def _wrong_columns(recognise: Recognise, relations: Mapping[str, Relation], sche
             if f"{name}.{column}" in recognise.optional and column not in there.columns:
                 continue
             is_ = there.columns.get(column)
-            of, _, local = (is_ or "").rpartition(".")
-            if kind != "*" and (local if of in schemas else is_) not in _as_wide(kind.split("|")):
+            if kind != "*" and is_ not in _as_wide(kind.split("|")):
                 if number * 2 <= len(columns) and not _resembles(recognise, relations):
                     return ""
                 return f"{name}.{column} is {f'of type {is_}, not {kind}' if is_ else 'missing'}"

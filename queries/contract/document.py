@@ -11,33 +11,51 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from queries.contract.spec import Action, Argument, Claim, Condition, EngineSpec, FindingSpec, Kind, Status, Worker
 from queries.files.toml_file import SettingError
-from queries.records.record import NAME
+from queries.records.record import Record
 
-_NAMED = ("kinds", "statuses", "findings", "actions", "workers", "claim")  # tables of named entries
-_SHARING = ("findings", "actions", "workers")  # lists whose entries may have ``each``
+_NAMED: dict[str, type[Record]] = {
+    "kinds": Kind,
+    "statuses": Status,
+    "findings": FindingSpec,
+    "actions": Action,
+    "workers": Worker,
+    "claim": Claim,
+}  # tables of named entries
+_SHARING = ("findings", "actions", "workers")  # tables whose entries may have ``each``
 
 
 def in_full(document: dict[str, Any]) -> dict[str, Any]:
     """Return the tables of ``engine.toml`` without short forms. Raises SettingError."""
-    full = dict(document)
-    for name in _NAMED:
-        full[name] = _named(full.get(name), _status if name == "statuses" else _unchanged)
-        if name in _SHARING and isinstance(full[name], list):
-            full[name] = [one for entry in full[name] for one in _each(entry)]
-        if isinstance(full[name], list) and not all(NAME in entry for entry in full[name] if isinstance(entry, dict)):
-            raise SettingError(f"has an entry without a name; write [{name}.NAME]", name)
+    full = {**document, **{name: _entries(document.get(name), name) for name in _NAMED}}
+    _refuse_derived(document, EngineSpec)
     if isinstance(recognise := full.get("recognise"), dict) and "relations" in recognise:
         full["recognise"] = {**recognise, "relations": _of_table(recognise["relations"], _columns)}
-    full["arguments"] = _of_table(full.get("arguments"), lambda name, each: _with({NAME: name}, each))
+    full["arguments"] = _of_table(full.get("arguments"), lambda name, each: _entry(name, each, Argument, "arguments"))
     for name, form in (("actions", _action), ("workers", _worker), ("claim", _claim)):
         if isinstance(full[name], list):
             full[name] = [form(dict(entry)) if isinstance(entry, dict) else entry for entry in full[name]]
     return {name: value for name, value in full.items() if value is not None}
 
 
-def _unchanged(written: Any) -> Any:
-    return written
+def _entries(written: Any, table: str) -> Any:
+    """Return the entries of a table by name as a list, with those that share settings."""
+    record = _NAMED[table]
+    for around in (each for each in written if isinstance(each, dict)) if isinstance(written, list) else ():
+        _refuse_derived(around, record, table)
+    full = _named(written, record, table, _status if table == "statuses" else None)
+    if table in _SHARING and isinstance(full, list):
+        full = [one for entry in full for one in _each(entry, record, table)]
+    if isinstance(full, list) and not all(record.DERIVED[0] in each for each in full if isinstance(each, dict)):
+        raise SettingError(f"has an entry without a name; write [{table}.NAME]", table)
+    return full
+
+
+def _refuse_derived(written: dict[str, Any], record: type[Record], *path: str) -> None:
+    """Refuse names that follow from others. Raises SettingError."""
+    for name in (name for name in record.DERIVED if name in written):
+        raise SettingError("is not a setting: it follows from others", *path, name)
 
 
 def _of_table(written: Any, form: Callable[[str, Any], Any]) -> Any:
@@ -45,12 +63,15 @@ def _of_table(written: Any, form: Callable[[str, Any], Any]) -> Any:
     return {name: form(name, value) for name, value in written.items()} if isinstance(written, dict) else written
 
 
-def _with(settings: dict[str, Any], written: Any) -> Any:
-    """Return a table with these settings, if it does not have them."""
-    return {**settings, **written} if isinstance(written, dict) else written
+def _entry(name: str, written: Any, record: type[Record], *path: str) -> Any:
+    """Return an entry with its name."""
+    if not isinstance(written, dict):
+        return written
+    _refuse_derived(written, record, *path, name)
+    return {record.DERIVED[0]: name, **written}
 
 
-def _named(written: Any, form: Callable[[Any], Any] = _unchanged) -> Any:
+def _named(written: Any, record: type[Record], table: str, form: Callable[[Any], Any] | None = None) -> Any:
     """Return the entries of a table by name as a list.
 
     A name may have several entries. ``form``: of an entry that is one text.
@@ -58,21 +79,23 @@ def _named(written: Any, form: Callable[[Any], Any] = _unchanged) -> Any:
     if not isinstance(written, dict):
         return written
     several = ((name, value if isinstance(value, list) else [value]) for name, value in written.items())
-    return [_with({NAME: name}, form(entry)) for name, entries in several for entry in entries]
+    return [
+        _entry(name, form(entry) if form else entry, record, table) for name, entries in several for entry in entries
+    ]
 
 
-def _each(entry: Any) -> Iterator[Any]:
+def _each(entry: Any, record: type[Record], table: str) -> Iterator[Any]:
     """Yield an entry, or those of its ``each`` with the settings around them.
 
-    ``needs``, the evidence, and what a finding explains, are added to those around it.
+    Privileges, the evidence, and what a finding explains, are added to those around it.
     """
     if not isinstance(entry, dict) or not isinstance(entry.get("each"), dict):
         yield entry
         return
     around = {name: value for name, value in entry.items() if name != "each"}
-    for own in _named(entry["each"]):
+    for own in _named(entry["each"], record, table):
         yield (
-            {**around, **own, **_added(own, around, "explains", "privileges", "needs", "evidence")}
+            {**around, **own, **_added(own, around, "explains", "privileges", "evidence")}
             if isinstance(own, dict)
             else own
         )
@@ -109,7 +132,9 @@ def _status(written: Any) -> Any:
 
 
 def _action(action: dict[str, Any]) -> dict[str, Any]:
-    return {**action, "arguments": _named(action["arguments"])} if "arguments" in action else action
+    if "arguments" in action:
+        action["arguments"] = _named(action["arguments"], Argument, f"actions.{action['name']}.arguments")
+    return action
 
 
 def _worker(worker: dict[str, Any]) -> dict[str, Any]:
@@ -131,5 +156,8 @@ def _claim(claim: dict[str, Any]) -> dict[str, Any]:
     """Return a claim with a list of conditions. A text is the SQL that ``holds``."""
     if "conditions" not in claim:
         return claim
-    conditions = _named(claim["conditions"], lambda text: {"holds": text} if isinstance(text, str) else text)
+    table = f"claim.{claim['kind']}.conditions"
+    conditions = _named(
+        claim["conditions"], Condition, table, lambda text: {"holds": text} if isinstance(text, str) else text
+    )
     return {**claim, "conditions": conditions}

@@ -67,6 +67,16 @@ class Folder(Record):
         start = f"{self.path}/"
         return expand(self.shown(file), lambda name: self.files[name.removeprefix(start)])
 
+    def written(self, kinds: Collection[str], name: str, kind: str = "") -> bool:
+        """Return True if the folder has a statement for nodes of this kind ("": of any)."""
+        for file, text in self.files.items():
+            if re.fullmatch(rf"{name}([.@].*)?\.sql", file):
+                header = re.search(r"^-- kinds: (.*)$", text, re.MULTILINE)
+                about = header[1] if header else kind_of_file(file, kinds)
+                if not kind or not about or kind in about.split():
+                    return True
+        return False
+
     def fault(self, file: str, message: str, words: str = "") -> Fault:
         """Return the fault at the first line that starts with ``words``."""
         rows = enumerate(self.files.get(file, "").splitlines(), 1)

@@ -21,6 +21,7 @@ from queries.contract.sql_names import names_in_sql
 from queries.files.statement import EngineFileError, SqlText, Statement, parse_sections, parse_statement
 from queries.files.toml_file import TomlError, TomlFile
 from queries.records.fault import Fault
+from queries.records.node import Phase
 from queries.text import duration
 from queries.text.psql_text import sql_words
 
@@ -102,9 +103,22 @@ def _decoded(folder: Folder, toml: TomlFile) -> EngineSpec:
             needs={name: completed(need, spec.recognise.roles) for name, need in spec.needs.items()},
             append_only=undone,
             actions=with_scripts(spec, folder.files),
+            kinds=tuple(_with_files(kind, spec, folder) for kind in spec.kinds),
         )
     except TomlError as error:
         raise BrokenEngineError(folder.name, error.fault) from None
+
+
+def _with_files(kind: Kind, spec: EngineSpec, folder: Folder) -> Kind:
+    """Return the kind with what follows from the files that there are, and are not."""
+    names, due = [each.name for each in spec.kinds], kind.columns.get("due_at", "")
+    listed = spec.dead and "status" in kind.columns and not folder.written(names, "dead")
+    return msgspec.structs.replace(
+        kind,
+        children=folder.written(names, "children", kind.name),
+        dead=tuple(each.native for each in spec.statuses if each.phase is Phase.FAILED) if listed else (),
+        dead_since=due if listed and due in spec.recognise.relations.get(kind.table, {}) else "",
+    )
 
 
 def _with_statements(spec: EngineSpec, needs: Mapping[str, Need], files: ParsedFiles) -> EngineSpec:

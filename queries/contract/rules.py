@@ -15,7 +15,7 @@ from queries.contract.id_forms import KEY_TYPES
 from queries.contract.needs import derived_needs, index_of
 from queries.contract.rows import SHAPES, NodeRow
 from queries.contract.rows import columns as columns_of_rows
-from queries.contract.spec import GONE, GROUP, HARMS, Action, EngineSpec, FindingSpec, Kind
+from queries.contract.spec import GONE, GROUP, HARMS, Action, EngineSpec, FindingSpec
 from queries.contract.sql_names import OF_KIND, keys_of
 from queries.files.statement import PARAMETERS, Statement, locate
 from queries.files.toml_file import Path, TomlFile
@@ -25,7 +25,7 @@ from queries.records.fault import Fault
 from queries.text import duration
 from queries.text.suggest import did_you_mean
 
-REQUIRED = ("nodes", "roots", "children", "live", "find", "counts")
+REQUIRED = ("nodes", "roots", "live", "find", "counts")
 SECTIONS = (*(name[1:] for name in SHAPES if name.startswith(":")), "successes")
 RELEASE = "release"
 SHARED = "actions.sql"  # sections for all actions on nodes of their kinds
@@ -45,9 +45,8 @@ def evidence_names(finding: FindingSpec) -> set[str]:
     texts = (finding.sentence, finding.remedy, *finding.arguments.values())
     of_evidence = () if finding.renewed else (finding.constant, finding.changes)
     lists = (finding.cause, finding.cause_text, *of_evidence)
-    named = [name for text in texts for name in _PLACE.findall(text) if name != "n"]
-    named += [name for names in (*lists, *(rule.matching for rule in finding.rules)) for name in names]
-    return {*named}
+    named = {name for names in (*lists, *(rule.matching for rule in finding.rules)) for name in names}
+    return named | {name for text in texts for name in _PLACE.findall(text) if name != "n"}
 
 
 def setting_faults(toml: TomlFile, spec: EngineSpec) -> Iterator[Fault]:
@@ -55,14 +54,7 @@ def setting_faults(toml: TomlFile, spec: EngineSpec) -> Iterator[Fault]:
     for path, names, known, what in _references(spec):
         wrong = sorted({name for name in names if name and name not in known})
         yield from (toml.wrong(path, f"has {name!r}, which is not {what}{did_you_mean(name, known)}") for name in wrong)
-    for path, problem in (
-        *_kinds(spec),
-        *_names(spec),
-        *_findings(spec),
-        *_actions(spec),
-        *_workers(spec),
-        *_claims(spec),
-    ):
+    for path, problem in (*_names(spec), *_findings(spec), *_actions(spec), *_claims(spec)):
         yield toml.wrong(path, problem)
 
 
@@ -77,6 +69,9 @@ def _references(spec: EngineSpec) -> Iterator[Reference]:
     yield from _of_actions(spec, words)
     for effect, more in spec.effects.items():
         yield ("effects", effect), _tables((effect, *more)), tables, _TABLE
+    for worker in spec.workers:
+        made = ((ddl, index_of(ddl)) for ddl in worker.indexes)
+        yield ("workers", worker.title, "indexes"), [of.table if of else ddl for ddl, of in made], tables, _TABLE
     own = [word for meaning in spec.own.objects for word in re.findall(r"\w+", meaning)]
     channels = [channel for worker in spec.workers for channel in worker.channels]
     roles = {*tables, *spec.recognise.types, *own, *channels} - {"schema"}
@@ -97,10 +92,11 @@ def _of_kinds(spec: EngineSpec, columns: Collection[str], words: Collection[str]
         above = [each.name for each in spec.kinds if each.table or not kind.parent]
         yield (*at, "parent"), [kind.below] if kind.table else [], above, _KIND
         yield (*at, "columns"), kind.columns, columns_of_rows(NodeRow), "a column of a node"
-        yield (*at, "dead"), kind.dead, words, _STATUS
         if kind.table in tables:
             of_key = [("key", column) for column in kind.key_columns]
-            of_table = (*of_key, ("parent", kind.parent), ("dead_since", kind.dead_since))
+            of_table = (*of_key, ("parent", kind.parent))
+            types = [of.partition("|")[0] for name, of in tables[kind.table].items() if name == kind.key]
+            yield (*at, "key"), types, KEY_TYPES, "a type for which statements are derived"
             for setting, column in (*of_table, *(("payloads", column) for column in kind.payloads.values())):
                 yield (*at, setting), [column], tables[kind.table], f"a column of {kind.table} in recognise.relations"
 
@@ -124,15 +120,10 @@ def _of_actions(spec: EngineSpec, words: Collection[str]) -> Iterator[Reference]
         at: Path = ("actions", action.name)
         yield (*at, "from"), action.from_, words, _STATUS
         yield (*at, "kinds"), action.kinds, [kind.name for kind in spec.kinds], _KIND
-        yield (*at, "needs"), action.needs, needs, "a need"
+    kinds = [kind.name for kind in spec.kinds if kind.table]
     for claim in spec.claim:
-        of_conditions = [need for each in claim.conditions for need in each.needs]
-        yield (
-            ("claim", claim.kind, "needs"),
-            [*(need for some in claim.needs.values() for need in some), *of_conditions],
-            needs,
-            "a need",
-        )
+        yield ("claim", claim.kind), [claim.kind], kinds, "a kind with a table"
+        yield ("claim", claim.kind, "needs"), [need for some in claim.needs.values() for need in some], needs, "a need"
 
 
 def _tables(names: Iterable[str]) -> Iterator[str]:
@@ -140,14 +131,6 @@ def _tables(names: Iterable[str]) -> Iterator[str]:
     for privilege, _, name in (each.rpartition(" ") for each in names):
         if privilege not in ("EXECUTE", "USAGE"):
             yield name.partition(".")[0]
-
-
-def _kinds(spec: EngineSpec) -> Iterator[Problem]:
-    for kind in spec.kinds:
-        type_ = spec.recognise.relations.get(kind.table, {}).get(kind.key, "")
-        if type_ and type_.partition("|")[0] not in KEY_TYPES:
-            types = ", ".join(KEY_TYPES)
-            yield ("kinds", kind.name, "key"), f"has the type {type_}; statements are derived for {types}"
 
 
 def _names(spec: EngineSpec) -> Iterator[Problem]:
@@ -216,20 +199,10 @@ def _actions(spec: EngineSpec) -> Iterator[Problem]:
                     yield at, f"{message} for nodes of the kind {kind}"
 
 
-def _workers(spec: EngineSpec) -> Iterator[Problem]:
-    for worker in spec.workers:
-        for ddl in worker.indexes:
-            index = index_of(ddl)
-            if index is None or index.table not in spec.recognise.relations:
-                yield ("workers", worker.title, "indexes"), f"has {ddl!r}, which creates no index of a known table"
-
-
 def _claims(spec: EngineSpec) -> Iterator[Problem]:
-    kinds: dict[str, Kind] = {kind.name: kind for kind in spec.kinds if kind.table}
+    stateless = {kind.name for kind in spec.kinds if "status" not in kind.columns}
     for claim in spec.claim:
-        if claim.kind not in kinds:
-            yield ("claim", claim.kind), f"must have the name of a kind with a table{did_you_mean(claim.kind, kinds)}"
-        elif not claim.unfinished and "status" not in kinds[claim.kind].columns:
+        if not claim.unfinished and claim.kind in stateless:
             yield ("claim", claim.kind), 'needs the setting "unfinished", because its kind has no status'
 
 
@@ -246,11 +219,6 @@ def file_faults(folder: Folder, toml: TomlFile, spec: EngineSpec, files: ParsedF
         for name in sorted(evidence_names(finding) - known) if texts else ():
             problem = f"names the evidence {name!r}, which {finding.statement}.sql does not have"
             yield toml.wrong(("findings", finding.code), problem + did_you_mean(name, known))
-        scripts = {f"actions/{a.script}.sql" for a in spec.actions if a.name == finding.action and a.writes}
-        locks = [part.text for script in scripts for part in files.sections.get(script, {}).get("lock", ())]
-        if finding.constant and locks and not any("AS unchanged" in text for text in locks):
-            problem = f"guards {finding.action}, which is then refused: its section lock has no column unchanged"
-            yield toml.wrong(("findings", finding.code, "constant"), problem)
     for path, problem in _guesses(spec, files):
         yield toml.wrong(path, problem)
     for action in spec.actions:
@@ -291,10 +259,6 @@ def _section_faults(folder: Folder, spec: EngineSpec, files: ParsedFiles) -> Ite
 
 def _header_faults(folder: Folder, spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
     kinds = {kind.name for kind in spec.kinds}
-    children = files.variants.get("children", ())
-    for name in sorted(spec.parents) if children else ():
-        if not any(each.is_for(name) for each in children):
-            yield folder.fault("children.sql", f"no statement is for the kind {name} (-- kinds: {name})")
     for part in (part for parts in files.sections.get(TRY, {}).values() for part in parts):
         for kind in sorted(set(part.kinds) - kinds):
             yield locate(part, 1, f"there is no kind of nodes {kind!r}")
@@ -309,8 +273,7 @@ def _header_faults(folder: Folder, spec: EngineSpec, files: ParsedFiles) -> Iter
 
 def _missing_files(folder: Folder, spec: EngineSpec, present: Collection[str]) -> Iterator[Fault]:
     scripts = {action.script for action in spec.actions if action.writes}
-    names: list[str] = [name for name in REQUIRED if name != "children" or spec.parents]
-    names += [finding.statement for finding in spec.findings]
+    names = [*REQUIRED, *(finding.statement for finding in spec.findings)]
     names += [*(f"actions/{script}" for script in sorted(scripts)), *(f"undo/{t}" for t in spec.append_only)]
     for name in names:
         if name not in present:
@@ -341,12 +304,12 @@ def _names_in_sql(spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
     every = {*spec.arguments, *(argument.name for action in spec.actions for argument in action.arguments)}
     for statement in files.statements.values():
         yield from _unknown_keys(statement, "settings", settings, settings)
-        yield from _unknown_names(statement, spec.needs, spec.recognise.roles)
+        yield from _unknown_needs(statement, spec.needs)
     for file, sections in files.sections.items():
         own = [a.name for each in spec.actions if f"actions/{each.script}.sql" == file for a in each.arguments]
         for part in (part for parts in sections.values() for part in parts):
             yield from _unknown_keys(part, "settings", settings, settings)
-            yield from _unknown_names(part, spec.needs, spec.recognise.roles)
+            yield from _unknown_needs(part, spec.needs)
             yield from _unknown_keys(part, "args", {*spec.arguments, *own}, every)
 
 
@@ -363,11 +326,8 @@ def _unknown_keys(part: Statement, parameter: str, names: Collection[str], share
                 yield fault
 
 
-def _unknown_names(part: Statement, needs: Collection[str], roles: Collection[str]) -> Iterator[Fault]:
-    """Yield roles, and needs in ``'name' = ANY (:met_needs)``, that are not defined."""
-    for match in re.finditer(r':"schema"\.:"(\w+)"', part.text):
-        if match[1] not in roles:
-            yield locate(part, match.start(1) + 1, f"{match[1]!r} is not a role{did_you_mean(match[1], roles)}")
+def _unknown_needs(part: Statement, needs: Collection[str]) -> Iterator[Fault]:
+    """Yield needs in ``'name' = ANY (:met_needs)``, that are not defined."""
     number = (*part.parameters, "met_needs").index("met_needs") + 1
     for match in re.finditer(rf"'(\w+)'\s*=\s*ANY\s*\(\${number}\b", part.text):
         if match[1] not in needs:

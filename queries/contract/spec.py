@@ -13,17 +13,9 @@ from msgspec.structs import force_setattr
 from queries.records.action import Proof, Risk, Undo
 from queries.records.finding import Support
 from queries.records.node import Node, Phase, split_id
-from queries.records.record import NAME, Record
+from queries.records.record import Record
 from queries.text.counted import noun_of, plural
 from queries.text.psql_text import sql_name, sql_words
-
-
-def _follow(*fields: str, name: str = "", **others: str) -> dict[str, str]:
-    """Return names for fields that follow from others: names that no setting has.
-
-    ``name``: the field with the name of the record, where its table is a table of named records.
-    """
-    return {**{field: f"({field})" for field in fields}, **others, **({name: NAME} if name else {})}
 
 
 def _matching(pattern: str, description: str) -> msgspec.Meta:
@@ -107,8 +99,10 @@ class Need(Record, forbid_unknown_fields=True):
         return not self.partial or "" in self.partial or not named.isdisjoint(self.columns)
 
 
-class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="name")):
+class Kind(Record, forbid_unknown_fields=True):
     """A kind of node."""
+
+    DERIVED = ("name", "below", "children", "dead", "dead_since")
 
     name: Name
     title: str = ""  # on screen; default: the name
@@ -116,14 +110,14 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
     # Column: its primary key. Columns of a key of several with commas, one of a type without ids with a comma behind it
     key: str = "id"
     form: str = ""  # of keys that are no column of ``table``: a type, or texts separated by "|"
-    version: str = "xmin::text"  # SQL of what changes with each change of its row
     parent: str = ""  # column: the key of its parent; ``KIND.column`` if that is of another kind
     below: str = ""  # kind of its parent
     columns: dict[str, str] = {}  # of its nodes, as SQL
-    dead: tuple[str, ...] = ()  # statuses or phases of its nodes that are dead letters
-    dead_since: str = ""  # column: the time by which they are in order; default: in the order of their keys
+    # Statuses of its nodes that are dead letters, and the column of the time by which they are in order, or ""
+    dead: tuple[str, ...] = ()
+    dead_since: str = ""
     payloads: dict[str, str] = {}  # detail sections with a stored text, by name: its column
-    children: bool = False  # it has children, without being the ``parent`` of another kind
+    children: bool = False  # follows from the files with children
     owner: bool = False  # its nodes are the owners of other nodes, and their keys are the values of ``owner``
     not_recorded: tuple[str, ...] = ()  # columns that ``nodes.sql`` has, and that are NULL for this kind
 
@@ -149,8 +143,10 @@ class Kind(Record, forbid_unknown_fields=True, rename=_follow("below", name="nam
         return self.keys or (self.key,)
 
 
-class Status(Record, forbid_unknown_fields=True, rename=_follow(name="native")):
+class Status(Record, forbid_unknown_fields=True):
     """A native status and its phase. A status may have several phases."""
+
+    DERIVED = ("native",)
 
     native: str
     phase: Phase  # the common word
@@ -180,7 +176,7 @@ class Explains(NamedTuple):
 _EITHER = re.compile(r"\[([^][|]*)\|([^][|]*)\]")  # [one node|several]
 
 
-class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "kind", "finder", name="code")):
+class FindingSpec(Record, forbid_unknown_fields=True):
     """Finding, detected by one query or, with ``sample``, from the console's samples.
 
     Findings with equal ``cause`` are one incident. An incident absorbs the findings that its finding ``explains``.
@@ -193,6 +189,8 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "k
     came at regular intervals and do not any more, with the id of its last one.
     """
 
+    DERIVED = ("code", "title", "kind", "finder")
+
     code: Name
     # With names of evidence fields in braces, and ``[one node|several]``: for several, ``{n}`` is their number
     sentence: str = ""
@@ -201,7 +199,6 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "k
     proof: Proof = Proof.VERIFIED  # assumed: not compared with the engine's source
     cause: tuple[str, ...] = ()  # evidence fields that name the cause: lock owner, worker, queue, backend
     cause_text: tuple[str, ...] = ()  # evidence fields that are compared without ids and numbers: error messages
-    several: str = ""  # noun for the causes, such as "instances": three and more of them are one incident
     # late, locked, failing or dead_owner, if it is a symptom of that; stalled: the engine does not take or continue the
     # node, although its phase is ready or running
     symptom: str = ""
@@ -273,13 +270,20 @@ class FindingSpec(Record, forbid_unknown_fields=True, rename=_follow("title", "k
         return self.finder and self.code == "late"
 
     @property
+    def several(self) -> str:
+        """Noun for its causes, of which three and more are one incident, or ""."""
+        return "workers" if self.finder and self.code == "owner_dead" else ""
+
+    @property
     def newest_first(self) -> bool:
         """Return True if its statement begins with the newest nodes, because they fail."""
         return self.symptom == "failing" and not self.sampled
 
 
-class Worker(Record, forbid_unknown_fields=True, rename=_follow(name="title")):
+class Worker(Record, forbid_unknown_fields=True):
     """Statements of one kind of worker. The console checks if its role may run them."""
+
+    DERIVED = ("title",)
 
     title: str
     # ``"UPDATE task"``, ``"EXECUTE send"``; ``"UPDATE pgmq.q_*"``: on tables whose names begin so, for its own queues
@@ -309,8 +313,10 @@ class Own(Record):
 NO_TIME = "NULL::timestamptz"  # of a claim that does not say it
 
 
-class Condition(Record, forbid_unknown_fields=True, rename=_follow(name="name")):
+class Condition(Record, forbid_unknown_fields=True):
     """Condition under which workers take a node."""
+
+    DERIVED = ("name", "needs")
 
     name: str
     holds: str  # SQL of the row ``t``: true, false, or NULL where it is not known
@@ -318,11 +324,13 @@ class Condition(Record, forbid_unknown_fields=True, rename=_follow(name="name"))
     holder: str = "NULL"  # SQL of the id of the node that keeps it from holding
     why: str = ""  # SQL of a sentence, if a node that is due may be late because it fails
     resource: str = "NULL"  # SQL of the name of what such nodes wait for
-    needs: tuple[str, ...] = ()  # without which it is not known
+    needs: tuple[str, ...] = ()  # of the optional tables that it reads, without which it is not known
 
 
-class Claim(Record, forbid_unknown_fields=True, rename=_follow(name="kind")):
+class Claim(Record, forbid_unknown_fields=True):
     """Claim of workers on nodes of a kind: the engine's dequeue, in its order."""
+
+    DERIVED = ("kind",)
 
     kind: str
     conditions: Annotated[tuple[Condition, ...], msgspec.Meta(min_length=1, description=A_CONDITION)]  # by name
@@ -393,7 +401,6 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
             sentence=f"{{owner}} took [the {noun}{at}|{{n}} {nouns}{first}] and gives no sign of life. "
             "No worker takes [it|them].",
             cause=("owner",),
-            several="workers",
             symptom="dead_owner",
             explains={"resource": ("late",)} if resource and "late" in claim.finders else {},
             severity=8,
@@ -416,6 +423,17 @@ def finders(claim: Claim) -> Iterator[FindingSpec]:
         )
 
 
+def _with_needs(condition: Condition, beside: Mapping[str, str], optional: Mapping[str, str]) -> Condition:
+    """Return a condition with the needs of the optional tables that it reads.
+
+    ``optional``: table of each such need.
+    """
+    text = " ".join((condition.holds, condition.shows, condition.holder))
+    text += " ".join(query for name, query in beside.items() if re.search(rf"\b{name}\.", text))
+    names = tuple(name for name, table in optional.items() if re.search(rf"\b{table}\b", text))
+    return msgspec.structs.replace(condition, needs=names) if names else condition
+
+
 def _with_own(finder: FindingSpec, own: FindingSpec) -> FindingSpec:
     """Return a finding that follows from a claim, with what the engine says of it."""
     default = FindingSpec(code=own.code)
@@ -431,8 +449,10 @@ HARMS = {
 GONE = "gone"  # name of the argument by which an operator says that an owner is gone although a witness is alive
 
 
-class Argument(Record, forbid_unknown_fields=True, rename=_follow("default", name="name")):
+class Argument(Record, forbid_unknown_fields=True):
     """A value that an action requires from the operator."""
+
+    DERIVED = ("name", "default")
 
     name: str
     title: str  # what the dialog asks
@@ -489,16 +509,14 @@ _VARYING: dict[Varying, str] = {  # words of SQL whose value differs between two
 _PLAIN_KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:@/+-]*")
 
 
-class Action(
-    Record,
-    forbid_unknown_fields=True,
-    rename=_follow("key", "file", "overwrites", "privileges", "waits", name="name", from_="from"),
-):
+class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     """An action on nodes of these kinds, in these phases (empty: in any phase).
 
     With ``set`` or ``delete``, its statements are derived: it sets these columns or deletes the rows, of nodes that
     have one of the statuses or phases ``from`` and that no ``refuse`` excludes.
     """
+
+    DERIVED = ("name", "key", "file", "overwrites", "privileges", "needs", "waits")
 
     name: Name
     key: str = KEY_OF_NAME
@@ -508,7 +526,6 @@ class Action(
     from_: tuple[str, ...] = ()  # statuses or phases of the nodes; default: any
     set: dict[str, str] = {}  # SQL by column, with thresholds and arguments as ``:name``
     delete: bool = False  # it deletes the rows
-    otherwise: str = "it is {status}"  # why nodes that are not in ``from`` are refused
     refuse: tuple[Refusal, ...] = ()  # conditions under which it refuses a node
     effect: str = ""  # default: what ``set`` or ``delete`` does
     next: str = ""  # what the engine does afterwards
@@ -527,10 +544,9 @@ class Action(
     # By its statements: ``table.column``, or ``table.*`` for a table whose rows they insert or delete
     overwrites: tuple[str, ...] = ()
     privileges: tuple[Privilege, ...] = ()  # that its statements need
-    needs: tuple[str, ...] = ()  # in addition to those of functions that its statements call
+    needs: tuple[str, ...] = ()  # of its section ``change``, and of functions that its statements call
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``
     arguments: tuple[Argument, ...] = ()  # by name, in addition to the engine's that its statements name
-    compared: str = ""  # of an edited text: which successes it is compared with, or why there are none
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
     def __post_init__(self) -> None:
@@ -606,17 +622,20 @@ class Option(Record, forbid_unknown_fields=True):
     default: str | dict[str, str] = ""  # its value
 
 
-class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own", "append_only")):
+class EngineSpec(Record, forbid_unknown_fields=True):
     """The content of ``engine.toml``."""
+
+    DERIVED = ("own", "append_only")
 
     title: str  # on screen
     about: str  # what the engine is, in a sentence
     recognise: Recognise  # structure that identifies it
     kinds: tuple[Kind, ...]  # by name
-    dead: str = ""  # a sentence: what a dead letter is in this engine, or why there are none
+    # A sentence: what a dead letter is in this engine, or why there are none. ``dead.sql`` follows from it and from the
+    # failed statuses of a table, by the column ``due_at`` or the key
+    dead: str = ""
     routine: tuple[str, ...] = ()  # parts of ``changed.sql`` that say only that work goes on: shown on request
     declines: dict[str, tuple[str, ...]] = {}  # the reason shown -> relations that only a lookalike has, all of them
-    type_schemas: tuple[str, ...] = ()  # other schemas that hold types of its columns: roles need USAGE on them
     # What needs its schema on the search_path, because it uses unqualified names: nothing, the statements of its
     # workers, or its functions and triggers, too
     unqualified: Literal["nothing", "workers", "functions"] = "workers"
@@ -719,10 +738,12 @@ class EngineSpec(Record, forbid_unknown_fields=True, rename=_follow("own", "appe
         if kind is None:
             return claim
         relation = self.recognise.relations.get(kind.table, {})
+        optional = {name: need.table for name, need in self.needs.items() if need.table in self.recognise.optional}
         of = {name: column for name, column in kind.columns.items() if column in relation}
         due, owner = (f"t.{sql_name(of[n])}" if n in of else "" for n in ("due_at", "owner"))
         return msgspec.structs.replace(
             claim,
+            conditions=tuple(_with_needs(each, claim.beside, optional) for each in claim.conditions),
             since=claim.since if claim.since != NO_TIME else of.get("due_at", NO_TIME),
             owner=claim.owner if claim.owner != "NULL" else owner or "NULL",
             order=claim.order or ", ".join(filter(None, (due, f"t.{sql_name(kind.key)}"))),

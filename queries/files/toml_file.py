@@ -16,7 +16,6 @@ from typing import Annotated, Any, TypeVar
 import msgspec
 
 from queries.records.fault import Fault
-from queries.records.record import NAME
 from queries.text.safe_text import safe_text
 from queries.text.suggest import did_you_mean, quoted
 
@@ -138,13 +137,13 @@ def _wrong(kind: Any, value: Any, message: str) -> tuple[Path, str]:
             msgspec.convert(part, part_kind, strict=True)
         except msgspec.ValidationError as error:
             path, problem = _wrong(part_kind, part, str(error))
-            return path if step == NAME else (step, *path), problem
+            return path if step in getattr(kind, "DERIVED", ())[:1] else (step, *path), problem
     message = re.sub(r" - at `.*`( in `.*`)?$", "", message)
     for each in _choices(kind):
         if isinstance(each, enum.EnumType) or typing.get_origin(each) is typing.Literal:
             return (), f"must be one of {', '.join(map(str, typing.get_args(each) or each))}"
         if isinstance(value, dict) and (name := re.fullmatch("Object contains unknown field `(.+)`", message)):
-            known = [f.encode_name for f in _fields(each) if f.encode_name[0] != "("]
+            known = [f.encode_name for f in _fields(each) if f.name not in getattr(each, "DERIVED", ())]
             return (name[1],), f"is not a setting{did_you_mean(name[1], known)}"
     if name := re.fullmatch("Object missing required field `(.+)`", message):
         return (), f"needs the setting {quoted(name[1])}"
@@ -165,8 +164,9 @@ def _parts(kind: Any, value: Any) -> Iterator[tuple[str | int, Any, Any]]:
         elif isinstance(value, dict):
             yield from ((f.encode_name, f.type, value[f.encode_name]) for f in _fields(each) if f.encode_name in value)
         elif isinstance(value, list) and typing.get_origin(each) in (list, tuple):
+            names = getattr(inner[0], "DERIVED", ())
             for n, part in enumerate(value):
-                yield part.get(NAME, n) if isinstance(part, dict) else n, inner[0], part
+                yield part.get(names[0], n) if names and isinstance(part, dict) else n, inner[0], part
 
 
 def _choices(kind: Any) -> Iterator[Any]:

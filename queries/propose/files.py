@@ -121,8 +121,8 @@ def _settings(proposal: Proposal) -> dict[str, Any]:
         settings["needs"] = {f"{proposal.kind}_by_status": {"table": table.name, "columns": columns}}
     if status and status.enum and status.schema == table.schema:
         settings["recognise"]["types"] = {status.type: status.labels}
-    elif status and status.enum:
-        settings["type_schemas"] = [status.schema]
+    elif status and status.enum:  # of another schema
+        relation[status.name] = f"{status.schema}.{status.type}"
     return {name: value for name, value in settings.items() if value}
 
 
@@ -152,10 +152,6 @@ def _kind(proposal: Proposal) -> dict[str, Any]:
     if sign:
         columns["heartbeat_at"] = proposal.time(sign, "node")
     kind["columns"] = columns
-    if proposal.of(Phase.FAILED):
-        kind["dead"] = proposal.words(Phase.FAILED)
-        if "due" in proposal.roles and (not proposal.keys or columns["due_at"] == proposal.roles["due"].name):
-            kind["dead_since"] = proposal.roles["due"].name
     if payloads := _payloads(proposal):
         kind["payloads"] = Inline({name: column.name for name, column in payloads.items()})
     return kind

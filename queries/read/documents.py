@@ -72,7 +72,7 @@ async def read(reader: Reader, action: Action, node_id: str) -> Document:
         digest=row["digest"],
         stored=row["stored"],
         successes=tuple(t if isinstance(t, str) else bytes(t).decode(errors="replace") for t in texts),
-        scope=unread or action.compared,
+        scope=unread or next((part.title for part in sections.get("successes", ())), "none is kept, or none is read"),
     )
 
 

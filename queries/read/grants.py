@@ -43,7 +43,6 @@ async def grants(
         "tables": list(detected.relations),
         "changes": changes,
         "columns": columns,
-        "type_schemas": list(spec.type_schemas),
         "queues": sorted(filter(None, queues)),
         "called": sorted({name for need in spec.needs.values() for name in need.functions}),
         "sequences": sorted(p.partition(" ")[2] for p in held if p.startswith("USAGE ")),

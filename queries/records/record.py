@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import dataclass_transform
+from typing import ClassVar, dataclass_transform
 
 import msgspec
-
-NAME = "(name)"  # in a file: the field for the name of an entry, of a list that was a table of named entries
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
@@ -15,3 +13,5 @@ class Record(msgspec.Struct, frozen=True, kw_only=True):
 
     Records with ``gc=False`` are made in hundreds of thousands by a bulk action. They cannot be part of a cycle.
     """
+
+    DERIVED: ClassVar[tuple[str, ...]] = ()  # fields that no file sets: the name of an entry, and what follows

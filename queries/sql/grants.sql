@@ -1,12 +1,11 @@
 -- GRANT statements that roles need for one engine, in order, as text. None of them is run.
 -- args: an object with
---   schema; tables: all tables of the engine; changes: tables and the privileges to change them;
---   type_schemas: other schemas that it uses; queues: those of them whose tables are created and dropped at run time;
+--   schema; tables: all of the engine; changes: tables and the privileges to change them; queues: other schemas, whose
+--   tables are created and dropped at run time;
 --   columns: columns of other tables that hold ids of its rows, as table.column or *.column, and their type;
 --   sequences: those that operators' statements use in addition to those of column defaults;
 --   called: functions that statements of all roles call; executed: functions that only operators' statements call;
---   viewers and operators: names of roles; without operators, there are no statements for them: NULL roles make the
---   text NULL
+--   viewers and operators: names of roles; without operators, the text of their statements is NULL
 -- Actions that delete a row, and details of nodes, read the rows that refer to it. So viewers and operators may read every
 -- foreign key to such a table, and the given columns.
 -- Indexes: pg_class_relname_nsp_index, pg_depend_reference_index, pg_namespace_nspname_index.
@@ -20,7 +19,10 @@ WITH asked AS (
 schemas AS (
   SELECT n.nspname, :args -> 'queues' ? n.nspname AS queues, n.nspname <> a.schema AS beside
     FROM pg_namespace n CROSS JOIN asked a
-   WHERE n.nspname = a.schema OR :args -> 'type_schemas' ? n.nspname OR :args -> 'queues' ? n.nspname
+   WHERE n.nspname = a.schema OR :args -> 'queues' ? n.nspname
+      OR n.oid IN (SELECT y.typnamespace FROM pg_class t JOIN pg_attribute c ON c.attrelid = t.oid AND NOT c.attisdropped
+                     JOIN pg_type y ON y.oid = c.atttypid AND y.typtype IN ('d', 'e')
+                    WHERE t.relnamespace = to_regnamespace(quote_ident(a.schema)) AND :args -> 'tables' ? t.relname)
 ),
 changes AS (
   SELECT c.at, c.change ->> 'table' AS name, c.change ->> 'words' AS words,

@@ -30,7 +30,6 @@ EDIT = """
 [actions.edit]
 from = ["failed"]
 effect = "Replaces the payload."
-compared = "there are no successes of a kind"
 arguments.payload = { type = "document", title = "payload of the item", required = true }
 """
 

@@ -73,19 +73,13 @@ def test_a_derived_action_has_the_guards_of_a_written_one() -> None:
 
 def test_a_declared_action_repeats_each_refusal_in_its_change(folder: Path) -> None:
     change(folder, TOML, 'why = "its worker took it lately"', 'why = "it was {status} for less than {stale}: wait"')
-    change(
-        folder,
-        TOML,
-        "set = { state = \"'cancelled'\"",
-        "otherwise = 'only if {status}'\nset = { state = \"'cancelled'\"",
-    )
     actions = load(folder).actions
     (change_,), (refused,) = actions["release"]["change"], actions["release"]["refused"]
     assert "(taken_at > now() - make_interval(secs => ($3::jsonb ->> 'stale')::float8)) IS NOT TRUE" in change_.text
     why = "'it was ' || coalesce((t.state)::text, 'NULL') || ' for less than ' || make_interval("
     assert why in refused.text
     (refused,) = actions["cancel"]["refused"]
-    assert "'only if ' || coalesce((t.state)::text, 'NULL')\n" in refused.text
+    assert "'it is ' || coalesce((t.state)::text, 'NULL') || ', not todo or failed'\n" in refused.text
 
 
 def test_a_threshold_may_be_that_of_the_kind_of_a_row(folder: Path) -> None:
@@ -210,7 +204,6 @@ phase = "scheduled"
 [actions.release]
 title = "Release"
 kinds = ["task"]
-needs = ["b", "a"]
 support = "emulated"
 why = "the engine has none"
 
@@ -289,11 +282,9 @@ explains.node = ["late"]
 each.early = { severity = 2, sentence = "It ran early.", explains = { engine = ["paused"], node = ["paused"] } }
 
 [actions.any]
-needs = ["a"]
 
 [actions.any.each.release]
 why = "the engine has none"
-needs = ["b"]
 arguments.note = { title = "a note" }
 
 [[actions.skip_it]]
@@ -393,7 +384,9 @@ def test_a_derived_need_stays_as_long_as_something_uses_it(folder: Path) -> None
     file = next(file for file in files if file.startswith("children"))
     (folder / file).write_text(files[file].replace("-- needs: item_by_parent\n", ""))
     assert "item_by_parent" not in load(folder).spec.needs
-    change(folder, TOML, "[actions.cancel]", '[actions.cancel]\nneeds = ["item_by_parent"]')
+    sql = "-- needs: item_by_parent\nUPDATE :\"schema\".work_items t SET error = NULL WHERE false RETURNING '' AS id"
+    (folder / "actions").mkdir()
+    (folder / "actions" / "cancel.sql").write_text(f"-- Cancel.\n-- :change\n{sql}\n")
     assert "item_by_parent" in load(folder).spec.needs
 
 

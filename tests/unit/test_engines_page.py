@@ -17,13 +17,14 @@ from queries.contract.rows import SHAPES, columns, required
 from queries.files.statement import PARAMETERS
 from queries.propose.proposal import names
 from queries.records.node import Phase
+from queries.records.record import Record
 from tests.command import ROOT
 from tests.generated import is_as_made
 from tests.outside import HOMEMADE
 
 PAGE = ROOT / "docs" / "engines.md"
 NAMED = ("kinds", "statuses", "findings", "actions", "workers", "claim", "conditions", "arguments")
-SETTINGS = 151  # of an engine's folder
+SETTINGS = 141  # of an engine's folder
 Row = tuple[str, str, str, str]
 OR = r"\|"  # in a table of Markdown
 FOLDERS = {"findings": "findings/*.sql", "samples": "samples/*.sql"}
@@ -41,17 +42,14 @@ def test_the_columns_are_those_of_the_contract() -> None:
     is_as_made(PAGE, "statements", "\n".join(lines) + "\n")
 
 
-def settings(record: type[msgspec.Struct], path: str, pages: dict[type, tuple[str, list[Row]]]) -> None:
-    """Add the settings of a table and of those in it.
-
-    A field whose name is in brackets follows from others. The meaning is its comment.
-    """
-    fields = [field for field in msgspec.structs.fields(record) if field.encode_name[0] != "("]
+def settings(record: type[Record], path: str, pages: dict[type, tuple[str, list[Row]]]) -> None:
+    """Add the settings of a table and of those in it, with their comments."""
+    fields = [field for field in msgspec.structs.fields(record) if field.name not in record.DERIVED]
     rows = [(f.encode_name, meaning(record, f.name), type_of(f.type), default(f)) for f in fields]
     pages[record] = path, rows
     for field in fields:
         for each in parts(field.type):
-            if isinstance(each, type) and issubclass(each, msgspec.Struct) and each not in pages:
+            if isinstance(each, type) and issubclass(each, Record) and each not in pages:
                 named = field.name in NAMED or typing.get_origin(field.type) is dict
                 inside = f"{path}.{field.encode_name}".removeprefix("engine.toml.")
                 settings(each, inside + ".NAME" * named, pages)

@@ -8,7 +8,7 @@ WITH jobs AS (
 SELECT 'cron:' || c.id AS id, 'crontab:all' AS parent_id, 'cron' AS kind,
        c.kind || coalesce(' ' || left(nullif((CASE WHEN jsonb_typeof(c.content) = 'object' THEN c.content - 'job' END)::text, '{}'), 80), '') AS title,
        'done' AS phase, extract(epoch FROM c."time")::float8 AS changed_at, c.instance::text AS owner,
-       c."time" || ':' || c.row_version AS version, extract(epoch FROM now())::float8 AS now
+       c.row_version::text AS version, extract(epoch FROM now())::float8 AS now
   FROM kinds c
 UNION ALL
 SELECT i, NULL, 'crontab',

@@ -8,6 +8,6 @@ page_nodes AS (
                 CASE :settings ->> 'group' WHEN 'user' THEN 'user:' || j.user_id ELSE 'agent:' || j.agent_id END AS parent_id,
                 'job' AS kind, 'job ' || j.job_id AS title, j.status::text AS status, NULL::text AS phase,
                 extract(epoch FROM j.created_at)::float8 AS created_at, extract(epoch FROM j.updated_at)::float8 AS changed_at, j.error::text AS error,
-                j.status || '|' || j.updated_at || ':' || j.xmin AS version, extract(epoch FROM now())::float8 AS now,
+                j.xmin::text AS version, extract(epoch FROM now())::float8 AS now,
                 j.ctid::text AS place) AS n
 )

@@ -9,6 +9,7 @@ SELECT 'task:' || t.task_id AS id, 'the task is already Complete' AS why
    AND t.status = 'Complete'
 
 -- :change
+-- needs: timer_by_task
 WITH changed AS (
   UPDATE :"schema".task t SET status = 'Complete', revision = t.revision + 1
     FROM unnest(:ids, :versions) AS seen(id, version)

@@ -9,6 +9,7 @@ SELECT 'job:' || j.job_id AS id, 'the job has no unfinished task' AS why
    AND NOT EXISTS (SELECT FROM :"schema".task t WHERE t.job_id = j.job_id AND t.status <> 'Complete')
 
 -- :change
+-- needs: task_by_job timer_by_task
 WITH cancelled AS (
   UPDATE :"schema".task t SET status = 'Complete', revision = t.revision + 1
     FROM unnest(:ids, :versions) AS seen(id, version), :"schema".job j

@@ -21,6 +21,7 @@ SELECT 'job:' || j.job_id AS id, j.version
  ORDER BY j.job_id
 
 -- :change
+-- needs: task_by_job timer_by_task
 DELETE FROM :"schema".job j
  USING unnest(:ids, :versions) AS seen(id, version)
  WHERE j.job_id = substr(seen.id, 5)::uuid

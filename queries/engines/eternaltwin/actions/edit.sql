@@ -45,6 +45,7 @@ SELECT 'task:' || t.task_id AS id, encode(sha256(t.state), 'hex') AS digest, 'by
   FROM :"schema".task t WHERE t.task_id = ANY (:task_keys)
 
 -- :successes
+-- title: of 2,000 tasks chosen at random, Complete ones of its kind and version that have an output
 WITH asked AS MATERIALIZED (
   SELECT t.task_id, t.kind, t.kind_version FROM :"schema".task t
    WHERE t.task_id = ANY (:task_keys)

@@ -51,14 +51,17 @@ SELECT a.id AS id, w.witness AS witness, w.verdict AS verdict, w.detail AS detai
  ) AS w(witness, verdict, detail)
 
 -- :change
+-- needs: task_by_job timer_by_task
 DELETE FROM :"schema".task_timer m USING :"schema".task t WHERE m.task_id = t.task_id AND t.job_id = ANY (:job_keys)
 
 -- :change
+-- needs: task_by_job timer_by_task
 DELETE FROM :"schema".task t
  WHERE t.job_id = ANY (:job_keys)
    AND t.created_at > (SELECT min(o.created_at) FROM :"schema".task o WHERE o.job_id = t.job_id)
 
 -- :change
+-- needs: task_by_job timer_by_task
 UPDATE :"schema".task t SET state = j.initial_state, output = NULL, status = 'Available', revision = t.revision + 1
   FROM :"schema".job j, unnest(:ids, :versions) AS seen(id, version)
  WHERE j.job_id = substr(seen.id, 5)::uuid

@@ -12,6 +12,7 @@ SELECT 'task:' || t.task_id AS id,
             AND NOT EXISTS (SELECT FROM :"schema".task_timer m WHERE m.task_id = t.task_id)))
 
 -- :change
+-- needs: timer_by_task
 WITH changed AS (
   UPDATE :"schema".task t SET status = 'Available'
     FROM unnest(:ids, :versions) AS seen(id, version)

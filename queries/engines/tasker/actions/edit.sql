@@ -65,6 +65,7 @@ SELECT 'step:' || s.workflow_step_uuid AS id, encode(sha256(convert_to(s.inputs:
  WHERE s.workflow_step_uuid = ANY (:step_keys)
 
 -- :successes
+-- title: of the newest 2,000 steps, complete ones of the same name
 WITH newest AS (
   SELECT s.workflow_step_uuid, s.named_step_uuid, s.inputs, s.processed FROM :"schema".workflow_steps s ORDER BY s.workflow_step_uuid DESC LIMIT 2000
 )

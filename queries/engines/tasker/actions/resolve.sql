@@ -2,7 +2,7 @@
 -- Indexes: tasks_dlq_pkey.
 
 -- :lock
-SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, d.resolution_status || ':' || d.xmin AS version
+SELECT 'dead_letter:' || d.dlq_entry_uuid AS id, d.xmin::text AS version
   FROM :"schema".tasks_dlq d
  WHERE d.dlq_entry_uuid = ANY (:dead_letter_keys)
  ORDER BY d.dlq_entry_uuid

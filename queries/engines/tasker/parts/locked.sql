@@ -39,7 +39,7 @@ locked AS MATERIALIZED (
        AND (d.resolution_status = 'pending' OR d.dlq_entry_uuid = CASE WHEN i.kind = 'dead_letter' THEN substr(i.id, 13)::uuid END)
   ),
   locked_dead_letters AS MATERIALIZED (
-    SELECT d.dlq_entry_uuid, d.resolution_status || ':' || d.xmin AS version
+    SELECT d.dlq_entry_uuid, d.xmin::text AS version
       FROM :"schema".tasks_dlq d
      WHERE d.dlq_entry_uuid = ANY (ARRAY(SELECT dlq_entry_uuid FROM dead_letters))
      ORDER BY d.dlq_entry_uuid

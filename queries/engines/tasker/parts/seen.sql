@@ -13,7 +13,7 @@ seen AS MATERIALIZED (
        LEFT JOIN :"schema".workflow_step_transitions x ON x.workflow_step_uuid = s.workflow_step_uuid AND x.most_recent
       WHERE v.id LIKE 'step:%' AND s.workflow_step_uuid = CASE WHEN v.id LIKE 'step:%' THEN substr(v.id, 6)::uuid END
      UNION ALL
-     SELECT d.task_uuid, NULL, x.to_state, d.resolution_status || ':' || d.xmin
+     SELECT d.task_uuid, NULL, x.to_state, d.xmin::text
        FROM :"schema".tasks_dlq d LEFT JOIN :"schema".task_transitions x ON x.task_uuid = d.task_uuid AND x.most_recent
       WHERE v.id LIKE 'dead_letter:%' AND d.dlq_entry_uuid = CASE WHEN v.id LIKE 'dead_letter:%' THEN substr(v.id, 13)::uuid END) AS n
    WHERE n.version = v.version

@@ -6,7 +6,7 @@
 -- Also lock the queued rows of equal content, so that no worker takes one now and later writes the deleted record.
 -- If another transaction holds one of them, the entry is locked.
 WITH wanted AS MATERIALIZED (
-  SELECT c.id, c.job AS content, c."time" || ':' || c.xmin AS version
+  SELECT c.id, c.job AS content, c.xmin::text AS version
     FROM :"schema".cron_last_exec c WHERE c.id = ANY (:cron_keys)
    ORDER BY c.id
      FOR UPDATE SKIP LOCKED

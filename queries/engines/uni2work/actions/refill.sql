@@ -21,6 +21,7 @@ SELECT r.id, r.why
  WHERE r.why IS NOT NULL
 
 -- :change
+-- needs: token_bucket
 UPDATE :"schema".token_bucket b SET last_value = (:args ->> 'value')::int8, last_access = now()
   FROM unnest(:ids, :versions) AS seen(id, version)
  WHERE b.ident::text = substr(seen.id, 8)

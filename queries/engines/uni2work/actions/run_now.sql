@@ -6,7 +6,7 @@
 
 -- :lock
 WITH entry AS MATERIALIZED (
-  SELECT c.id, c.job, c."time" || ':' || c.xmin AS version
+  SELECT c.id, c.job, c.xmin::text AS version
     FROM :"schema".cron_last_exec c WHERE c.id = ANY (:cron_keys)
    ORDER BY c.id
 )
@@ -26,12 +26,13 @@ SELECT 'cron:' || c.id AS id, 'the same content is already queued, as job ' || m
  GROUP BY c.id
 
 -- :change
+-- needs: write_last_exec
 WITH made AS (
   INSERT INTO :"schema".queued_job (content, creation_instance, creation_time, write_last_exec)
   SELECT c.job, '756e7374-6963-4b00-8000-000000000000', now(), true
     FROM :"schema".cron_last_exec c, unnest(:ids, :versions) AS seen(id, version)
    WHERE c.id = substr(seen.id, 6)::int8
-     AND c."time" || ':' || c.xmin = seen.version
+     AND c.xmin::text = seen.version
   RETURNING content
 )
 SELECT 'cron:' || c.id AS id

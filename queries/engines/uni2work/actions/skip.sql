@@ -53,6 +53,7 @@ SELECT r.id, r.why
  WHERE r.why IS NOT NULL
 
 -- :change
+-- needs: write_last_exec
 WITH skipped AS (
   DELETE FROM :"schema".queued_job q
    USING unnest(:ids, :versions) AS seen(id, version)
