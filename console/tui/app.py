@@ -22,7 +22,7 @@ from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from console.config import Config, ConfigError, Context, shown
-from console.model.filter import Filter, parse
+from console.model.filter import Filter
 from console.model.session import Session
 from console.model.visited_places import Place, VisitedPlaces
 from console.target import Target
@@ -51,7 +51,6 @@ from queries.text.safe_text import safe_text
 
 START_SECONDS = 20.0  # after which the start is no longer most of the load
 FIRST_FRAME_SECONDS = 0.4  # seconds to wait for rows before "Connecting" is painted
-QUEUES = "kind:=queue,=entrypoint"  # filter of all queues
 BETWEEN = "between"  # mode without a screen, while all screens are replaced
 
 
@@ -441,9 +440,11 @@ class UnstickApp(textual_compat.QuietApp):
         self.push_screen(PromptDialog(heading, question, answer), then)
 
     def action_queues(self) -> None:
+        from console.tui.screens.queues import QueuesScreen
+
         if self.front is not None:
             self._close_screens()
-            self.search(parse(QUEUES))
+            self.push_screen(QueuesScreen(self.front.mode()))
 
     def search(self, wanted: str | Filter | None, mode: str = "") -> None:
         from console.tui.screens.find import FindScreen

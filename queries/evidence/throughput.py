@@ -42,6 +42,7 @@ HELD_SECONDS = 300.0  # for which nothing ends or is taken
 PUT_OFF_SECONDS, PUT_OFF_TIMES = 900.0, 20  # least age of a node that was put off, also in times of its delay
 
 WORDS = {"took": "a worker took one", "ended": "one ended", "failed": "one failed", "left": "one left the queue"}
+Times = Sequence[tuple[str | None, float | None]]  # by queue
 Moved = tuple[float, str]  # when a worker moved a node, and how, as in WORDS
 
 
@@ -67,13 +68,9 @@ class Flow(Record):
         came = [(row.queue, at) for row in self.looked if (at := came_at(row, kept=self.kept))]
         gone = [(row.queue, seconds(row.ended)) for row in self.looked if row.part in ("ended", "failed")]
         if came and gone:
-            return self._rate(came, queue), self._rate(gone, queue), 1.0
+            return rate(self.at, came, queue), rate(self.at, gone, queue), 1.0
         rates = self.rates
         return (0.0, 0.0, 0.0) if not rates or rates.outflow is None else (rates.inflow, rates.outflow, rates.minutes)
-
-    def _rate(self, times: Sequence[tuple[str | None, float | None]], queue: object) -> float:
-        since = max(self.at - SPAN_SECONDS, min(at or 0.0 for _, at in times))
-        return 60 * sum(queue in (None, its) and (at or 0.0) > since for its, at in times) / max(self.at - since, 1.0)
 
     def last(self, queue: object) -> Moved | None:
         """Return the newest movement in a queue; None for any."""
@@ -84,6 +81,12 @@ class Flow(Record):
     def ago(self, moved: Moved | None) -> str:
         """Return a movement as a part of a sentence."""
         return f"{WORDS[moved[1]]} {spelled(max(self.at - moved[0], 0.0))} ago" if moved else ""
+
+
+def rate(now: float, times: Times, queue: object, read: Times = ()) -> float:
+    """Return how many times of a queue are in a minute, by all that were ``read``."""
+    since = max(now - SPAN_SECONDS, min(at or 0.0 for _, at in read or times))
+    return 60 * sum(queue in (None, its) and (at or 0.0) > since for its, at in times) / max(now - since, 1.0)
 
 
 async def look(reader: Reader) -> None:

@@ -65,11 +65,12 @@ async def test_the_queues_of_all_engines_are_paused_and_resumed(server: Postgres
     async with run_tui(dsn, tmp_path, size=(120, 24), start="stuck") as tui:
         await tui.wait_for("not served", lambda: tui.app.session.state.findings_loaded)
         await tui.press("6")
-        await tui.wait_for("◆ held   mailers", "queue_paused", "○ ready  reports", "not_served")
+        rows = (r"mailers +\S+ +0 +– +2 .*✓ worker-1.* paused", r"reports +\S+ +2 +50m\S+ +2 .*✗ none +open")
+        await tui.wait_for(lambda: all(re.search(row, tui.text) for row in rows), "4 queues", "in/min")
         await tui.press("slash")
         await tui.type("reports")
         await tui.press("enter")
-        for key, title, after in (("P", "Pause", "◆ held   reports"), ("U", "Resume", "○ ready  reports")):
+        for key, title, after in (("P", "Pause", "paused"), ("U", "Resume", "open")):
             await tui.wait_for(f"{key} {title}", "▌ ")
             await tui.press(key)
             await tui.wait_for("Reason")
@@ -79,10 +80,10 @@ async def test_the_queues_of_all_engines_are_paused_and_resumed(server: Postgres
             await tui.press(key)
             await tui.wait_for("1 changed")
             await tui.press("escape", "r")
-            await tui.wait_for(after)
+            await tui.wait_for(lambda: re.search(f"^▌.*reports.* {after}", tui.text, re.MULTILINE))  # noqa: B023
         assert await asyncio.to_thread(fetch, dsn, paused) == [(0,)]
         await tui.press("escape", "escape")
-        await tui.wait_for("not served", lambda: "find: kind" not in tui.text)
+        await tui.wait_for("not served", lambda: "› queues" not in tui.text)
     server.drop(dsn)
 
 

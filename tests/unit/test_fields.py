@@ -11,8 +11,8 @@ import pytest
 
 from console.cli import schema, tables
 from console.model.conditions import COMPARED_FIELDS
-from console.model.fields import audit_entry, change, dead_letter, hit, incident, node, run
-from console.model.fields.field import Context, Field, Form, RecordType, by, within
+from console.model.fields import audit_entry, change, dead_letter, hit, incident, node, queue, run
+from console.model.fields.field import NOTHING, Context, Field, Form, RecordType, by, within
 from console.model.filter import Fields, parse
 from console.model.record_list import RecordList
 from console.text import spans
@@ -140,3 +140,12 @@ def test_the_server_compares_what_the_fields_say() -> None:
     }
     compared = {name for text in statements for name in re.findall(r"::jsonb -> '(\w+)'", text)}
     assert compared == {field.json for field in COMPARED_FIELDS.values()}
+
+
+@pytest.mark.parametrize(
+    ("numbers", "said"),
+    [({"waiting": 0}, "0"), ({"waiting": 12, "more": True}, "12+"), ({"unread": "locked"}, "not read"), ({}, "–")],
+)
+def test_the_number_of_a_queue_is_exact_or_the_least_or_not_read(numbers: dict[str, Any], said: str) -> None:
+    (waiting,) = (field for field in queue.FIELDS if field.name == "waiting")
+    assert waiting.shown(queue.Queue(engine="oban", of="job", name="mail", **numbers), NOTHING) == [(said, "")]

@@ -106,34 +106,15 @@ def _count(phase: Phase) -> Field[EngineLine]:
 
 FIELDS: Final[tuple[Field[EngineLine], ...]] = (
     Field(
-        "engine",
-        "label",
-        Form.BEGINNING,
-        "its label",
-        searched=True,
-        title="engine",
-        width=24,
+        "engine", "label", Form.BEGINNING, "its label", searched=True, title="engine", width=24,
         spans=lambda line, _: [(line.name, "bold")],
     ),
     Field(
-        "stuck",
-        lambda line, _: len(line.stuck or ()),
-        Form.NUMBER,
-        "nodes with a finding",
-        title="stuck",
-        width=7,
-        align="right",
-        spans=_stuck,
-        order=lambda line, _: worst_first(line),
+        "stuck", lambda line, _: len(line.stuck or ()), Form.NUMBER, "nodes with a finding", title="stuck", width=7,
+        align="right", spans=_stuck, order=lambda line, _: worst_first(line),
     ),
     Field(
-        "severity",
-        "severity",
-        Form.NUMBER,
-        "stuck nodes by severity",
-        title="by severity",
-        width=14,
-        needs=100,
+        "severity", "severity", Form.NUMBER, "stuck nodes by severity", title="by severity", width=14, needs=100,
         spans=lambda line, context: by_severity(line, context.ascii),
     ),
     Field("oldest", "oldest", about="age of the oldest finding", title="oldest", width=7, align="right", needs=72),
@@ -142,5 +123,5 @@ FIELDS: Final[tuple[Field[EngineLine], ...]] = (
     *map(_count, ORDER[:7]),
     Field("trend", "trend", about="course of the number of stuck nodes", title="trend", width=30, needs=150),
     Field("note", lambda line, _: "", about="what could not be read", title="note", width=10, needs=60, spans=_note),
-)
+)  # fmt: skip
 ENGINES: Final = RecordType[EngineLine]("engine", lambda line: line.label, FIELDS)

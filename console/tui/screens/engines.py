@@ -28,13 +28,6 @@ class EnginesScreen(ListScreen[EngineLine]):
     RECORDS = ENGINES
     SEARCHES = False
 
-    def __init__(self, mode: str) -> None:
-        super().__init__()
-        self._mode = mode
-
-    def tab(self) -> str:
-        return ""
-
     def place(self) -> Place:
         return self.opened("engines")
 
@@ -74,6 +67,3 @@ class EnginesScreen(ListScreen[EngineLine]):
     def open(self, record: EngineLine) -> None:
         self.dismiss()
         self.app.call_later(self.app.run_action, f"app.show_engine({list(self.session.engines).index(record.label)})")
-
-    def leave(self) -> None:
-        self.dismiss()

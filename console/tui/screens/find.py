@@ -41,9 +41,6 @@ class FindScreen(ListScreen[Hit]):
 
     # description of the screen
 
-    def tab(self) -> str:
-        return ""  # it is not a part of the screen from which it was opened
-
     def place(self) -> Place:
         return self.opened(f"find {self.finder.text}", self.finder.filter or self.finder.text)
 
@@ -147,6 +144,3 @@ class FindScreen(ListScreen[Hit]):
         else:
             self.finder.large, self._begun = True, False
             self.show_body()
-
-    def leave(self) -> None:
-        self.dismiss()

@@ -229,6 +229,11 @@ class ListScreen(MainScreen, Generic[T]):
 
     def leave(self) -> None:
         """Leave the list, which has neither a filter nor marks."""
+        if not self.MODE:
+            self.dismiss()
+
+    def tab(self) -> str:
+        return self.MODE  # a list that another one has opened is no part of it
 
     # the table
 
