@@ -617,7 +617,7 @@ class _Writer:
         since = self._time(kind, claim.since)
         lasting = [f"({each.holds})" for each in claim.conditions if not each.why]
         causes = " ".join(
-            f"WHEN ({each.holds}) IS FALSE THEN jsonb_build_object('resource', {each.resource}, 'why', {each.why})"
+            f"WHEN ({each.holds}) IS FALSE THEN jsonb_build_object('resource', {each.holder}, 'why', {each.why})"
             for each in claim.conditions
             if each.why
         )
@@ -633,7 +633,7 @@ class _Writer:
     def _owner_dead(self, claim: Claim) -> _Asked:
         kind = self.kinds[claim.kind]
         taken, held = (self._time(kind, sql) for sql in (claim.taken, claim.held))
-        resources = [each.resource for each in claim.conditions if each.why]
+        resources = [each.holder for each in claim.conditions if each.why]
         return _Asked(
             at=self._time(kind, claim.seen) if claim.seen else f"coalesce({held}, {taken})",
             found=claim.dead or f"{held} < extract(epoch FROM now())",

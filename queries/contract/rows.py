@@ -108,7 +108,7 @@ class DeadRow(WhichRow, kw_only=True):
 
 
 class ChangedRow(Record):
-    """A row of ``changed.sql``."""
+    """A row of ``changed.sql``. Routine ones are shown on request."""
 
     id: str | None
     at: float | None
@@ -117,6 +117,7 @@ class ChangedRow(Record):
     new: str | None
     part: str | None
     place: str | None
+    routine: bool | None = None
 
 
 class CountRow(Record):
@@ -393,7 +394,8 @@ _WORDS = {
 
 def columns(shape: type[Record]) -> dict[str, tuple[str, ...]]:
     """Return the server's types that each column may have; the first one is usual."""
-    return {name: _types(hint) for name, hint in get_type_hints(shape, include_extras=True).items()}
+    hints = get_type_hints(shape, include_extras=True)
+    return {name: _types(hints[name]) for name in shape.__struct_fields__}
 
 
 def required(shape: type[Record]) -> frozenset[str]:

@@ -323,7 +323,6 @@ class Condition(Record, forbid_unknown_fields=True):
     shows: str = "NULL"  # SQL of the value that decides
     holder: str = "NULL"  # SQL of the id of the node that keeps it from holding
     why: str = ""  # SQL of a sentence, if a node that is due may be late because it fails
-    resource: str = "NULL"  # SQL of the name of what such nodes wait for
     needs: tuple[str, ...] = ()  # of the optional tables that it reads, without which it is not known
 
 
@@ -634,7 +633,6 @@ class EngineSpec(Record, forbid_unknown_fields=True):
     # A sentence: what a dead letter is in this engine, or why there are none. ``dead.sql`` follows from it and from the
     # failed statuses of a table, by the column ``due_at`` or the key
     dead: str = ""
-    routine: tuple[str, ...] = ()  # parts of ``changed.sql`` that say only that work goes on: shown on request
     declines: dict[str, tuple[str, ...]] = {}  # the reason shown -> relations that only a lookalike has, all of them
     # What needs its schema on the search_path, because it uses unqualified names: nothing, the statements of its
     # workers, or its functions and triggers, too

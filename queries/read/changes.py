@@ -64,7 +64,7 @@ async def read(
     async with reader.variant.reading(allow_scan=scans) as transaction:
         rows = await reader.variant.rows(transaction, "changed", chosen, since=since, cursor=cursor, limit=limit)
         every = [row for row in rows if row["id"] is not None]
-        named = [row for row in every if routine or row["part"] not in reader.engine.spec.routine]
+        named = [row for row in every if routine or not row.get("routine")]
         nodes = (await reader.nodes.among(transaction, list(dict.fromkeys(row["id"] for row in named)))).nodes
     by_id = {node.id: node for node in nodes}
     scope = [row["what"] for row in rows if row["id"] is None]

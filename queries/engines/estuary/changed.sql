@@ -34,28 +34,28 @@ beats AS MATERIALIZED (
     ORDER BY t.heartbeat DESC LIMIT 1000)
 )
 (SELECT 'task:' || t.task_id AS id, (1600000000 + (('x' || replace(t.task_id::text, ':', ''))::bit(64)::bigint >> 23) / 1000.0)::float8 AS at,
-        'created' AS what, NULL::text AS old, NULL::text AS new, 'new' AS part, t.task_id::text AS place
+        'created' AS what, NULL::text AS old, NULL::text AS new, 'new' AS part, t.task_id::text AS place, false AS routine
    FROM (SELECT t.task_id FROM :"schema".tasks t
           WHERE t.task_id >= (SELECT oldest FROM c) AND t.task_id < (SELECT newest FROM c) ORDER BY t.task_id DESC LIMIT :limit) AS t
   ORDER BY t.task_id DESC)
 UNION ALL
-(SELECT 'task:' || d.task_id, extract(epoch FROM d.wake_at)::float8, 'became due', NULL, NULL, 'due', d.wake_at || '|' || d.task_id
+(SELECT 'task:' || d.task_id, extract(epoch FROM d.wake_at)::float8, 'became due', NULL, NULL, 'due', d.wake_at || '|' || d.task_id, true
    FROM due d CROSS JOIN c
   WHERE c.due_task IS NULL OR d.wake_at < c.due OR d.task_id < c.due_task::macaddr8
   ORDER BY d.wake_at DESC, d.task_id DESC
   LIMIT :limit)
 UNION ALL
-(SELECT 'task:' || b.task_id, extract(epoch FROM b.heartbeat)::float8, 'heartbeat', NULL, NULL, 'beat', b.heartbeat || '|' || b.task_id
+(SELECT 'task:' || b.task_id, extract(epoch FROM b.heartbeat)::float8, 'heartbeat', NULL, NULL, 'beat', b.heartbeat || '|' || b.task_id, true
    FROM beats b CROSS JOIN c
   WHERE c.beat_task IS NULL OR b.heartbeat < c.beat OR b.task_id < c.beat_task::macaddr8
   ORDER BY b.heartbeat DESC, b.task_id DESC
   LIMIT :limit)
 UNION ALL
-SELECT NULL, NULL, 'heartbeats are searched only in due tasks, in the 5,000 with the earliest wake_at', NULL, NULL, NULL, NULL
+SELECT NULL, NULL, 'heartbeats are searched only in due tasks, in the 5,000 with the earliest wake_at', NULL, NULL, NULL, NULL, NULL
  WHERE NOT 'task_by_heartbeat' = ANY (:met_needs)
 UNION ALL
-SELECT NULL, NULL, 'of tasks that became due at the same time, only 1,000 are searched, and none before them', NULL, NULL, NULL, NULL
+SELECT NULL, NULL, 'of tasks that became due at the same time, only 1,000 are searched, and none before them', NULL, NULL, NULL, NULL, NULL
  WHERE (SELECT count(*) = 1000 AND min(wake_at) = max(wake_at) FROM due)
 UNION ALL
-SELECT NULL, NULL, 'of equal heartbeats, only 1,000 are searched, and none before them', NULL, NULL, NULL, NULL
+SELECT NULL, NULL, 'of equal heartbeats, only 1,000 are searched, and none before them', NULL, NULL, NULL, NULL, NULL
  WHERE 'task_by_heartbeat' = ANY (:met_needs) AND (SELECT count(*) = 1000 AND min(heartbeat) = max(heartbeat) FROM beats)

@@ -13,4 +13,4 @@ WITH \ir parts/ticks.sql
 \ir parts/changes.sql
 SELECT * FROM changes
 UNION ALL
-SELECT NULL, NULL, 'only the polls of Available tasks are searched', NULL, NULL, NULL, NULL
+SELECT NULL, NULL, 'only the polls of Available tasks are searched', NULL, NULL, NULL, NULL, NULL

@@ -14,7 +14,7 @@ asked AS MATERIALIZED (
 , \ir ../parts/times.sql
 , \ir ../parts/waiting.sql
 (SELECT 'job:' || j.id AS id, NULL::float8 AS since,
-        jsonb_build_object('scheduled_at', date_trunc('second', j.scheduled_at)::text, 'waiting', j.waiting, 'lock', j.lock, 'resource', j.id::text) AS evidence
+        jsonb_build_object('scheduled_at', date_trunc('second', j.scheduled_at)::text, 'waiting', j.waiting, 'lock', j.lock, 'resource', 'job:' || j.id) AS evidence
    FROM waiting j
   WHERE j.lock IS NOT NULL AND j.scheduled_at > now() + :late AND j.n > 0
     -- It is the first of its lock: none runs, and none to do comes before it.

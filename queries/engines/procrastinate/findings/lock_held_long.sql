@@ -9,7 +9,7 @@ WITH \ir ../parts/locks.sql
 , \ir ../parts/waiting.sql
 (SELECT 'job:' || j.id AS id, extract(epoch FROM j.started)::float8 AS since,
         CASE WHEN j.started > now() - 1.2 * u.longest THEN 3 ELSE 6 END AS severity, (j.started > now() - 1.2 * u.longest) IS NOT TRUE AS suggest,
-        jsonb_build_object('usual', coalesce('. Its task ran for at most ' || date_trunc('second', u.longest) || ' before', ''), 'started', date_trunc('second', j.started)::text, 'waiting', j.waiting, 'lock', j.lock, 'resource', j.id::text) AS evidence
+        jsonb_build_object('usual', coalesce('. Its task ran for at most ' || date_trunc('second', u.longest) || ' before', ''), 'started', date_trunc('second', j.started)::text, 'waiting', j.waiting, 'lock', j.lock, 'resource', 'job:' || j.id) AS evidence
    FROM (SELECT * FROM waiting j
           WHERE j.lock IS NOT NULL AND j.n > 0 AND j.started < now() - :lock_held_long
             AND (SELECT w.last_heartbeat FROM :"schema".procrastinate_workers w WHERE w.id = j.worker_id) >= now() - :worker_silent

@@ -37,26 +37,26 @@ changes AS (
       ORDER BY e."time" DESC, e.id DESC LIMIT :limit)
   )
   (SELECT 'job:' || q.id AS id, extract(epoch FROM q.creation_time)::float8 AS at, 'queued' AS what, NULL::text AS old, NULL::text AS new,
-          'new' AS part, q.id::text AS place
+          'new' AS part, q.id::text AS place, false AS routine
      FROM (SELECT q.id, q.creation_time FROM :"schema".queued_job q WHERE q.id < (SELECT c.new FROM c) ORDER BY q.id DESC LIMIT :limit) AS q
     WHERE q.creation_time >= (SELECT since FROM c) AND q.creation_time <= now() + interval '1 hour'
     ORDER BY q.id DESC)
   UNION ALL
-  (SELECT 'job:' || id, extract(epoch FROM lock_time)::float8, 'locked', NULL, NULL, 'lock', lock_time || '|' || id
+  (SELECT 'job:' || id, extract(epoch FROM lock_time)::float8, 'locked', NULL, NULL, 'lock', lock_time || '|' || id, true
      FROM locks l CROSS JOIN c
     WHERE l.lock_time >= c.since AND (l.lock_time, l.id) < (c.locked, c.locked_id)
     ORDER BY l.lock_time DESC, l.id DESC
     LIMIT :limit)
   UNION ALL
-  (SELECT 'cron:' || r.id, extract(epoch FROM r."time")::float8, 'executed', NULL, NULL, 'cron', r."time" || '|' || r.id
+  (SELECT 'cron:' || r.id, extract(epoch FROM r."time")::float8, 'executed', NULL, NULL, 'cron', r."time" || '|' || r.id, false
      FROM runs r CROSS JOIN c
     WHERE r."time" >= c.since AND (r."time", r.id) < (c.ran, c.ran_id)
     ORDER BY r."time" DESC, r.id DESC
     LIMIT :limit)
   UNION ALL
-  SELECT NULL, NULL, 'locks are searched only in the ' || :window::int || ' oldest jobs', NULL, NULL, NULL, NULL
+  SELECT NULL, NULL, 'locks are searched only in the ' || :window::int || ' oldest jobs', NULL, NULL, NULL, NULL, NULL
    WHERE (SELECT count(*) FROM oldest) = :window::int
   UNION ALL
-  SELECT NULL, NULL, 'executions are searched only in the ' || :head::int || ' newest cron entries', NULL, NULL, NULL, NULL
+  SELECT NULL, NULL, 'executions are searched only in the ' || :head::int || ' newest cron entries', NULL, NULL, NULL, NULL, NULL
    WHERE (SELECT count(*) FROM newest) = :head::int
 )
