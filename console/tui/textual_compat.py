@@ -7,6 +7,7 @@ is another minor release, or when one of these parts is gone. Check each functio
 from __future__ import annotations
 
 import asyncio
+import codecs
 import contextlib
 import os
 import select
@@ -33,8 +34,8 @@ from textual.widgets import Input
 from textual.worker import WorkerFailed
 
 from console.tui.multiplexer import passed_on
-from console.tui.terminal_bytes import decoder
 
+decoder = codecs.getincrementaldecoder("utf-8")
 READ_BYTES = 4096  # at most, at once, of the terminal
 CHECKED = (8, 2)  # minor release
 LAYOUTS = 4  # at most, until nothing moves any more
@@ -199,7 +200,7 @@ class Terminal(LinuxDriver):
 
     def run_input_thread(self) -> None:
         """Read keys, and sleep while there are none."""
-        parser, decode = XTermParser(), decoder()
+        parser, decode = XTermParser(), decoder("replace").decode
         pause: float | None = None
         while not self._end_of_keys.is_set():
             ready = select.select([self.fileno, self._end_of_keys], [], [], pause)[0]
@@ -213,16 +214,6 @@ class Terminal(LinuxDriver):
             for event in parser.tick():
                 self.process_message(event)
             pause = ESCAPE_DELAY if ready else None  # a lone escape is a key once nothing has followed it for a while
-
-    def _sigcont_application(self, *arguments: Any) -> None:
-        """Start again. End the old thread first.
-
-        After SIGSTOP, of which no program hears, it still reads keys.
-        """
-        if self._auto_restart and self._key_thread is not None and self._key_thread.is_alive():
-            self.suspend_application_mode()
-            self._must_signal_resume = True
-        super()._sigcont_application()
 
 
 class WakingEvent(threading.Event):

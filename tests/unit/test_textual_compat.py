@@ -31,14 +31,14 @@ def test_the_private_parts_are_still_there() -> None:
     for owner, names in (
         (Screen, ("_compositor_refresh", "_pop_result_callback", "_refresh_layout")),
         (App, ("_close_messages_no_wait", "_fatal_error", "_handle_exception")),
-        (LinuxDriver, ("_run_input_thread", "_sigcont_application")),
+        (LinuxDriver, ("_run_input_thread",)),
         (CommandPalette, ("_action_command_list",)),
     ):
         assert [name for name in names if not callable(getattr(owner, name, None))] == []
     assert {"_exception", "_screen_stacks", "_clipboard", "_driver", "_batch_count"} <= vars(App[None]()).keys()
     assert {"_compositor", "_layout_required", "_pruning", "_scroll_required"} <= vars(Screen[None]()).keys()
-    assert {"_file", "_key_thread", "_must_signal_resume"} <= {*LinuxDriver.__init__.__code__.co_names}
-    assert {"_app", "_auto_restart"} <= {*Driver.__init__.__code__.co_names}
+    assert "_file" in LinuxDriver.__init__.__code__.co_names
+    assert "_app" in Driver.__init__.__code__.co_names
     assert inspect.iscoroutinefunction(Screen._on_message)
     assert active_app.name == "active_app"
 
