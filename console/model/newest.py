@@ -23,26 +23,37 @@ class Newest(Generic[T]):
     def __init__(self, key: Callable[[T], str]) -> None:
         self.records: Sequence[T] = ()
         self.read = False  # whether a page was read
-        self.after: str | None = None  # key of the page with older ones
+        self._after: list[str | None] = []  # keys of the pages after the last record, and before it those after gaps
         self._key = key
 
-    def refresh(self, page: Iterable[T], cursor: str | None, since: float = -inf) -> None:
-        """Take the newest page. Dismiss what happened before ``since``.
+    @property
+    def after(self) -> str | None:
+        """Key of the page to read next: in the newest gap, else with older records."""
+        return self._after[-1] if self._after else None
 
-        If records between it and the earlier ones were not read, the earlier ones are dismissed, so that the list has
-        no gap.
-        """
-        newest = {self._key(record): record for record in page}
-        kept = {self._key(record): record for record in self.records if record.at >= since}
+    @property
+    def gap(self) -> bool:
+        """True if records between loaded ones were not read."""
+        return len(self._after) > 1
+
+    def refresh(self, page: Iterable[T], cursor: str | None, since: float = -inf) -> None:
+        """Take the newest page. Dismiss what happened before ``since``, and nothing else."""
+        newest = self._by_key(page)
+        kept = self._by_key(record for record in self.records if record.at >= since)
         if not self.read or (cursor is not None and not newest.keys() & kept.keys()):
-            kept, self.read, self.after = {}, True, cursor
+            self._after = [*(self._after if kept else ()), cursor]
+        self.read = True
         self._keep(kept | newest)
 
     def add(self, page: Iterable[T], cursor: str | None) -> None:
-        """Take the page after the last one."""
-        older = {self._key(record): record for record in page}
-        self.after = cursor
-        self._keep({self._key(record): record for record in self.records} | older)
+        """Take the page of the key ``after``."""
+        older, known = self._by_key(page), self._by_key(self.records)
+        closed = self.gap and older.keys() & known.keys()
+        self._after = [None] if cursor is None else self._after[:-1] + [cursor] * (not closed)
+        self._keep(known | older)
+
+    def _by_key(self, records: Iterable[T]) -> dict[str, T]:
+        return {self._key(record): record for record in records}
 
     def _keep(self, records: dict[str, T]) -> None:
         self.records = sorted(records.values(), key=lambda record: -record.at)

@@ -116,7 +116,7 @@ async def test_a_scan_is_offered_with_its_cost_and_runs_only_if_confirmed(
     server.drop(dsn)
 
 
-def test_a_refresh_leaves_no_gap() -> None:
+def test_a_refresh_removes_nothing_and_gaps_are_read_first() -> None:
     def page(*times: int) -> list[NodeChange]:
         return [NodeChange(at=float(at), engine="e", id=f"e/task:{at}", what="polled") for at in times]
 
@@ -127,4 +127,9 @@ def test_a_refresh_leaves_no_gap() -> None:
     log.refresh(page(21, 20), "after 20", since=10.0)
     assert ([c.at for c in log.records], log.after) == ([21, 20, 19, 18], None)
     log.refresh(page(31, 30), "after 30", since=15.0)
-    assert ([c.at for c in log.records], log.after) == ([31, 30], "after 30")
+    assert ([c.at for c in log.records], log.after) == ([31, 30, 21, 20, 19, 18], "after 30")
+    log.refresh(page(41, 40), "after 40", since=15.0)
+    log.add(page(39, 31), "after 31")
+    assert (log.after, log.gap) == ("after 30", True)
+    log.add(page(29, 21), "after 21")
+    assert ([c.at for c in log.records], log.gap) == ([41, 40, 39, 31, 30, 29, 21, 20, 19, 18], False)

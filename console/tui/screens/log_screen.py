@@ -14,6 +14,8 @@ from console.tui.screens.list_screen import ListScreen
 from console.tui.widgets.list_table import ListTable
 from queries.workspace import Workspace
 
+GAP = "too many came at once; Enter reads those between"
+
 T = TypeVar("T", bound=Logged)
 
 
@@ -37,7 +39,7 @@ class LogScreen(ListScreen[T]):
 
     def ends(self) -> Ends:
         unread = self._failed == self.newest.after and not self._fetching
-        note = NOT_READ if unread else WITH_FILTER if self.filter else ""
+        note = NOT_READ if unread else WITH_FILTER if self.filter else GAP if self.newest.gap else ""
         note = f"{MAX_ROWS:,} are loaded, and no more" if self._full else note
         return {None: note} if self.more() else {}
 
