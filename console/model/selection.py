@@ -79,10 +79,10 @@ async def select(
         at = max(at, page.at)
         texts, why, _ = await stored_documents(reader, filter, page.nodes)
         missing += [why] if why else []
-        context = Context(now=at, documents=texts)
+        matches = NODES.matches(filter, Context(now=at, documents=texts))
         for node in page.nodes:
             wished = node.id not in nodes and (not kinds or node.kind in kinds)
-            if wished and NODES.matches(filter, node, context):
+            if wished and matches(node):
                 if most is not None and len(nodes) >= most:
                     return Selection(nodes=tuple(nodes.values()), at=at, cut=True)
                 nodes[node.id] = node

@@ -64,7 +64,7 @@ async def test_each_filter_selects_what_the_console_would(
         wanted = parse(text)
         found = await select(reader, wanted)
         context = Context(now=every.at)
-        expected = {node.id for node in every.nodes if NODES.matches(wanted, node, context)}
+        expected = {node.id for node in every.nodes if NODES.matches(wanted, context)(node)}
         assert ({node.id for node in found.nodes}, found.missing) == (expected, ()), text
 
 

@@ -42,7 +42,7 @@ STORED["a b"] = {"x.y": 7}
 )
 def test_a_key_of_a_stored_text_is_compared(text: str, matching: bool) -> None:
     context = Context(now=NOW, documents={MAIL.id: [STORED]})
-    assert NODES.matches(parse(text), MAIL, context) is matching
+    assert NODES.matches(parse(text), context)(MAIL) is matching
     assert str(parse(str(parse(text)))) == str(parse(text))
 
 

@@ -90,7 +90,7 @@ def test_what_the_page_of_a_node_has_is_filtered_by_its_name() -> None:
         ("parent:job:7", True),
         ("job:any", False),
     ):
-        assert fields.matches(parse(text, fields), task, Context(now=160.0)) == matches, text
+        assert fields.matches(parse(text, fields), Context(now=160.0))(task) == matches, text
 
 
 class Thing(Record):

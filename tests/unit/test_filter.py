@@ -78,13 +78,13 @@ BARE = Node(engine="estuary", id="estuary/job:1", kind="job", title="Plain", pha
 )
 def test_matching(text: str, mail: bool, bare: bool) -> None:
     typed = parse(text)
-    assert (NODES.matches(typed, MAIL, AT), NODES.matches(typed, BARE, AT)) == (mail, bare)
+    assert (NODES.matches(typed, AT)(MAIL), NODES.matches(typed, AT)(BARE)) == (mail, bare)
 
 
 def test_findings_of_the_console_itself_count() -> None:
     context = Context(now=NOW, codes={BARE.id: ["spinning"]})
-    assert NODES.matches(parse("finding:spin"), BARE, context)
-    assert not NODES.matches(parse("finding:none"), BARE, context)
+    assert NODES.matches(parse("finding:spin"), context)(BARE)
+    assert not NODES.matches(parse("finding:none"), context)(BARE)
 
 
 @pytest.mark.parametrize(
@@ -168,7 +168,7 @@ def test_any_text_is_a_filter_or_an_explained_mistake(text: str) -> None:
         mistake = error
     else:
         assert parse(str(typed)) == typed
-        assert NODES.matches(typed, MAIL, Context(now=math.inf)) in (True, False)
+        assert NODES.matches(typed, Context(now=math.inf))(MAIL) in (True, False)
         return
     assert mistake.message
     assert 0 <= mistake.position <= len(text)

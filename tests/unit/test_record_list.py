@@ -289,7 +289,7 @@ def test_each_record_that_matches_is_in_one_row(records: list[Thing], text: str,
     rows.expand_loaded()
     tops = [row for row in items(rows) if not row.above]
     assert sorted(record.name for row in tops for record in row.records) == sorted(
-        record.name for record in records if FIELDS.matches(rows.filter, record, 0)
+        record.name for record in records if FIELDS.matches(rows.filter, NOTHING)(record)
     )
     assert not any(row.group is not None and all(record.symptom for record in row.records) for row in tops)
     keys = shown(rows)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cache
+from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
 from console.text import formatting
@@ -177,16 +178,16 @@ class Field(Generic[T]):
 
     def value(self, record: T, context: Context) -> Any:
         """Return the value of a record."""
-        return _at(self.get)(record) if isinstance(self.get, str) else self.get(record, context)
+        return self.read(context)(record)
 
-    def texts(self, record: T, context: Context) -> list[str]:
+    def read(self, context: Context) -> Callable[[T], Any]:
+        """Return a reader of the value."""
+        get = self.get
+        return _at(get) if isinstance(get, str) else lambda record: get(record, context)
+
+    def texts(self, record: T, context: Context) -> Sequence[str]:
         """Return the texts of a field with words."""
-        value = self.value(record, context)
-        if isinstance(value, str):
-            return [value] if value else []
-        if value is None:
-            return []
-        return [text for text in value if text]
+        return texts_of(self.value(record, context))
 
     def render(self, record: T, context: Context) -> Cell:
         """Return the text of the record's cell in the tree, and its style."""
@@ -264,6 +265,13 @@ class RecordType(Generic[T]):
         return (*groups, flat) if self.grouped else (flat, *groups)
 
 
+def texts_of(value: str | Iterable[str] | None) -> Sequence[str]:
+    """Return the texts of a value of words."""
+    if isinstance(value, str):
+        return (value,) if value else ()
+    return [text for text in value or () if text]
+
+
 def common(values: Iterable[T]) -> T | None:
     """Return the value that all have, or None."""
     each = iter(values)
@@ -320,6 +328,8 @@ def within(
 def _at(place: str) -> Callable[[Any], Any]:
     """Return the function that returns what is at a place of a record."""
     names = place.split(".")
+    if len(names) == 1:
+        return attrgetter(place)
 
     def read(record: Any) -> Any:
         for name in names:
