@@ -5,24 +5,22 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from console.cli.exit_codes import STUCK
 from console.cli.output import output_for, say
-from console.cli.repeat import repeat
-from console.cli.suggested import incident_lines
 from console.cli.target import access_warnings, opened, select_readers
 from console.target import Target
 from console.text.formatting import by_reason
-from console.text.spans import Spans, crop
-from console.text.views.lines import plain, stacked
-from console.text.views.news import news, unchanged
-from queries.read.incidents import by_schemas, ordered
 from queries.read.reader import Reader
-from queries.records.snapshot import NEEDS_SAMPLES, Part, Snapshot
+from queries.records.snapshot import Part, Snapshot
 from queries.snapshot import server_problems, snapshot, take_samples
 from queries.workspace import Workspace
+
+if TYPE_CHECKING:
+    from console.text.spans import Spans
 
 SAMPLE_PAUSE_SECONDS = 1.0  # between two samples of `stuck --sample`
 
@@ -45,13 +43,21 @@ async def stuck(
             say(*notes)
             where = target.where(workspace.server)
             answer = msgspec.structs.replace(now.answer, where=where)
-            output.text(
-                answer, lambda cells: [crop([(where.text, "bold")], cells), *_lines(target, now, labels, cells)]
-            )
+
+            def lines(cells: int) -> list[Spans]:
+                from console.cli.suggested import stuck_lines  # JSON needs no text
+
+                return stuck_lines(target, where.text, now, labels, cells)
+
+            output.text(answer, lines)
             unread = exit_code and workspace.broken
             return STUCK if exit_code and now.incidents else int(bool(notes or unread))
 
-        return await repeat(workspace, output, target.interval, once) if watch else await once()
+        if not watch:
+            return await once()
+        from console.cli.repeat import repeat
+
+        return await repeat(workspace, output, target.interval, once)
 
 
 async def read(
@@ -100,23 +106,3 @@ async def _take_samples(workspace: Workspace, readers: Sequence[Reader], seconds
         if rest <= 0:
             return [f"{label}: {error.line}" for label, error in failed.items()]
         await asyncio.sleep(min(SAMPLE_PAUSE_SECONDS, rest))
-
-
-def _lines(target: Target, now: Snapshot, labels: Sequence[str], cells: int) -> list[Spans]:
-    incidents = ordered(by_schemas(now.incidents), now.at)
-    what, old = news(incidents, now.at), unchanged(incidents, now.at)
-    between = "   " if what else ""
-    above = crop([*what, (f"{between}{old}", "$faint")] if old else what, cells)
-    notes = (plain(note, indent=0) for note in _notes(now, labels))
-    return stacked([above] if above else [], incident_lines(target, incidents, cells, now.at), notes)
-
-
-def _notes(now: Snapshot, labels: Sequence[str]) -> Iterator[str]:
-    if not now.incidents:
-        one_look = any(each.why == NEEDS_SAMPLES for each in now.skipped_findings)
-        some, here = "need several looks" if one_look else "were not made", f" in {', '.join(labels)}" if labels else ""
-        yield f"Nothing is stuck{here}." if now.is_complete else f"No findings{here}, but some checks {some}."
-    for label, code in now.capped:
-        yield f"There may be more of {label} {code} than were read: --limit reads more, up to the check's own limit."
-    for label, text in by_reason(each for each in now.skipped_findings if not each.failed):  # others: stderr
-        yield f"Not checked: {label} {text}"

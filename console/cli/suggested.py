@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 
 from console.target import Target
-from console.text.spans import Spans
+from console.text.formatting import by_reason
+from console.text.spans import Spans, crop
 from console.text.views import incidents as views
-from queries.read.incidents import REFUSED_FOR_NOW
+from console.text.views.lines import plain, stacked
+from console.text.views.news import news, unchanged
+from queries.read.incidents import REFUSED_FOR_NOW, by_schemas, ordered
 from queries.records.finding import OPEN, Finding, Incident
+from queries.records.snapshot import NEEDS_SAMPLES, Snapshot
 
 WAIT_SECONDS = "60"  # for nodes that an executor holds now
 
@@ -19,6 +23,30 @@ def incident_lines(target: Target, incidents: Iterable[Incident], cells: int, no
     return views.incidents(
         incidents, cells, now=now, command=partial(incident_command, target), helps=partial(command, target)
     )
+
+
+def stuck_lines(target: Target, where: str, now: Snapshot, labels: Sequence[str], cells: int) -> list[Spans]:
+    """Return the lines of ``unstick stuck``. ``labels``: engines that were read."""
+    incidents = ordered(by_schemas(now.incidents), now.at)
+    what, old = news(incidents, now.at), unchanged(incidents, now.at)
+    between = "   " if what else ""
+    above = crop([*what, (f"{between}{old}", "$faint")] if old else what, cells)
+    notes = (plain(note, indent=0) for note in _notes(now, labels))
+    return [
+        crop([(where, "bold")], cells),
+        *stacked([above] if above else [], incident_lines(target, incidents, cells, now.at), notes),
+    ]
+
+
+def _notes(now: Snapshot, labels: Sequence[str]) -> Iterator[str]:
+    if not now.incidents:
+        one_look = any(each.why == NEEDS_SAMPLES for each in now.skipped_findings)
+        some, here = "need several looks" if one_look else "were not made", f" in {', '.join(labels)}" if labels else ""
+        yield f"Nothing is stuck{here}." if now.is_complete else f"No findings{here}, but some checks {some}."
+    for label, code in now.capped:
+        yield f"There may be more of {label} {code} than were read: --limit reads more, up to the check's own limit."
+    for label, text in by_reason(each for each in now.skipped_findings if not each.failed):  # others: stderr
+        yield f"Not checked: {label} {text}"
 
 
 def incident_command(target: Target, of: Incident) -> str:

@@ -13,7 +13,6 @@ from enum import StrEnum
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
-from queries.records.audit import Origin
 from queries.records.finding import SkippedFinding
 from queries.records.node import Count, Phase, Precision, ScanRequired
 from queries.text.duration import measured, spelled
@@ -22,6 +21,7 @@ from queries.text.safe_text import safe_text
 
 if TYPE_CHECKING:
     from queries.db.database import Server
+    from queries.records.audit import Origin
 
 NONE: Final = "–"
 BALANCED: Final = "Rows may be those of a standby: a pooler answers reads from several servers."

@@ -61,6 +61,8 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
     changes = [part.needs for part in sections.get("change", ())]
     called |= frozenset.intersection(*changes) if changes else frozenset()
     overwritten = tuple(overwrites)
+    tables = {name.partition(".")[0] for name in overwrites}
+    undo = Undo.TRANSITION if tables & set(spec.append_only) else Undo.ROWS
     named = {name for parts in sections.values() for part in parts for name, _ in keys_of(part, "args")}
     named -= {argument.name for argument in action.arguments}
     return msgspec.structs.replace(
@@ -69,7 +71,7 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
         waits=any("for_now" in sql_words(part.text) for part in sections.get("refused", ())),
         privileges=tuple(dict.fromkeys(privileges)),
         needs=tuple(sorted(called)),
-        undo=action.undo or (_undo(spec, overwritten) if overwritten else Undo.NONE if action.undo_note else None),
+        undo=action.undo or (undo if overwritten else Undo.NONE if action.undo_note else None),
         arguments=(
             *action.arguments,
             *(each for name, each in spec.arguments.items() if name in named),
@@ -85,9 +87,3 @@ def _gone(action: Action) -> Iterable[Argument]:
     """
     if not action.fences and all(argument.name != GONE for argument in action.arguments):
         yield Argument(name=GONE, title="I have checked that its owner is no longer running", type="flag")
-
-
-def _undo(spec: EngineSpec, overwrites: Iterable[str]) -> Undo:
-    """Return how the columns that an action overwrites are restored."""
-    tables = {name.partition(".")[0] for name in overwrites}
-    return Undo.TRANSITION if tables & set(spec.append_only) else Undo.ROWS

@@ -105,8 +105,12 @@ class _Writer:
             if self.tables and not self._written(name):
                 write()
         for finding in self.spec.findings:
-            if not finding.sampled and not self._written(f"findings/{finding.code}"):
-                self._finding(finding)
+            if finding.sampled or finding.finder or self._written(f"findings/{finding.code}"):
+                continue
+            if finding.among:
+                self._finding_among(finding)
+            elif finding.since:
+                self._finding_of_table(finding)
         for action in self.spec.actions:
             if action.writes:
                 self._action(action)
@@ -340,14 +344,6 @@ class _Writer:
         """Derive the rows of the nodes."""
         self._add("rows.sql", ("kinds",), [repeated("locked_rows", {}, [*map(self._of, self.tables)])])
 
-    def _finding(self, finding: FindingSpec) -> None:
-        if finding.finder:
-            return
-        if finding.among:
-            self._finding_among(finding)
-        elif finding.since:
-            self._finding_of_table(finding)
-
     def _finding_of_table(self, finding: FindingSpec) -> None:
         at: Setting = ("findings", finding.code)
         kind = self.kinds[self.spec.kind_of(finding)]
@@ -379,13 +375,15 @@ class _Writer:
         since = _in_line(finding.since)
         newest = since and finding.newest_first and f"{since} DESC NULLS LAST"
         order = _in_line(finding.order) or newest or since
-        evidence = _evidence(finding.evidence)
+        compared = [
+            line for rule, least in finding.pattern.items() for line in filled(rule, {"least": _in_line(least)})
+        ]
         values: Values = {
             "about": f"{finding.title.capitalize()}.",
             "header": [line for line in part if line.startswith("-- needs")],
-            "part": [*(line for line in part if not line.startswith("-- needs")), *_compared(finding)],
+            "part": [*(line for line in part if not line.startswith("-- needs")), *compared],
             "since": f"extract(epoch FROM {since})::float8" if since else "NULL::float8",
-            "evidence": evidence,
+            "evidence": _evidence(finding.evidence),
             **_judged(finding),
             "where": _in_line(finding.where),
             "order": ", ".join(filter(None, (order, "t.id"))),
@@ -957,11 +955,6 @@ def _of(column: str) -> str:
 
 def _names(sql: str, column: str) -> bool:
     return re.search(rf"\b{re.escape(column)}\b", sql) is not None
-
-
-def _compared(finding: FindingSpec) -> Lines:
-    """Return how the rows of a part are compared with each other."""
-    return [line for rule, least in finding.pattern.items() for line in filled(rule, {"least": _in_line(least)})]
 
 
 def _selected(rows: str, finding: FindingSpec) -> str:

@@ -484,8 +484,9 @@ def _wrong_columns(recognise: Recognise, relations: Mapping[str, Relation]) -> s
         for column in recognise.absent.get(name, ()):
             if column in there.columns:
                 return f"{name} has a column {column}, which this engine does not have"
-        if why := _wrong_checks(recognise, name, there):
-            return why
+        for word in recognise.literals.get(name, ()):
+            if f"'{word}'" not in there.checks:
+                return f"no CHECK of {name} names {word!r}"
         unique = recognise.unique.get(name)
         if unique and not any(i["unique"] and not i["partial"] and i["columns"] == list(unique) for i in there.indexes):
             return f"{name} has no unique index on ({', '.join(unique)})"
@@ -528,11 +529,6 @@ def _newer(engine: Engine, schema: str, relations: Mapping[str, Relation], parts
     more |= _more_statuses(engine, relations)
     named = "; ".join(f"{name} may be {', '.join(labels)}" for name, labels in more.items() if labels)
     return f"{named}: newer than this release of unstick" if named else ""
-
-
-def _wrong_checks(recognise: Recognise, name: str, there: Relation) -> str:
-    unnamed = [word for word in recognise.literals.get(name, ()) if f"'{word}'" not in there.checks]
-    return f"no CHECK of {name} names {unnamed[0]!r}" if unnamed else ""
 
 
 def _wrong_types(recognise: Recognise, schema: str, parts: Parts) -> str | None:

@@ -7,21 +7,12 @@ from collections.abc import Collection, Iterator, Mapping
 
 import msgspec
 
-from queries.contract.spec import EngineSpec, Kind, Need
+from queries.contract.spec import EngineSpec, Kind, Need, index_of
 from queries.contract.sql_templates import one_line
 from queries.files.statement import Statement
-from queries.records.record import Record
 from queries.text.psql_text import sql_name
 
 OF_EXPRESSION = "_is_small"  # end of the name of a need: a status that is no column has no index
-
-_MADE = re.compile(
-    r"(?:CREATE (?:UNIQUE )?INDEX (?:CONCURRENTLY )?(?:\S+ )?ON (?P<table>\S+) ?(?:USING btree ?)?"
-    r"|ALTER TABLE (?P<altered>\S+) ADD (?:CONSTRAINT \S+ )?(?:PRIMARY KEY|UNIQUE) ?)"
-    r"\((?P<columns>[^()]+)\)(?: INCLUDE ?\([^()]+\))?(?: WHERE (?P<where>.+))?",
-    re.IGNORECASE,
-)
-_COLUMN = re.compile(r'"?(\w+)"?(?: (?:ASC|DESC))?(?: NULLS (?:FIRST|LAST))?', re.IGNORECASE)
 
 
 def derived_needs(spec: EngineSpec) -> dict[str, Need]:
@@ -95,30 +86,6 @@ def _derived(spec: EngineSpec, kind: Kind, derived: Mapping[str, Need]) -> Itera
         there = [each.columns[:2] for each in (*written.values(), *derived.values()) if each.table == kind.table]
         if (status, kind.dead_since) not in there:
             yield f"{kind.name}_dead", Need(table=kind.table, columns=(status, kind.dead_since, *kind.key_columns))
-
-
-class Index(Record):
-    """A btree index. ``where`` is its predicate as written, or ""."""
-
-    table: str
-    columns: tuple[str, ...]
-    where: str = ""
-
-
-def index_of(ddl: str) -> Index | None:
-    """Return the index that a statement creates, or None if that cannot be read.
-
-    It is a CREATE INDEX on plain columns, or an ALTER TABLE that adds a key.
-    """
-    match = _MADE.fullmatch(" ".join(ddl.split()))
-    columns = [_COLUMN.fullmatch(part.strip()) for part in match["columns"].split(",")] if match else []
-    if match is None or None in columns:
-        return None
-    return Index(
-        table=(match["table"] or match["altered"]).strip(':"'),
-        columns=tuple(column[1] for column in columns if column),
-        where=match["where"] or "",
-    )
 
 
 def completed(need: Need, roles: Collection[str]) -> Need:

@@ -19,7 +19,6 @@ from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.folder import TOML, read
 from queries.contract.server_spec import LABEL
 from queries.contract.spec import A_NAME
-from queries.contract.sql_calls import engine_faults
 from queries.files import user_dirs
 from queries.files.state_file import open_private
 from queries.records.action import Proof
@@ -132,6 +131,7 @@ def wrong_name(path: Path) -> str:
 def load(path: Path, *, trusted: bool = False) -> Engine:
     """Load an engine's folder that only this user can write. Raises BrokenEngineError."""
     from queries.contract.loader import parsed  # slow to import, and most users have no such folder
+    from queries.contract.sql_calls import engine_faults
 
     folder = read(path, private=True)
     engine = parsed(folder)

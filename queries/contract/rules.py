@@ -12,10 +12,10 @@ from collections.abc import Collection, Iterable, Iterator
 from queries.contract.derive import keys_in_sql
 from queries.contract.folder import TRY, Folder, ParsedFiles, key_of
 from queries.contract.id_forms import KEY_TYPES
-from queries.contract.needs import derived_needs, index_of
+from queries.contract.needs import derived_needs
 from queries.contract.rows import SHAPES, NodeRow
 from queries.contract.rows import columns as columns_of_rows
-from queries.contract.spec import GONE, GROUP, HARMS, Action, EngineSpec, FindingSpec
+from queries.contract.spec import GONE, GROUP, HARMS, Action, EngineSpec, FindingSpec, index_of
 from queries.contract.sql_names import OF_KIND, keys_of
 from queries.files.statement import PARAMETERS, Statement, locate
 from queries.files.toml_file import Path, TomlFile

@@ -14,9 +14,8 @@ from typing import Any
 import msgspec
 
 from queries.contract.detect import Declined, DetectedEngine
-from queries.contract.needs import index_of
 from queries.contract.server_spec import LABEL, server_spec, server_statement
-from queries.contract.spec import Worker
+from queries.contract.spec import Worker, index_of
 from queries.db.connecting import APPLICATION
 from queries.db.database import Database
 from queries.db.errors import DatabaseError, readable

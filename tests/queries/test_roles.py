@@ -12,7 +12,6 @@ from queries.check.lab import Lab
 from queries.check.prove import Loaded
 from queries.contract import loader, outside, roles
 from queries.contract.detect import detection_queries
-from queries.contract.engine import BrokenEngineError
 from queries.read import search
 from queries.records.action import Outcome
 from queries.workspace import Workspace
@@ -121,19 +120,3 @@ async def test_a_folder_with_roles_passes(server: PostgresServer, folder: Path, 
             assert check.number
     finally:
         await lab.close()
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "said"),
-    [
-        ('"*_work_items"', '"work_items"', "must be a name with one * in it"),
-        ("roles.work_items", "roles.work_item", "'work_item', which is not a table"),
-    ],
-)
-def test_a_mistake_in_a_role_has_its_line(folder: Path, old: str, new: str, said: str) -> None:
-    change(folder, "engine.toml", old, new)
-    with pytest.raises(BrokenEngineError) as caught:
-        loader.load(folder)
-    (fault,) = [each for each in caught.value.faults if said in each.message]
-    line = (folder / "engine.toml").read_text().splitlines()[fault.line - 1]
-    assert new.strip() in line or "[findings." in line
