@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from console.model.finding_index import FindingIndex
-from console.model.incident_list import IncidentHistory, Load
+from console.model.incident_list import IncidentHistory
 from console.model.timer import PASSES_PER_FINDINGS, Timer
 from queries.contract.server_spec import LABEL
 from queries.db.errors import DatabaseError
@@ -22,7 +22,6 @@ class DatabaseState:
         self.shown = Snapshot(at=0.0, parts=(), incidents=())  # another one if its findings or incidents have changed
         self.findings = FindingIndex()  # those shown; another one if a finding has changed
         self.incident_history = IncidentHistory()
-        self.load = Load()
         self.unsampled: dict[str, DatabaseError] = {}  # why the last samples failed, by label
         self.undetected = ""  # why the engines could not be detected again
         self._timer = timer
@@ -75,15 +74,12 @@ class DatabaseState:
         """Record the server time of the latest read."""
         self._server_time, self._read_at = at, self._now()
 
-    def show(self, now: Snapshot, labels: Iterable[str]) -> None:
+    def show(self, now: Snapshot) -> None:
         """Replace the findings and the incidents in one step, and note how each develops.
 
-        Indexed here, because the cursor moves more often than findings change. ``labels``: of all engines.
+        Indexed here, because the cursor moves more often than findings change.
         """
         before, self.shown = self.shown, now
         if now is not before and now.findings != before.findings:
             self.findings = FindingIndex(now.parts)
         self.incident_history.add(self.at, self.shown.incidents, self.shown.skipped_findings)
-        unread = self.shown.unread
-        numbers = {label: len(self.findings.severities.get(label, ())) for label in labels}
-        self.load.add(self.at, {label: None if label in unread else n for label, n in numbers.items()})

@@ -1,17 +1,15 @@
-"""Development of incidents and of engines over time. UI-free."""
+"""Development of incidents over time. UI-free."""
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
-from typing import TypeVar
 
 from queries.records.finding import EVERY_CHECK, HIDDEN_ROWS, Incident, ManySchemas, SkippedFinding
 
-N = TypeVar("N", int, int | None)
 KEPT_SECONDS = 900.0  # seconds of the history that is kept
-SAMPLES_KEPT = 60  # at most, for each incident or engine
+SAMPLES_KEPT = 60  # at most, for each incident
 
 
 class Trend(StrEnum):
@@ -78,28 +76,7 @@ class IncidentHistory:
         return [self._seen[key] for key in keys if key in self._seen]
 
 
-class Load:
-    """Number of stuck nodes of each engine over the last 15 minutes."""
-
-    def __init__(self) -> None:
-        self._samples: dict[str, deque[tuple[float, int | None]]] = {}
-
-    def add(self, at: float, numbers: Mapping[str, int | None]) -> None:
-        """Add the numbers of one refresh. None: not read."""
-        for label, number in numbers.items():
-            thin(self._samples.setdefault(label, deque()), at, number)
-
-    def samples(self, label: str) -> tuple[int | None, ...]:
-        """Return the numbers of an engine, oldest first. None: not read."""
-        return tuple(number for _, number in self._samples.get(label, ()))
-
-    def seconds(self, label: str) -> float:
-        """Return the time from the first of an engine's numbers to the last."""
-        samples = self._samples.get(label)
-        return samples[-1][0] - samples[0][0] if samples else 0.0
-
-
-def thin(samples: deque[tuple[float, N]], at: float, number: N) -> None:
+def thin(samples: deque[tuple[float, int]], at: float, number: int) -> None:
     """Add a sample; it replaces the last one if that is recent, so that few are kept."""
     if len(samples) > 1 and at - samples[-2][0] < KEPT_SECONDS / SAMPLES_KEPT:
         samples.pop()

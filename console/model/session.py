@@ -213,7 +213,7 @@ class Session:
             state.parts |= {each.label: with_samples(each, state.parts[each.label]) for each in readers}
             parts = [part for label, part in state.parts.items() if label in (*workspace.engines, LABEL)]
             same = [part.findings for part in parts] == [part.findings for part in state.shown.parts]
-            state.show(state.shown if same else grouped(workspace, parts, state.at), workspace.engines)
+            state.show(state.shown if same else grouped(workspace, parts, state.at))
 
     async def _read_findings(self, workspace: Workspace) -> None:
         state = self.state
@@ -225,7 +225,7 @@ class Session:
         for label in workspace.engines if not state.parts[LABEL].error else ():
             workspace.server_findings.counters.note(label, state.counts(label) or ())
         state.findings_loaded, state.findings_at = True, self._now()
-        state.show(now, workspace.engines)
+        state.show(now)
 
     def message(self, *, noticed: bool) -> tuple[str, str]:
         """Return what is new, or "", and its tone. ``noticed``: a notice can be shown."""

@@ -330,31 +330,16 @@ def scalar(value: object) -> str:
 BARS = "▁▂▃▄▅▆▇█"
 
 
-def sparkline(numbers: Sequence[int | None]) -> str:
-    """Return numbers as bars from the least to the most; "" if all are equal.
+def course(numbers: Sequence[float | None], ascii: bool = False) -> str:
+    """Return rates per minute, one a minute, as bars with their scale: ``▁▃█ 0..30``.
 
-    None is a gap.
+    A blank was not measured; "" if none was. Rates that are all 0, and ``ascii``, have no bars.
     """
     known = [number for number in numbers if number is not None]
-    least, most = min(known, default=0), max(known, default=0)
-    if least == most:
-        return ""
-    steps = (None if number is None else (number - least) / (most - least) * (len(BARS) - 1) for number in numbers)
-    return "".join(" " if step is None else BARS[round(step)] for step in steps)
-
-
-def trend(numbers: Sequence[int | None], cells: int, seconds: float, ascii: bool = False) -> str:
-    """Return the course of a number with its scale: ``▁▁▃█ 12..14 in 5m``.
-
-    Each of at most ``cells`` bars is the most of its part of the time; ``seconds`` is all of the time. Returns "" if
-    all bars are equal.
-    """
-    size = math.ceil(len(numbers) / cells) or 1
-    parts = [numbers[max(end - size, 0) : end] for end in range(len(numbers), 0, -size)][::-1]
-    peaks = [max((number for number in part if number is not None), default=None) for part in parts]
-    bars, known = sparkline(peaks), [peak for peak in peaks if peak is not None]
-    scale = f"{min(known, default=0)}..{max(known, default=0)} in {age(seconds, 1)}"
-    return (scale if ascii else f"{bars} {scale}") if bars else ""
+    if not (most := max(known, default=0.0)) or ascii:
+        return rate(known[-1]) if known else ""
+    steps = (None if number is None else round(number / most * (len(BARS) - 1)) for number in numbers)
+    return f"{''.join(' ' if step is None else BARS[step] for step in steps).strip()} 0..{short(math.ceil(most))}"
 
 
 def absent(words: str, policies: Collection[str]) -> str:

@@ -110,13 +110,14 @@ class CounterHistory:
                 return at
         return None
 
-    def rates(self, label: str, deletes: bool | None) -> Rates | None:
-        """Return the rates over the last minute, None if they are not known.
+    def rates(self, label: str, deletes: bool | None, ago: float = 0.0) -> Rates | None:
+        """Return the rates over the minute until ``ago`` seconds; None: not known.
 
         New work is rows inserted. Finished work is rows deleted if the engine ``deletes`` them, else new work minus the
         growth of unfinished work. ``deletes``: None if work is not counted.
         """
-        read = [(at, each.rows.get(label)) for at, each in self.read if at >= self.read[-1][0] - SPAN_SECONDS]
+        end = self.read[-1][0] - ago if self.read else 0.0
+        read = [(at, each.rows.get(label)) for at, each in self.read if end - SPAN_SECONDS <= at <= end]
         begins = max((place for place, (_, rows) in enumerate(read) if rows is None), default=-1) + 1
         known = [(at, rows) for at, rows in read[begins:] if rows]
         counted = [(at, rows) for at, rows in known if deletes or rows.unfinished is not None]

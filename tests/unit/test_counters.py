@@ -73,6 +73,13 @@ def test_counters_that_are_no_longer_recorded_begin_again() -> None:
 def test_arrivals_are_the_reads_after_which_more_rows_were_counted() -> None:
     counters = history((0, 7, 0, 0), (5, 7, 0, 0), (10, 8, 0, 0), (20, 9, 0, 0), (50, 30, 0, 0), (900, 30, 25, 0))
     assert counters.arrivals == {"e": Arrivals(first=10, last=50, longest=30, n=3)}
+    counters = history((0, 7, 0, 0), (30, 17, 0, 0), (60, 17, 0, 0), (120, 47, 0, 0), (240, 47, 0, 0))
+    assert [r and r.inflow for ago in (180, 120, 60, 0) if (r := counters.rates("e", False, ago)) or True] == [
+        10,
+        30,
+        None,
+        None,
+    ]
 
 
 def test_unfinished_work_is_counted_only_if_every_count_is_exact() -> None:

@@ -261,15 +261,8 @@ def test_a_short_id_tells_rows_apart(key: str, says: str) -> None:
     assert formatting.short_id(key) == says
 
 
-def test_bars_show_a_difference_and_nothing_else() -> None:
-    assert formatting.sparkline([0, 4, 8]) == "▁▅█"
-    assert formatting.sparkline([13, 14, 14]) == "▁██", "the least bar is not 0"
-    assert [formatting.sparkline(numbers) for numbers in ([], [3], [3, 3, 3], [0, 0])] == [""] * 4
-
-
-def test_a_trend_says_its_scale() -> None:
-    assert formatting.trend([13, 14, 14], 10, 90.0) == "▁██ 13..14 in 1m"
-    assert formatting.trend([9, 9, 0, 8, 4, 4, 8], 3, 900.0) == "██▁ 8..9 in 15m", "no peak is lost"
-    assert formatting.trend([1, 2], 10, 60.0, ascii=True) == "1..2 in 1m"
-    assert formatting.trend([2, 2], 10, 60.0) == ""
-    assert formatting.trend([3, None, None, 4], 10, 60.0) == "▁  █ 3..4 in 1m", "what was not read is a gap"
+def test_bars_of_rates_begin_at_0_and_say_their_scale() -> None:
+    assert formatting.course([0, 15, 29.2]) == "▁▅█ 0..30"
+    assert formatting.course([None, 12, None, 12]) == "█ █ 0..12", "what was not measured is a gap"
+    assert formatting.course([12, 30], ascii=True) == "≈30"
+    assert [formatting.course(numbers) for numbers in ([], [None], [0, 0])] == ["", "", "≈0"]

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from console.model.fields.field import Context, Field, Form, RecordType
 from console.text import formatting
 from console.text.severity import BANDS, band, sums
 from console.text.spans import Spans
-from queries.read.counters import Rates
+from queries.evidence.throughput import seconds
+from queries.read.counters import CounterHistory, Rates
+from queries.read.reader import Reader
 from queries.records.node import Count, Phase, Precision
 from queries.records.record import Record
 
@@ -26,6 +29,9 @@ ORDER = (
 )
 NEEDS = {Phase.FAILED: 0, Phase.RUNNING: 72, Phase.READY: 90}  # cells of the narrowest list that has their columns
 
+MINUTES = range(9, -1, -1)  # before now, of which the work is shown
+ENDED, FAILS = ("ended", "failed"), "'failed'"  # parts of a look, and what is in the query of one that tells failures
+
 
 class EngineLine(Record):
     """Numbers of an engine as they are shown.
@@ -39,7 +45,7 @@ class EngineLine(Record):
     stuck: tuple[int, ...] | None = None  # severity of each node with findings; None: not read yet
     more_stuck: bool = False  # there may be more of them
     oldest: str = ""  # age of the oldest finding
-    trend: str = ""  # of the number of stuck nodes
+    flow: str = ""  # course of the work in the last minutes
     rates: Rates | None = None  # work per minute
     stale: bool = False  # the last refresh did not read everything, so values may be out of date
     policies: bool = False  # row-level security may hide rows
@@ -58,6 +64,25 @@ class EngineLine(Record):
         """Return the number of nodes in a phase, or "" for none."""
         shown = next((each for each in self.counts or () if each.phase is phase), None)
         return formatting.count(shown) if shown and (shown.n or shown.precision is not Precision.EXACT) else ""
+
+
+def flow(reader: Reader, counters: CounterHistory, ascii: bool) -> str:
+    """Return what came, ended and failed in each of the last minutes."""
+    rates = [counters.rates(reader.label, reader.engine.spec.deletes, 60.0 * n) for n in MINUTES]
+    looks = [some[-1] for kind, some in reader.looks.items() if some and FAILS in reader.claims.kinds[kind].signs]
+    rows = [(look.at, row) for look in looks for row in look.rows if row.part in ENDED]
+    ages = [(now - at, row.part == ENDED[1]) for now, row in rows if (at := seconds(row.ended)) is not None]
+    oldest = max((age for age, _ in ages), default=0.0)  # what ended before was not read
+    courses: dict[str, Sequence[float | None]] = {
+        "in": [each.inflow if each else None for each in rates],
+        "out": [each.outflow if each else None for each in rates],
+        "fail": [
+            sum(each and n <= age / 60 < n + 1 for age, each in ages) if n < oldest // 60 else None for n in MINUTES
+        ],
+    }
+    shown = {name: formatting.course(numbers, ascii) for name, numbers in courses.items()}
+    text = " ".join(f"{name} {said}" for name, said in shown.items() if said)
+    return f"{text} /min" if text else ""
 
 
 def worst_first(line: EngineLine) -> tuple[int, int, str]:
@@ -121,7 +146,7 @@ FIELDS: Final[tuple[Field[EngineLine], ...]] = (
     _rate("in", "inflow", "new work per minute"),
     _rate("out", "outflow", "finished work per minute"),
     *map(_count, ORDER[:7]),
-    Field("trend", "trend", about="course of the number of stuck nodes", title="trend", width=30, needs=150),
+    Field("flow", "flow", about="work of the last ten minutes, a bar each", title="per minute", width=44, needs=150),
     Field("note", lambda line, _: "", about="what could not be read", title="note", width=10, needs=60, spans=_note),
 )  # fmt: skip
 ENGINES: Final = RecordType[EngineLine]("engine", lambda line: line.label, FIELDS)

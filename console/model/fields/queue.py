@@ -7,6 +7,7 @@ from functools import partial
 from typing import Final
 
 from console.model.fields import node
+from console.model.fields.engine import ENDED, FAILS
 from console.model.fields.field import Context, Field, Form, RecordType, by, moment, within
 from console.text import formatting
 from console.text.spans import Spans
@@ -17,7 +18,7 @@ from queries.read.reader import Reader
 from queries.records.node import Count, Node, Phase, Precision, split_id
 from queries.records.record import Record
 
-PAUSED, ENDED = "paused", ("ended", "failed")
+PAUSED = "paused"
 NO_WORKERS = {False: "none", None: "not recorded"}  # workers that serve a queue
 
 
@@ -87,7 +88,7 @@ def _minute(reader: Reader, kind: str, queue: str | None) -> Sequence[float | No
     rows = [row for row in look.rows if row.queue is not None or queue is None] if look else []
     came: Times = [(row.queue, at) for row in rows if (at := came_at(row, kept=kept)) is not None]
     ended, failed = ([(r.queue, seconds(r.ended)) for r in rows if r.part in parts] for parts in (ENDED, ENDED[1:]))
-    tells = "'failed'" in reader.claims.kinds[kind].signs  # else no row says it
+    tells = FAILS in reader.claims.kinds[kind].signs
     counted = ((came, came), (ended, ended), (failed, ended if tells else ()))
     return [rate(look.at, times, queue, read) if look and read else None for times, read in counted]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import msgspec
@@ -11,7 +11,7 @@ from textual.app import ComposeResult
 from textual.events import ScreenResume
 from textual.screen import Screen
 
-from console.model.fields.engine import EngineLine
+from console.model.fields.engine import EngineLine, flow
 from console.model.session import ConnectionState
 from console.model.visited_places import Place
 from console.text import formatting, severity
@@ -22,7 +22,7 @@ from console.tui.help_context import HelpContext
 from console.tui.keymap import Key
 from console.tui.screens.console_screen import ConsoleScreen
 from console.tui.textual_compat import lay_out, text_of
-from console.tui.widgets.engines_bar import TREND_BARS, EngineLines, engine_lines
+from console.tui.widgets.engines_bar import EngineLines, engine_lines
 from console.tui.widgets.footer import Hint, footer_lines
 from console.tui.widgets.header import Header, header_line, is_late, old, unchanged_for
 from console.tui.widgets.messages import status_line
@@ -384,12 +384,12 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
     def _renew_engines(self) -> None:
         label = self.label()
         front = next((place for place, each in enumerate(self.session.engines) if each == label), -1)
-        self._engines_bar.show(EngineLines(lines=self.engine_lines(), front=front, ascii=self.host.ascii))
+        self._engines_bar.show(EngineLines(lines=self.engine_lines({label}), front=front, ascii=self.host.ascii))
 
-    def engine_lines(self) -> tuple[EngineLine, ...]:
-        """Return the numbers of each engine."""
+    def engine_lines(self, flowing: Collection[str | None]) -> tuple[EngineLine, ...]:
+        """Return the numbers of each engine. ``flowing``: labels of those with bars."""
         state = self.session.state
-        stale_engines, more, load, findings = state.stale_engines, state.more, state.load, state.findings
+        stale_engines, more, findings = state.stale_engines, state.more, state.findings
         counters = self.session.workspace and self.session.workspace.server_findings.counters
         return tuple(
             EngineLine(
@@ -399,7 +399,7 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
                 stuck=findings.severities.get(label, ()) if state.findings_loaded else None,
                 more_stuck=label in more,
                 oldest="" if (since := findings.oldest.get(label)) is None else formatting.age(state.at - since),
-                trend=formatting.trend(load.samples(label), TREND_BARS, load.seconds(label), self.host.ascii),
+                flow=flow(reader, counters, self.host.ascii) if counters and label in flowing else "",
                 rates=counters.rates(label, reader.engine.spec.deletes) if counters else None,
                 stale=label in stale_engines,
                 policies=bool(reader.detected.policies),

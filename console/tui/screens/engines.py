@@ -51,7 +51,7 @@ class EnginesScreen(ListScreen[EngineLine]):
         return bool(self.session.engines)
 
     def records(self) -> Sequence[EngineLine]:
-        return sorted(self.engine_lines(), key=worst_first)
+        return sorted(self.engine_lines(self.session.engines), key=worst_first)
 
     def nothing(self) -> tuple[str, str]:
         return empty_state.why(self.session, None)

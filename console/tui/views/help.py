@@ -48,13 +48,13 @@ FILTERS: Mapping[str, Iterable[Field[Any]]] = {
     "Filter of hits": hit.FIELDS,
 }
 HEADER = (
-    ("in ≈12 out ≈9 /min", "new and finished work over the last minute, estimated from the server's counters"),
+    (
+        "in ▁▃█ 0..30 /min",
+        "new work of each of ten minutes, estimated from the server's counters; a gap is not known",
+    ),
+    ("out, fail", "finished work, and what the engine's history says failed; nothing where neither was recorded"),
     ("3 critical incidents", "causes of severity 8 or 9 in all engines; each may keep many nodes from going on"),
     ("‼3 !8 ·12  23 stuck", "stuck nodes: critical (severity 8 and 9), major (5 to 7), minor (below), and all"),
-    (
-        "12..14 in 5m",
-        "the least and the most stuck nodes in the last 5 minutes; the bars beside it are those of this time",
-    ),
     ("12  ≈1.2M  10k+  ?", "a number that is exact, estimated, at least that, not recorded"),
     ("≥2d  ≤5s", "a time ago that is at least or at most that, because not all were read"),
 )

@@ -16,7 +16,6 @@ from queries.text.safe_text import safe_text
 
 NARROW_CELLS = 80  # cells below which shorter words are used
 WORDS_CELLS = 100  # cells from which each number has its word, if there is room
-TREND_BARS = 10  # bars of a trend
 ONE_NAMED_CELLS = 72  # cells from which another engine is named before the numbers of the one in front are cut
 RANK = {phase: rank for rank, phase in enumerate(Phase)}  # of which numbers are kept on a narrow screen
 
@@ -58,7 +57,8 @@ def _ways(width: int, others: int) -> Sequence[tuple[bool, int, int]]:
     words = [True, False] if width >= WORDS_CELLS else [False]
     least = min(others, 2 if width >= WORDS_CELLS else int(width >= ONE_NAMED_CELLS))
     return [
-        *((words[0], extras, others) for extras in (3, 2, 1) if width >= WORDS_CELLS),
+        *((words[0], extras, named) for extras, named in ((2, others), (1, others), (1, least))),
+        *((False, 1, named) for named in (least, 0)),
         *((word, 0, named) for word in words for named in range(others, least - 1, -1)),
     ]
 
@@ -86,9 +86,7 @@ def _count(phase: Phase, number: str, *, words: bool) -> Content:
 def _extras(line: EngineLine | None, number: int) -> list[str]:
     if line is None:
         return []
-    rates = line.rates and f"in {formatting.rate(line.rates.inflow)} out {formatting.rate(line.rates.outflow)} /min"
-    oldest = f"oldest {line.oldest}" if line.oldest and line.stuck else ""
-    return [rates or "", line.trend, oldest][3 - number :]
+    return [line.flow, f"oldest {line.oldest}" if line.oldest and line.stuck else ""][:number]
 
 
 def _stuck(line: EngineLine, width: int, ascii: bool) -> Content:
