@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 import msgspec
 
@@ -13,6 +13,9 @@ from queries.contract.sql_names import keys_of
 from queries.files.statement import Statement
 from queries.records.action import Undo
 from queries.text.psql_text import sql_words
+
+# By it the operator takes work from an owner that may live; an action that fences the owner needs none
+_GONE = Argument(name=GONE, title="I have checked that its owner is no longer running", type="flag")
 
 
 def with_scripts(spec: EngineSpec, files: Collection[str]) -> tuple[Action, ...]:
@@ -64,7 +67,6 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
     tables = {name.partition(".")[0] for name in overwrites}
     undo = Undo.TRANSITION if tables & set(spec.append_only) else Undo.ROWS
     named = {name for parts in sections.values() for part in parts for name, _ in keys_of(part, "args")}
-    named -= {argument.name for argument in action.arguments}
     return msgspec.structs.replace(
         action,
         overwrites=overwritten,
@@ -73,17 +75,7 @@ def _with_effects(spec: EngineSpec, action: Action, sections: Mapping[str, tuple
         needs=tuple(sorted(called)),
         undo=action.undo or (undo if overwritten else Undo.NONE if action.undo_note else None),
         arguments=(
-            *action.arguments,
             *(each for name, each in spec.arguments.items() if name in named),
-            *(_gone(action) if "witnesses" in sections else ()),
+            *(() if action.fences or GONE in named & spec.arguments.keys() or "witnesses" not in sections else [_GONE]),
         ),
     )
-
-
-def _gone(action: Action) -> Iterable[Argument]:
-    """Yield the argument by which the operator takes work from an owner that may live.
-
-    An action that fences the owner needs none.
-    """
-    if not action.fences and all(argument.name != GONE for argument in action.arguments):
-        yield Argument(name=GONE, title="I have checked that its owner is no longer running", type="flag")

@@ -33,7 +33,7 @@ def in_full(document: dict[str, Any]) -> dict[str, Any]:
     if isinstance(recognise := full.get("recognise"), dict) and "relations" in recognise:
         full["recognise"] = {**recognise, "relations": _of_table(recognise["relations"], _columns)}
     full["arguments"] = _of_table(full.get("arguments"), lambda name, each: _entry(name, each, Argument, "arguments"))
-    for name, form in (("actions", _action), ("workers", _worker), ("claim", _claim)):
+    for name, form in (("workers", _worker), ("claim", _claim)):
         if isinstance(full[name], list):
             full[name] = [form(dict(entry)) if isinstance(entry, dict) else entry for entry in full[name]]
     return {name: value for name, value in full.items() if value is not None}
@@ -129,12 +129,6 @@ def _status(written: Any) -> Any:
         return written
     phase, _, means = written.partition(":")
     return {"phase": phase.strip(), "means": means.strip()}
-
-
-def _action(action: dict[str, Any]) -> dict[str, Any]:
-    if "arguments" in action:
-        action["arguments"] = _named(action["arguments"], Argument, f"actions.{action['name']}.arguments")
-    return action
 
 
 def _worker(worker: dict[str, Any]) -> dict[str, Any]:

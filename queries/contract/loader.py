@@ -13,7 +13,7 @@ from queries.contract.derive import derived
 from queries.contract.document import in_full
 from queries.contract.engine import BrokenEngineError, Engine
 from queries.contract.facts import own_objects
-from queries.contract.folder import CATALOG, TOML, TRY, Folder, ParsedFiles, key_of, read, with_kinds
+from queries.contract.folder import CATALOG, TOML, TRY, Folder, ParsedFiles, read, with_kinds
 from queries.contract.needs import completed, derived_needs, with_needs
 from queries.contract.rules import SHARED, file_faults, setting_faults
 from queries.contract.spec import RECORDED, Action, EngineSpec, Kind, Need
@@ -162,18 +162,17 @@ def _parsed_files(folder: Folder, more: Mapping[str, SqlText], spec: EngineSpec,
     statements: dict[str, Statement] = {}
     sections: dict[str, dict[str, tuple[Statement, ...]]] = {}
     kinds = [kind.name for kind in spec.kinds]
-    settings = names_in_sql(spec)
+    settings, in_actions = names_in_sql(spec), names_in_sql(spec, action=True)
     for file, sql in texts:
         try:
             if file.startswith("actions/"):
-                names = names_in_sql(spec, key_of(file.partition("/")[2]))
-                sections[file] = {**sections.get(file, {}), **parse_sections(sql, names)}
+                sections[file] = {**sections.get(file, {}), **parse_sections(sql, in_actions)}
             elif file.startswith("undo/"):
                 sections[file] = parse_sections(sql)
             elif file == TRY:
                 sections[file] = parse_sections(sql, settings)
             elif file == SHARED:
-                for script, name, parts in _shared(parse_sections(sql, names_in_sql(spec, None)), spec.actions):
+                for script, name, parts in _shared(parse_sections(sql, in_actions), spec.actions):
                     sections.setdefault(script, {})[name] = parts
             else:
                 statement = with_kinds(file, parse_statement(sql, settings), kinds)

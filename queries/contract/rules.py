@@ -105,12 +105,11 @@ def _of_findings(spec: EngineSpec, actions: Collection[str]) -> Iterator[Referen
     codes = [finding.code for finding in spec.findings]
     for finding in spec.findings:
         at: Path = ("findings", finding.code)
-        given = [a.name for action in spec.actions if action.name == finding.action for a in action.arguments]
         for setting in ("action", "instead"):
             yield (*at, setting), [getattr(finding, setting)], actions, "an action"
         yield (*at, "least"), finding.least.values(), spec.thresholds, "a threshold"
         yield (*at, "explains"), (code for each in finding.explains.values() for code in each), codes, "a finding"
-        yield (*at, "arguments"), finding.arguments, [*given, *spec.arguments, GONE], "an argument of the action"
+        yield (*at, "arguments"), finding.arguments, [*spec.arguments, GONE], "an argument of an action"
 
 
 def _of_actions(spec: EngineSpec, words: Collection[str]) -> Iterator[Reference]:
@@ -151,7 +150,6 @@ def _names(spec: EngineSpec) -> Iterator[Problem]:
         *((("thresholds", name), name, own) for name in spec.thresholds),
         *((("options", name), name, own) for name in spec.options),
         *((("arguments", name), name, settings) for name in spec.arguments),
-        *((("actions", each.name, "arguments", a.name), a.name, {}) for each in spec.actions for a in each.arguments),
     ]
     for path, name, more in every:
         if what := {**taken, **more}.get(name):
@@ -301,29 +299,18 @@ def _unused_files(folder: Folder, spec: EngineSpec) -> Iterator[Fault]:
 def _names_in_sql(spec: EngineSpec, files: ParsedFiles) -> Iterator[Fault]:
     """Yield undefined keys of settings and arguments, which are NULL to the server."""
     settings = {*spec.thresholds, *spec.options, "moved"}
-    every = {*spec.arguments, *(argument.name for action in spec.actions for argument in action.arguments)}
-    for statement in files.statements.values():
-        yield from _unknown_keys(statement, "settings", settings, settings)
-        yield from _unknown_needs(statement, spec.needs)
-    for file, sections in files.sections.items():
-        own = [a.name for each in spec.actions if f"actions/{each.script}.sql" == file for a in each.arguments]
-        for part in (part for parts in sections.values() for part in parts):
-            yield from _unknown_keys(part, "settings", settings, settings)
-            yield from _unknown_needs(part, spec.needs)
-            yield from _unknown_keys(part, "args", {*spec.arguments, *own}, every)
+    parts = (part for sections in files.sections.values() for run in sections.values() for part in run)
+    for part in (*files.statements.values(), *parts):
+        yield from _unknown_needs(part, spec.needs)
+        yield from _unknown_keys(part, "settings", settings, "a threshold or an option")
+        yield from _unknown_keys(part, "args", {*spec.arguments, GONE}, "an argument")
 
 
-def _unknown_keys(part: Statement, parameter: str, names: Collection[str], shared: Collection[str]) -> Iterator[Fault]:
-    """Yield the keys of a parameter that are not known.
-
-    Parts of several statements may have ``shared`` ones.
-    """
-    what = "a threshold or an option" if parameter == "settings" else "an argument of the action"
+def _unknown_keys(part: Statement, parameter: str, names: Collection[str], what: str) -> Iterator[Fault]:
+    """Yield the keys of a parameter that are not known."""
     for name, offset in keys_of(part, parameter):
         if name not in names:
-            fault = locate(part, offset + 1, f"{name!r} is not {what}{did_you_mean(name, names)}")
-            if "/parts/" not in fault.file or name not in shared:
-                yield fault
+            yield locate(part, offset + 1, f"{name!r} is not {what}{did_you_mean(name, names)}")
 
 
 def _unknown_needs(part: Statement, needs: Collection[str]) -> Iterator[Fault]:

@@ -548,7 +548,7 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     have one of the statuses or phases ``from`` and that no ``refuse`` excludes.
     """
 
-    DERIVED = ("name", "key", "file", "overwrites", "privileges", "needs", "waits")
+    DERIVED = ("name", "key", "file", "overwrites", "privileges", "needs", "waits", "arguments")
 
     name: Name
     key: str = KEY_OF_NAME
@@ -578,7 +578,7 @@ class Action(Record, forbid_unknown_fields=True, rename={"from_": "from"}):
     privileges: tuple[Privilege, ...] = ()  # that its statements need
     needs: tuple[str, ...] = ()  # of its section ``change``, and of functions that its statements call
     waits: bool = False  # the operator may wait for nodes that a ``refused`` row marks ``for_now``
-    arguments: tuple[Argument, ...] = ()  # by name, in addition to the engine's that its statements name
+    arguments: tuple[Argument, ...] = ()  # those of the engine that its statements name
     when: dict[str, str] = {}  # options that must have these values, for actions that differ by variant
 
     def __post_init__(self) -> None:

@@ -13,11 +13,11 @@ OF_KIND = "_of_kind"  # end of the name of a threshold that may be set for one k
 _FIRST = r"\s*->>?\s*(?:'(?P<name>[^']*)'|[\w.]+(?:\([^()]*\))?(?:::\w+)?\s*->>?\s*'(?P<inner>[^']*)')"
 
 
-def names_in_sql(spec: EngineSpec, script: str | None = "") -> dict[str, str]:
-    """Return SQL for settings, keys of each kind, and arguments of an action's script.
+def names_in_sql(spec: EngineSpec, *, action: bool = False) -> dict[str, str]:
+    """Return SQL for settings, keys of each kind, and in an action for arguments.
 
     A duration is an interval, a count a number, and an option a text. A threshold has a second name for that of the
-    kind of a row. ``script``: None for the arguments of all actions, "" for none.
+    kind of a row.
     """
     names = {name: f"(:settings ->> '{name}')" for name in spec.options}
     for name, value in spec.thresholds.items():
@@ -25,8 +25,7 @@ def names_in_sql(spec: EngineSpec, script: str | None = "") -> dict[str, str]:
         if spec.thresholds_by and not isinstance(value, dict):
             of_kind = f"coalesce(:settings -> {spec.thresholds_by} ->> '{name}', :settings ->> '{name}')"
             names[f"{name}{OF_KIND}"] = _threshold(of_kind, value)
-    own = (a for action in spec.actions if script in (None, action.script) for a in action.arguments)
-    arguments = () if script == "" else (*spec.arguments.values(), *own)
+    arguments = spec.arguments.values() if action else ()
     return keys_in_sql(spec) | names | {a.name: _argument(f"(:args ->> '{a.name}')", a.type) for a in arguments}
 
 

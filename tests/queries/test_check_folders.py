@@ -30,7 +30,8 @@ EDIT = """
 [actions.edit]
 from = ["failed"]
 effect = "Replaces the payload."
-arguments.payload = { type = "document", title = "payload of the item", required = true }
+[arguments]
+payload = { type = "document", title = "payload of the item", required = true }
 """
 
 

@@ -176,7 +176,7 @@ async def prepare(
 async def test_psql_can_run_each_file(server: PostgresServer, folder: Path) -> None:
     """The search path contains only the server's own schemas."""
     spec = next((each.spec for each in builtin() if each.name == folder.name), None)
-    names, roles = (names_in_sql(spec, None), spec.recognise.roles) if spec else ({}, {})
+    names, roles = (names_in_sql(spec, action=True), spec.recognise.roles) if spec else ({}, {})
     dsn = server.fresh(folder.name if spec else None)
     connection = await asyncpg.connect(
         dsn, statement_cache_size=0, server_settings={"search_path": "pg_catalog, pg_temp"}

@@ -68,7 +68,7 @@ ARGUMENTS: dict[tuple[str, str], dict[str, Any]] = {
     ("estuary", "wake"): {"regardless": True},
     ("estuary", "send"): {"message": {"x": [1.50, "a"]}, "unchecked": True},
     ("estuary", "release"): {"early": True},
-    ("estuary", "restart"): {"first": {"x": 1}},
+    ("estuary", "restart"): {"first_message": {"x": 1}},
     ("estuary", "drop"): {"position": 1, "digest": "?", "decodable": True},
     ("estuary", "delete"): {"owned": True, "childless": True},
     ("estuary", "edit"): {"unchecked": True},

@@ -33,7 +33,7 @@ SETTINGS = [
     (FINDING, '+proof = "assumed"\ninstead = "cancel"', f"{LATE}.instead cancel ends work that cannot be got back if"),
     ('failed = "failed: it', 'failed = "fialed: it', "statuses.failed.phase must be one of"),
     ("id int8, parent_id", "id, parent_id", "recognise.relations.work_items has 'id', which is not a name and a type"),
-    (CANCEL, "+arguments.note = { titel = 'a' }", "actions.cancel.arguments.note.titel is not a setting; did you mean"),
+    (CANCEL, "+arguments.note = { title = 'a' }", "actions.cancel.arguments is not a setting"),
     (TOP, '+arguments.note = { titel = "a" }', "arguments.note.titel is not a setting"),
     (TOP, '+unqualified = true', "unqualified must be one of nothing, workers, functions"),
     (TOP, '+workers = [{ privileges = [] }]', "workers has an entry without a name; write [workers.NAME]"),
@@ -53,7 +53,6 @@ SETTINGS = [
     (TOP, '+options.group = { title = "a" }', "options.group needs at least two choices"),
     (TOP, '+arguments.stale = { title = "a" }', "arguments.stale has the name of a threshold or an option"),
     (TOP, '+arguments.cursor = { title = "a" }', "arguments.cursor has the name of a parameter in statements"),
-    (CANCEL, '+arguments.limit = { title = "a" }', "actions.cancel.arguments.limit has the name of a parameter"),
     (TOP, '+counters = ["work_items.trys"]', "counters has 'work_items.trys', which is not a column in"),
     (TOP, '+redrive.item."" = "x"', "redrive.item has 'x', which is not an action"),
     (TOP, '+flow.work_itms = "kept"', "flow has 'work_itms', which is not a table of recognise.relations; did"),
@@ -117,7 +116,7 @@ FILES = [
     ("roots.sql", ":cursor", "$4", "$4 has no name; write a parameter as :ids, without a type"),
     ("actions/retry.sql", None, "SELECT 1", "it has no section; a section begins with a line such as -- :lock"),
     (SQL, ":stale", "make_interval(secs => (:settings ->> 'stael')::int)", "'stael' is not a threshold or an option"),
-    ("actions/retry.sql", "state = 'todo'", "state = :args ->> 'stat'", "'stat' is not an argument of the action"),
+    ("actions/retry.sql", "state = 'todo'", "state = :args ->> 'stat'", "'stat' is not an argument"),
     ("actions/retry.sql", "-- :change", "-- :refused", "the section :change is missing"),
     ("actions/release.sql", "-- :refused", "-- :refuse", "the section :refuse is not one of lock, refused, witnesses"),
     ("findings/late.sql", None, "SELECT 1", "nothing uses this file"),
@@ -171,5 +170,6 @@ def test_a_missing_file_is_named(tmp_path: Path, file: str) -> None:
 
 def test_an_action_that_edits_a_text_reads_it(tmp_path: Path) -> None:
     folder = copied(tmp_path, source=HOMEMADE)
-    change(folder, TOML, CANCEL, f'{CANCEL}\narguments.text = {{ title = "a", type = "document" }}')
+    change(folder, TOML, TOP, f'{TOP}\narguments.text = {{ title = "a", type = "document" }}')
+    change(folder, TOML, "\"'cancelled'\"", '":text"')
     assert faults(folder) == {"the section :document is missing": (str(folder / "actions/cancel.sql"), 1)}

@@ -207,9 +207,6 @@ kinds = ["task"]
 support = "emulated"
 why = "the engine has none"
 
-[actions.release.arguments.note]
-title = "a note"
-
 [arguments.count]
 title = "a number"
 
@@ -285,7 +282,6 @@ each.early = { severity = 2, sentence = "It ran early.", explains = { engine = [
 
 [actions.any.each.release]
 why = "the engine has none"
-arguments.note = { title = "a note" }
 
 [[actions.skip_it]]
 confirm = "typed"
@@ -317,10 +313,9 @@ def test_short_forms_mean_what_the_long_ones_do(tmp_path: Path) -> None:
 def test_an_action_has_the_arguments_that_its_statements_name(folder: Path) -> None:
     shared = 'arguments.why = { title = "a" }\narguments.due = { title = "b", type = "int" }'
     change(folder, TOML, 'stale = "5m"', f'stale = "5m"\n{shared}')
-    change(folder, TOML, 'due = "now()"', 'due = "to_timestamp(:due)", task = "concat(:own, :why)"')
-    change(folder, TOML, "[actions.cancel]", 'arguments.own = { title = "c" }\n[actions.cancel]')
+    change(folder, TOML, 'due = "now()"', 'due = "to_timestamp(:due)", task = ":why"')
     named = {action.name: [a.name for a in action.arguments] for action in load(folder).spec.actions}
-    assert named == {"release": [], "retry": ["own", "why", "due"], "cancel": []}
+    assert named == {"release": [], "retry": ["why", "due"], "cancel": []}
 
 
 def test_an_action_that_overwrites_nothing_says_why_it_cannot_be_undone(folder: Path) -> None:

@@ -395,7 +395,10 @@ async def test_restart_starts_with_the_first_message(
     kept = [] if type_ == 8 else [sent(SHARD)]  # type 8 never reads a second message
     task = await estuary_db.task(type_, state=state, wake=900, inbox=kept or None)
     before = await estuary_db.row(task)
-    assert await apply(workspace, "restart", task, **({} if first is ... else {"first": first})) == (CHANGED, "")
+    assert await apply(workspace, "restart", task, **({} if first is ... else {"first_message": first})) == (
+        CHANGED,
+        "",
+    )
     after = await estuary_db.row(task)
     assert after["state"] is None
     assert after["due"] <= 0
@@ -428,16 +431,16 @@ async def test_a_data_plane_is_restarted_when_idle_and_with_its_id_typed(
         (1, {"state": None}, TYPED, "not recorded"),
         (1, {"state": {"status": "Idle"}}, TYPED, "data_plane_id"),
         (1, {"state": IDLE, "inbox": [(ZERO, "converge")]}, TYPED, "inbox"),
-        (1, {"state": IDLE}, {**TYPED, "first": "converge"}, "initial state"),
+        (1, {"state": IDLE}, {**TYPED, "first_message": "converge"}, "initial state"),
         (8, {"state": {"migration_id": PLANE}, "inbox": [sent(SHARD)]}, {}, "messages in the inbox"),
-        (1, {"state": IDLE}, {**TYPED, "first": "start"}, "decode"),
+        (1, {"state": IDLE}, {**TYPED, "first_message": "start"}, "decode"),
         (2, {"beat": 10}, {}, "locked"),
         (2, {"beat": 900}, {}, "locked"),
         (8, {"state": None}, {}, "migration_id"),
         (8, {"state": {"migration_id": 'x"}'}}, {}, "migration_id"),
         (8, {"state": "[1, 2]"}, {}, "migration_id"),
         (32767, {"state": '"Finished"'}, {}, "first"),
-        (12, {"state": {}}, {"first": "wake"}, "decode"),
+        (12, {"state": {}}, {"first_message": "wake"}, "decode"),
     ],
 )
 async def test_restart_is_refused(

@@ -12,7 +12,7 @@ SELECT 'task:' || t.task_id AS id, t.xmin::text AS version,
 -- :refused
 WITH made AS MATERIALIZED (
   SELECT t.task_id, t.task_type, t.heartbeat, coalesce(cardinality(t.inbox), 0) + coalesce(cardinality(t.inbox_next), 0) AS messages, s.state, f.template, f.field, s.state ->> f.field AS value,
-         CASE WHEN jsonb_typeof(:args -> 'first') <> 'null' THEN :args -> 'first'
+         CASE WHEN jsonb_typeof(:args -> 'first_message') <> 'null' THEN :args -> 'first_message'
               WHEN f.template = '' OR f.field IS NOT NULL AND coalesce(s.state ->> f.field, '') !~ '^[[:alnum:]:._-]+$' THEN NULL
               ELSE coalesce(replace(f.template, '{' || f.field || '}', s.state ->> f.field), f.template)::jsonb END AS message
     FROM :"schema".tasks t
@@ -35,8 +35,8 @@ refusals AS (
               WHEN :settings -> 'guarded' ? m.task_type::text AND (m.value IS NULL OR m.value IS DISTINCT FROM :args ->> 'confirm')
               THEN 'a ' || coalesce(:settings -> 'names' ->> m.task_type::text, 'type ' || m.task_type)
                    || ' requires the ' || coalesce(m.field, 'id') || ' of its state: set confirm'
-              WHEN m.message IS NULL AND m.template IS NULL THEN 'the first message of this type is unknown: set first'
-              WHEN m.message IS NULL AND m.template <> '' THEN 'the state has no ' || m.field || ' for the first message: set first'
+              WHEN m.message IS NULL AND m.template IS NULL THEN 'the first message of this type is unknown: set first_message'
+              WHEN m.message IS NULL AND m.template <> '' THEN 'the state has no ' || m.field || ' for the first message: set first_message'
               WHEN m.message IS NOT NULL AND :settings -> 'messages' ? m.task_type::text
                    AND NOT coalesce(jsonb_path_match(m.message, (:settings -> 'messages' ->> m.task_type::text)::jsonpath, '{}', true), false)
               THEN 'the task''s type cannot decode the first message; it accepts ' || coalesce(:settings -> 'takes' ->> m.task_type::text, 'other messages')
@@ -65,7 +65,7 @@ UPDATE :"schema".tasks t
                 coalesce(regexp_replace(regexp_replace(o.inner_state::text, '\\(u[0-9a-fA-F]{4}|.)', '?', 'g'),
                                         '([0-9]{30})[0-9]+|([eE][+-]?[0-9]{2})[0-9]+', '\1\2', 'g'), 'null')::jsonb AS state) AS f
  CROSS JOIN LATERAL (
-         SELECT CASE WHEN jsonb_typeof(:args -> 'first') <> 'null' THEN :args -> 'first'
+         SELECT CASE WHEN jsonb_typeof(:args -> 'first_message') <> 'null' THEN :args -> 'first_message'
                      WHEN f.template <> ''
                      THEN coalesce(replace(f.template, '{' || f.field || '}', f.state ->> f.field), f.template)::jsonb END AS message) AS m
  WHERE t.task_id = o.task_id
