@@ -103,7 +103,7 @@ def comment(source: str, name: str) -> str:
 def threshold_reference() -> str:
     """Return the thresholds and options of each engine.
 
-    The comment beside a threshold is its meaning.
+    The comment beside one is its meaning.
     """
     return _table("table", "setting", "unit", "default", "meaning", rows=engine_settings())
 
@@ -125,10 +125,11 @@ def engine_settings() -> Iterator[tuple[str, ...]]:
                     f"`{default}`",
                     about + f", for kind {name}" * bool(kinds),
                 )
+        about_options = dict(re.findall(r"(?m)^\[options\.(\w+)\] # (.+)$", text))
         for name, option in engine.spec.options.items():
             texts = f"a table of {len(option.default)}" if isinstance(option.default, dict) else f"`{option.default}`"
             unit = "table of texts" if isinstance(option.default, dict) else "text"
-            yield f"**options.{engine.name}**", f"`{name}`", unit, texts, option.title
+            yield f"**options.{engine.name}**", f"`{name}`", unit, texts, about_options[name]
 
 
 def _table(*titles: str, rows: Iterable[tuple[str, ...]]) -> str:

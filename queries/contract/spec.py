@@ -649,7 +649,6 @@ class Option(Record, forbid_unknown_fields=True):
     that delete rows read them.
     """
 
-    title: str  # what it is
     choices: tuple[str, ...] = ()  # its values; an action for one with the name of a need requires that need
     default: str | dict[str, str] = ""  # its value
 

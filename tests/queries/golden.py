@@ -29,8 +29,7 @@ def _lines(engine: Engine) -> Iterator[str]:
     for name, need in spec.needs.items():
         yield f"  {name}: {need.why}"
     yield from ("", "options")
-    for name, option in spec.options.items():
-        yield f"  {name}: {option.title}"
+    yield from (f"  {name}" for name in spec.options)
     yield from ("", "statuses")
     for status in spec.statuses:
         yield f"  {status.native} ({status.phase}): {status.means}"

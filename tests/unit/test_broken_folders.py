@@ -13,7 +13,7 @@ from tests.outside import HOMEMADE, change, copied
 
 TOML = "engine.toml"
 TOP, KIND, FINDING, CANCEL = 'stale = "5m"', 'parent = "parent_id"', 'action = "release"', "[actions.cancel]"
-VIEW = '{ title = "a", choices = ["x", "y"] }'
+VIEW = '{ choices = ["x", "y"] }'
 SQL, CHANGE = "findings/taken_too_long.sql", "-- :refused\nSELECT 1\n-- :change\nSELECT 1\n"
 NO_INDEX = "workers.w.indexes has 'CREATE INDEX ON "
 A_NAME = "must be a name of at most 40 characters: a-z"
@@ -50,7 +50,7 @@ SETTINGS = [
     (TOP, '+thresholds.item_keys = "5m"', "thresholds.item_keys has the name of the keys of a kind in statements"),
     (TOP, '+thresholds_by = "t.task"\nthresholds.stale_of_kind = "5m"', "thresholds.stale_of_kind has the name of the"),
     (TOP, f"+options.ids = {VIEW}", "options.ids has the name of a parameter in statements"),
-    (TOP, '+options.group = { title = "a" }', "options.group needs at least two choices"),
+    (TOP, "+options.group = {}", "options.group needs at least two choices"),
     (TOP, '+arguments.stale = { title = "a" }', "arguments.stale has the name of a threshold or an option"),
     (TOP, '+arguments.cursor = { title = "a" }', "arguments.cursor has the name of a parameter in statements"),
     (TOP, '+counters = ["work_items.trys"]', "counters has 'work_items.trys', which is not a column in"),

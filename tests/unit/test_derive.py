@@ -336,7 +336,7 @@ def test_an_action_that_overwrites_nothing_says_why_it_cannot_be_undone(folder: 
 
 def test_a_choice_with_the_name_of_a_need_requires_it(folder: Path) -> None:
     need = 'needs.there = { exists = ["a.b"], why = "c" }'
-    option = 'options.where = { title = "a", choices = ["there", "elsewhere"] }'
+    option = 'options.where = { choices = ["there", "elsewhere"] }'
     change(folder, TOML, 'stale = "5m"', f'stale = "5m"\n{need}\n{option}')
     change(folder, TOML, "[actions.cancel]", '[actions.cancel]\nwhen = { where = "there" }')
     assert [action.needs for action in load(folder).spec.actions] == [(), (), ("there",)]
