@@ -1,4 +1,4 @@
-"""Rows beside the incidents: failing groups, and changes that matter. UI-free.
+"""Rows beside the incidents: groups of dead letters, and changes. UI-free.
 
 Both come from the reads of their own screens, so that they have the same cap, order and words there. A node that an
 incident is about is in no other row.

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Final
 
 WORDS: Final[Mapping[str, str]] = {
-    "incident": "One cause and everything that it keeps from going on: a row of the stuck list.",
+    "incident": "One cause and everything that it keeps from going on: a row of the list *now*.",
     "stuck": (
         "Said of a node that does not go on by itself: `stuck` lists these, by cause. In commands and JSON "
         "such a problem of one node is a finding: code, title, since, sentence, evidence and suggested "

@@ -32,7 +32,7 @@ class Key(Record, kw_only=False):
 PALETTE = Key("palette", "ctrl+p,colon", "app.command_palette", "commands", "Command palette", 80)
 APP = (
     Key("mode.tree", "1", "app.show_mode('tree')", "tree", "Jobs and tasks as a tree"),
-    Key("mode.stuck", "2", "app.show_mode('stuck')", "stuck", "What is stuck in all engines, worst first"),
+    Key("mode.stuck", "2", "app.show_mode('stuck')", "now", "What is wrong now in all engines, worst first"),
     Key("mode.dead", "3", "app.show_mode('dead')", "dead letters", "Tasks that engines gave up on, grouped by error"),
     Key("mode.audit", "4", "app.show_mode('audit')", "audit log", "Who changed what, when, why"),
     Key("mode.changed", "5", "app.show_mode('changed')", "changed", "What engines and operators changed lately", 60),
@@ -234,7 +234,7 @@ TABLES: Mapping[str, tuple[Key, ...]] = {
     "in the filter line": FILTER_LINE,
     "in checkboxes": CHECKBOX,
     "in the tree": TREE,
-    "in the stuck list": STUCK,
+    "in the list of what is wrong now": STUCK,
     "in the dead letters": DEAD,
     "in the changes": CHANGED,
     "in the search results": FOUND,

@@ -83,7 +83,7 @@ async def test_the_engine_in_front_has_the_line_and_the_others_their_number_wors
         await tui.wait_for(lambda: tui.app.current_mode == "tree", lambda: bar(tui)[3:].startswith(second))
         await tui.press("2")
         await tui.wait_for("incident", lambda: tui.app.front.table.size.height >= 13)
-        assert all(name in tui.text for name in ("1 tree", "2 stuck", "3 dead", "4 audit", "5 changed", "? help"))
+        assert all(name in tui.text for name in ("1 tree", "2 now", "3 dead", "4 audit", "5 changed", "? help"))
 
 
 async def test_one_key_goes_through_the_engines_and_back(every_engine: str, tmp_path: Path) -> None:

@@ -33,7 +33,7 @@ async def test_a_click_on_a_tab_shows_its_page(eternaltwin_db: EternaltwinDb, et
     await eternaltwin_db.task()
     async with run_tui(eternaltwin, tmp_path) as tui:
         await tui.wait_for("0/1")
-        for text, mode in (("3 dead", "dead"), ("4 audit", "audit"), ("2 stuck", "stuck"), ("1 tree", "tree")):
+        for text, mode in (("3 dead", "dead"), ("4 audit", "audit"), ("2 now", "stuck"), ("1 tree", "tree")):
             await click(tui, "#tabs", text, lambda mode=mode: tui.app.current_mode == mode)  # type: ignore[misc]
 
 

@@ -24,7 +24,7 @@ async def test_failing_groups_and_changes_are_rows_with_number_time_and_key(
         await agent_jobs_db.job("failed", age=300, started=200, ended=100, changed=100, error="No such bucket")
     async with run_tui(agent_jobs_db.dsn, tmp_path, size=(170, 40), start="stuck") as tui:
         text = await tui.wait_for(
-            "failed alike", "Disk quota exceeded", "3 jobs", "5d00h", "1 incident, 2 failing groups"
+            "failed alike", "Disk quota exceeded", "3 jobs", "5d00h", "1 incident, 2 dead letter groups"
         )
         assert "dead letters  failed: No such bucket" not in text, "an incident is about them"
         await down_to(tui, "Disk quota exceeded")
@@ -33,13 +33,13 @@ async def test_failing_groups_and_changes_are_rows_with_number_time_and_key(
         await tui.press("T")
         await tui.wait_for("3 changed: job")
         await tui.press("escape")
-        await tui.wait_for("1 failing group, 1 change", "retry by ", "U undo")
+        await tui.wait_for("1 dead letter group, 1 change", "retry by ", "U undo")
         await down_to(tui, "retry by ")
         await tui.action("U")
         await tui.press("U")
         await tui.wait_for("Undo: 3 jobs", "3 changed: job")
         await tui.press("escape")
-        await tui.wait_for("Disk quota exceeded", "2 failing groups, 2 changes")
+        await tui.wait_for("Disk quota exceeded", "2 dead letter groups, 2 changes")
     assert await agent_jobs_db.value("SELECT count(*) FROM jobs WHERE status = 'failed'") == 17
 
 

@@ -173,10 +173,10 @@ def test_columns_are_aligned_even_where_a_row_ends_early() -> None:
 @pytest.mark.parametrize("width", [64, 80, 120])
 @pytest.mark.parametrize(("crumbs", "note"), [((), "x" * 100), (("eternaltwin", "y" * 80), "31 dead letters")])
 def test_tabs_keep_their_words(crumbs: tuple[str, ...], note: str, width: int) -> None:
-    modes = [(keymap.shown(key.keys), key.id.removeprefix("mode.")) for key in keymap.MODES]
+    modes = [(keymap.shown(key.keys), key.id.removeprefix("mode."), key.title.split()[0]) for key in keymap.MODES]
     line = tabs_line(width, modes, "dead", {"stuck": "120"}, crumbs, note)
     assert line.cell_length <= width
-    assert line.plain.startswith("  1 tree  2 stuck 120  3 dead  4 audit  5 changed  ? help")
+    assert line.plain.startswith("  1 tree  2 now 120  3 dead  4 audit  5 changed  ? help")
 
 
 def test_the_footer_begins_with_the_suggested_action_and_offers_what_is_possible() -> None:

@@ -98,7 +98,7 @@ async def test_the_console_takes_few_round_trips(every_engine: str, servers: Any
             await tui.wait_for("▌", lambda: state.findings_loaded and tui.app.front.targets())
             assert far.trips - before <= FIRST_LIST
             far.delay = 0.0
-            await tui.wait_for("failing group")
+            await tui.wait_for("dead letter group")
             session.pause()
             workspace = await session.connect()
             readers = [*workspace.engines.values()]

@@ -74,7 +74,7 @@ def start(tmp_path: Path) -> Start:
     @contextmanager
     def started(dsn: str) -> Iterator[Terminal]:
         with Terminal(dsn, home=tmp_path, start="stuck", size=(140, 40)) as terminal:
-            yield terminal.wait_for("● live", "2 stuck")
+            yield terminal.wait_for("● live", "2 now")
 
     return started
 

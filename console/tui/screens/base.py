@@ -262,7 +262,8 @@ class MainScreen(ConsoleScreen[None], Screen[None]):
         self._renew_engines()
         number = len(self.session.state.shown.incidents)
         badges = {"stuck": f"{number}{'+' if self.session.state.more else ''}"} if number else {}
-        modes = [(self.host.keys.shown(key), key.id.removeprefix("mode.")) for key in keymap.MODES]
+        shown = self.host.keys.shown
+        modes = [(shown(key), key.id.removeprefix("mode."), key.title.partition(" ")[0]) for key in keymap.MODES]
         self._tabs_bar.show(modes, self.tab(), badges, self.crumbs(), self.note())
         self.renew_footer()
 

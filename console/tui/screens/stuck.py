@@ -59,12 +59,12 @@ if TYPE_CHECKING:  # imported at first use, so that the app starts sooner
 ASSUMED = "Behaviour inferred: this engine does not document how its runner works."
 FOLDED_INCIDENTS = 10  # incidents unchanged for an hour from which on they are folded
 WATCHED_SECONDS = 60.0  # from which on a trend says something
-TITLES = {DEAD: "failing group", CHANGED: "change"}
+TITLES = {DEAD: "dead letter group", CHANGED: "change"}
 TRENDS = {Trend.NEW: ("", ""), Trend.STEADY: ("", ""), Trend.GROWING: ("↑", "+"), Trend.SHRINKING: ("↓", "-")}
 
 
 class StuckScreen(ListScreen[IncidentFinding]):
-    """Shows the session's incidents, failing groups, and changes that matter.
+    """Shows the session's incidents, groups of dead letters, and changes that matter.
 
     Reads the nodes of the rows near the cursor; for a filter, all nodes.
     """

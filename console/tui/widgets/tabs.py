@@ -14,7 +14,7 @@ NOTE_CELLS = 8  # of a note that is worth its room
 
 def tabs_line(
     width: int,
-    modes: Sequence[tuple[str, str]],
+    modes: Sequence[tuple[str, str, str]],
     chosen: str,
     badges: Mapping[str, str],
     crumbs: Sequence[str],
@@ -22,15 +22,15 @@ def tabs_line(
 ) -> Content:
     """Return tabs on the left, then breadcrumbs, and a note on the right.
 
-    Tabs look like ``tree  stuck 7  audit log  help``. ``modes`` are their keys and names, ``badges`` are numbers shown
-    after the names. A tab without room for its name is its key.
+    Tabs look like ``1 tree  2 now 7  4 audit``. ``modes`` are their keys, names and words, ``badges`` are numbers shown
+    after the words, by name. A tab without room for its word is its key.
     """
     whole, short = (
         Content.assemble(
             " ",
             *(
-                _tab(key, name, name if named or name == chosen else "", name == chosen, badges.get(name, ""))
-                for key, name in modes
+                _tab(key, name, word if named or name == chosen else "", name == chosen, badges.get(name, ""))
+                for key, name, word in modes
             ),
         )
         for named in (True, False)
