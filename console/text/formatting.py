@@ -100,10 +100,12 @@ def show_times(times: Times) -> None:
 
 
 def since(at: float | None, now: float, bound: str = "") -> str:
-    """Return a time in the past for a list: ``3m12s``, ``08:24:56Z``.
+    """Return a time in the past for a list: ``3m12s``, ``now``, ``08:24:56Z``.
 
     ``bound``: ``≥`` if it may be longer ago than ``at``, ``≤`` if it may be shorter ago.
     """
+    if at is not None and _times is Times.RELATIVE and now > 0 and abs(now - at) < 1 and not bound:
+        return "now"
     if at is None or not math.isfinite(at) or (_times is Times.RELATIVE and now > 0):
         return bound + age(None if at is None else now - at, 1 if bound else 2)
     return {"≥": "≤", "≤": "≥"}.get(bound, "") + _stamp(at, now)

@@ -96,6 +96,7 @@ async def test_the_queue_by_holder_and_kind(uni2work_db: Uni2workDb, uni2work_wo
         assert (await node(uni2work_workspace, child)).parent_id == f"{LABEL}/{parent}"
     assert (await node(uni2work_workspace, "queue:all")).title == "queue - 5 queued, 2 locked"
     holder = await node(uni2work_workspace, f"holder:{DEAD}")
+    assert holder.title.startswith(f"instance {str(DEAD)[:8]} - 1 lock")
     assert re.search(r"no activity since \d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", holder.title), holder.title
     assert (holder.phase, holder.owner) == (Phase.UNKNOWN, str(DEAD))
     phases = [(await node(uni2work_workspace, f"job:{j}")).phase for j in (free[0], held, inconsistent)]

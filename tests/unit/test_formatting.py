@@ -234,6 +234,7 @@ def test_a_time_in_a_list(times: formatting.Times, past: list[str], future: str)
         assert said == past
         bounds = [formatting.since(now - 192, now, bound) for bound in "≥≤"]
         assert bounds == (["≥3m", "≤3m"] if times is formatting.Times.RELATIVE else [f"≤{past[0]}", f"≥{past[0]}"])
+        assert (formatting.since(now - 0.4, now) == "now") == (times is formatting.Times.RELATIVE)
         assert formatting.until(now + 300, now) == future
         assert {formatting.since(None, now), formatting.until(None, now)} == {formatting.NONE}
     finally:

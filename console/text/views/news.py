@@ -37,7 +37,7 @@ def news(incidents: Iterable[Incident], at: float, growth: Mapping[str, int] = {
     new = [each for each in every if is_new(each, at) and each not in growing]
     word = f" ({key})" if key else ""
     parts = (
-        _named(f"new{word}", new, lambda each: formatting.age(at - (each.since or at))),
+        _named(f"new{word}", new, lambda each: formatting.since(each.since, at)),
         _named("growing" if new else f"growing{word}", growing, lambda each: f"+{growth[each.key]}"),
     )
     return between(filter(None, parts), "   ")

@@ -64,7 +64,7 @@ UNION ALL
 SELECT w.id, 'queue:all', w.kind,
        CASE w.key WHEN 'none' THEN 'not locked - ' || h.n || CASE WHEN z.partial THEN ' in the oldest ' || z.head ELSE '' END
                   WHEN 'inconsistent' THEN 'inconsistent locks - ' || h.n || z.more
-                  ELSE 'instance ' || w.key || ' - ' || h.n || z.more || CASE h.n || z.more WHEN '1' THEN ' lock' ELSE ' locks' END
+                  ELSE 'instance ' || left(w.key, 8) || ' - ' || h.n || z.more || CASE h.n || z.more WHEN '1' THEN ' lock' ELSE ' locks' END
                        || CASE WHEN f.at < now() - :stale
                                THEN ' - no activity since ' || to_char(timezone('UTC', f.at), 'YYYY-MM-DD"T"HH24:MI:SS"Z"') ELSE '' END END,
        CASE WHEN w.key = 'none' THEN 'ready'
