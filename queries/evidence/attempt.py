@@ -128,18 +128,12 @@ def noted(workspace: Workspace, made: Attempt) -> Attempt:
 
 
 async def refusals(workspace: Workspace) -> tuple[Finding, ...]:
-    """Return what was refused on nodes that have not changed since.
-
-    Raises an error of NO_CONNECTION only.
-    """
+    """Return what was refused on unchanged nodes. Raises NO_CONNECTION only."""
     found: list[Finding] = []
     for label, reader in workspace.engines.items():
         ids = [node_id for node_id in workspace.tried if node_id.startswith(f"{label}/")]
         nodes = await attempted(reader.nodes.read(ids)) if ids else None
-        if nodes is None or isinstance(nodes, DatabaseError):
-            continue
-        versions = {node.id: node.version for node in nodes.nodes}
-        for node_id in ids:
-            version, finding = workspace.tried[node_id]
-            found += [finding] if versions.get(node_id) == version else []
+        if nodes is not None and not isinstance(nodes, DatabaseError):
+            same = {(node.id, node.version) for node in nodes.nodes}
+            found += [workspace.tried[each][1] for each in ids if (each, workspace.tried[each][0]) in same]
     return tuple(found)

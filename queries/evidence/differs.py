@@ -17,7 +17,6 @@ from queries.contract.spec import FindingSpec, Kind
 from queries.db.errors import DatabaseError, attempted
 from queries.db.query import Query, Rows, statement
 from queries.files.statement import with_parts
-from queries.read.dead_letters import fold
 from queries.read.findings import finding_of
 from queries.read.incidents import DIFFERS, cause_of
 from queries.read.reader import Reader
@@ -306,6 +305,8 @@ def _query(reader: Reader, kind: Kind, known: Rows, keys: Sequence[str]) -> tupl
 
 
 def _values(columns: Iterable[tuple[str, str]], texts: Iterable[str | None]) -> Iterator[tuple[str, str]]:
+    from queries.read.dead_letters import fold  # its pattern takes long to compile
+
     for (name, type_), text in zip(columns, texts, strict=True):
         if text is None:
             continue

@@ -11,7 +11,6 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from queries.evidence import facts, throughput
-from queries.evidence.attempt import refusals
 from queries.evidence.differs import Differences, joined
 from queries.evidence.repeated import done_lately, with_done
 from queries.evidence.usual import unusual
@@ -44,7 +43,11 @@ async def weighed(
     findings = [finding for part in parts for finding in part.findings.findings]
     done = await done_lately(workspace, findings, at := server.findings.at)
     parts = [_behind_locks(part, server.findings.findings) for part in parts]
-    tried = (*server.findings.findings, *await refusals(workspace))
+    tried = server.findings.findings
+    if workspace.tried:
+        from queries.evidence.attempt import refusals  # a command has tried nothing before
+
+        tried = (*tried, *await refusals(workspace))
     said = [[with_done(workspace, each, done, at) for each in part.findings.findings] for part in parts]
     return [*map(Part.with_findings, parts, said)], server.with_findings(tried)
 

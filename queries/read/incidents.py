@@ -11,7 +11,6 @@ from math import inf
 from queries.contract.server_spec import LABEL, server_spec
 from queries.contract.spec import Explains, FindingSpec
 from queries.read import sentence
-from queries.read.dead_letters import fold
 from queries.records.finding import Finding, Incident, ManySchemas, Symptom
 from queries.records.node import split_id
 from queries.records.record import Record
@@ -189,7 +188,10 @@ def rank(finding: Finding) -> tuple[int, float, str]:
 def cause_of(spec: FindingSpec, finding: Finding) -> Cause:
     """Return what identifies the finding's cause."""
     values = [str(finding.evidence.get(field, "")) for field in spec.cause]
-    values += [fold(str(finding.evidence.get(field, ""))) for field in spec.cause_text]
+    if spec.cause_text:
+        from queries.read.dead_letters import fold  # its pattern takes long to compile
+
+        values += [fold(str(finding.evidence.get(field, ""))) for field in spec.cause_text]
     return finding.engine, finding.code, tuple(values)
 
 
