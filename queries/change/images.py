@@ -31,14 +31,10 @@ from queries.text.psql_text import items
 
 ROW_IMAGE_BYTES = 1 << 20  # of text in the image of one row
 ENTRY_IMAGE_BYTES = 16 << 20  # ... in the images of one audit log entry
-
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:e[+-]?[0-9]+)?")  # that JSON can hold
-
 LONG_CHARACTERS = 100  # of a text that is not sent again to a console that has it
 KEPT_CHARACTERS = 8 << 20  # of such texts, for each database
-
 NO_KEY = "The table {} has no primary key, so nothing identifies its rows."
-
 RowKey = tuple[str, str]  # table and key of a row, as in RowChange
 
 
@@ -207,17 +203,28 @@ class ImageReader:
         self._ignored = _others.setdefault(database, {}).setdefault(names, set())  # oids of tables that are not read
         self.layouts: dict[str, Layout] = {}
         self.texts = _texts.setdefault(database, LongTexts())
+        self._last: tuple[str | None, Rows] = None, ()  # digest of the rows that were read last, and these
 
     def queries(self, nodes: Nodes, part: Statement, *, brief: bool) -> list[Query]:
         """Return the statement for the rows of nodes. ``part`` returns their places.
 
-        ``brief``: long texts come as their digests, for `LongTexts.whole`.
+        Those that were read last do not come again. ``brief``: long texts come as their digests. See `whole`.
         """
         template = statement("images", *part.parameters)
         text = with_parts(template.text, {"images": rows_of([*self.layouts.values()]), "located": part.text})
         queries = nodes.queries(msgspec.structs.replace(part, text=text, parameters=template.parameters), json={})
-        own = {"bytes": LONG_CHARACTERS if brief else None}
+        own = {"bytes": LONG_CHARACTERS if brief else None, "cursor": self._last[0]}
         return [msgspec.structs.replace(query, values={**query.values, **own}) for query in queries]
+
+    def whole(self, answer: Rows) -> Rows | None:
+        """Return the rows of an answer, or the last ones; None if a text is not known."""
+        digest = next((row["digest"] for row in answer if row["id"] is None), None)
+        if digest is None or digest != self._last[0]:
+            rows = self.texts.whole([row for row in answer if row["id"] is not None])
+            if rows is None:
+                return None
+            self._last = digest, rows
+        return self._last[1]
 
     def read(self, nodes: Nodes, answer: Rows) -> RowsRead:
         """Return the rows of an answer, as far as their tables are known."""

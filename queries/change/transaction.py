@@ -53,8 +53,6 @@ UNANSWERED = (
     "committed on this server, but the answer was lost, so confirmation by a synchronous standby "
     "(synchronous_standby_names: {standbys}) is unknown: a failover may lose it"
 )
-
-
 PREPARE_SECONDS = 10.0  # over a slow link, before rows are locked
 
 
@@ -111,9 +109,10 @@ class ActionScript:
         return seen is None or seen.nodes.issuperset(self.nodes.remaining)
 
     async def foreknow(self, transaction: Transaction) -> None:
-        """Read the rows of a dry run before they are locked. Raises DatabaseError."""
-        if self._request.seen is None:
-            await self.rows(transaction, await transaction.batch(self.row_queries(whole=True)))
+        """Read the rows before they are locked: then they need not come."""
+        if self._are_read:
+            first = self._request.seen is None
+            await self.rows(transaction, await transaction.batch(self.row_queries(whole=first)))
 
     async def rows(
         self, transaction: Transaction, answers: Sequence[RowsOrError], before: RowsRead | None = None
@@ -121,10 +120,11 @@ class ActionScript:
         """Return the rows of an answer, with those that it lacks. Raises DatabaseError."""
         if not answers:
             return RowsRead()
-        rows = self.images.texts.whole(rows_of(self.row_queries(), answers))
+        rows = self.images.whole(rows_of(self.row_queries(), answers))
         if rows is None:  # a long text is new
-            rows = rows_of(queries := self.row_queries(whole=True), await transaction.batch(queries))
-        read = self.images.read(self.nodes, rows)
+            queries = self.row_queries(whole=True)
+            rows = self.images.whole(rows_of(queries, await transaction.batch(queries)))
+        read = self.images.read(self.nodes, rows or ())
         if self._are_read:
             self.images.texts.keep(read.rows.values())
         return await self.images.completed(transaction, read)
@@ -186,8 +186,6 @@ async def make(
     """
     nodes, detected = script.nodes, request.reader.detected
     nodes.policies = written.policies
-    if isinstance(script, ActionScript):
-        await script.foreknow(transaction)
     transaction.limit_time()
     began = time.monotonic()
     measurement = None if request.measured is None else Measurement(request.reader)
@@ -431,6 +429,8 @@ async def _made(
     written, now, *columns = answers
     script.images.learned(columns)
     transaction.settings.search(detected.action_schema, clearance.path)
+    if isinstance(script, ActionScript):
+        await script.foreknow(transaction)
     mark = None if request.seen is None else await settle.mark_of(transaction)
     made = await make(transaction, request, script, gate.written_rows(written), float(now[0]["now"]))
     if why := await gate.touched(transaction, log, [other.table for other in made.change.others]):

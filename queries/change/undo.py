@@ -41,8 +41,6 @@ KEY = "irreversible: the primary key of {} has changed since"
 NOT_BACK = "{} is not as before, because of a trigger, a rule or a row-level policy of the table"
 STAYS = "what triggers and foreign keys did stays: {}"
 HIDDEN = "policies on {} may hide rows that are not back"
-
-
 ALTERED = "the entry or its images were changed after they were written (`unstick audit --verify`)"
 ELSEWHERE = "the entry is about {engine} in the schema {schema}, not about this engine"
 FOREIGN = "no action of {engine} {does} {name}, so the entry does not come from an action"

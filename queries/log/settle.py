@@ -29,11 +29,7 @@ _FUTURE = "22023"  # "transaction ID ... is in the future"
 COMMITTED, ABORTED, UNKNOWN = "committed", "aborted", "unknown"
 UNSETTLED = "the connection broke during COMMIT, and the server cannot report the status of transaction {xid}"
 ROLLED_BACK = "the connection broke before COMMIT, so the server rolled everything back"
-
-
 ASK_AGAIN_AFTER = (*NO_CONNECTION, SlowError, LockedError)  # errors of a server that is down or has just started
-
-
 # A dry run does not reach COMMIT. A failure at COMMIT could not be traced to a node by halving, and the check would run
 # there without statement_timeout. Triggers may leave advisory locks.
 FIRED = (

@@ -6,11 +6,9 @@
 WITH entry AS (
   INSERT INTO unstick.audit_log (os_user, host, application, engine, schema, action, reason, arguments, results, changes, images_digest)
   SELECT e ->> 'os_user', e ->> 'host', e ->> 'application', e ->> 'engine', e ->> 'schema', e ->> 'action', e ->> 'reason',
-         e -> 'arguments', e -> 'results', :changes::text::json,
-         encode(sha256(convert_to(:images::text, 'UTF8')), 'hex')
+         e -> 'arguments', e -> 'results', :changes::text::json, encode(sha256(convert_to(:images::text, 'UTF8')), 'hex')
     FROM (SELECT :args::text::jsonb OFFSET 0) AS given(e) -- OFFSET 0: parsed once, not once per column
   RETURNING id
 )
 INSERT INTO unstick.audit_images (entry, images)
 SELECT e.id, :images::text::json FROM entry e
-RETURNING entry::text AS entry

@@ -10,5 +10,4 @@ SELECT l.id::text AS entry,
   FROM (SELECT * FROM unstick.audit_log ORDER BY id DESC LIMIT 1000) AS l
  CROSS JOIN (SELECT :args::text::jsonb OFFSET 0) AS given(e)
  WHERE l.xid = pg_current_xact_id()
- ORDER BY l.id DESC
- LIMIT 1
+ ORDER BY l.id DESC LIMIT 1
