@@ -362,7 +362,7 @@ class Condition(Record, forbid_unknown_fields=True):
 class Claim(Record, forbid_unknown_fields=True):
     """Claim of workers on nodes of a kind: the engine's dequeue, in its order."""
 
-    DERIVED = ("kind",)
+    DERIVED = ("kind", "queue_id")
 
     kind: str
     conditions: Annotated[tuple[Condition, ...], msgspec.Meta(min_length=1, description=A_CONDITION)]  # by name
@@ -376,7 +376,7 @@ class Claim(Record, forbid_unknown_fields=True):
     needs: dict[Literal["unfinished", "late", "running", "failed"], tuple[str, ...]] = {}
     beside: dict[str, str] = {}  # name -> query over the row ``t``, whose first row the conditions may name
     queue: str = "NULL"  # SQL of what a worker must serve
-    queue_id: str = "NULL"  # SQL of the id of its node
+    queue_id: str = "NULL"  # SQL of the id of its node, of the kind ``noun``
     since: str = NO_TIME  # SQL of the time since which it could be taken; default: the column ``due_at``
     owner: str = "NULL"  # SQL of who has taken a running row; default: the column ``owner``
     taken: str = NO_TIME  # SQL: since when
@@ -770,10 +770,16 @@ class EngineSpec(Record, forbid_unknown_fields=True):
         relation = self.recognise.relations.get(kind.table, {})
         optional = {name: need.table for name, need in self.needs.items() if need.table in self.recognise.optional}
         of = {name: column for name, column in kind.columns.items() if column in relation}
+        of_queue = "NULL"
+        if kind.below == claim.noun != kind.name:
+            of_queue = f"t.{sql_name(kind.parent)}"
+        elif claim.queue != "NULL" and any(each.name == claim.noun and not each.table for each in self.kinds):
+            of_queue = claim.queue
         due, owner = (f"t.{sql_name(of[n])}" if n in of else "" for n in ("due_at", "owner"))
         return msgspec.structs.replace(
             claim,
             conditions=tuple(_with_needs(each, claim.beside, optional) for each in claim.conditions),
+            queue_id=of_queue if of_queue == "NULL" else f"'{claim.noun}:' || ({of_queue})",
             since=claim.since if claim.since != NO_TIME else of.get("due_at", NO_TIME),
             owner=claim.owner if claim.owner != "NULL" else owner or "NULL",
             order=claim.order or ", ".join(filter(None, (due, f"t.{sql_name(kind.key)}"))),
