@@ -1,4 +1,4 @@
--- Let triggers fire and foreign keys be checked, until the transaction ends. A role whose setting is "replica" does neither. Only a
--- superuser may set it, so it is set only if it must be; other roles are refused.
+-- Let triggers fire and foreign keys be checked until the transaction ends, also for a role whose setting is "replica".
+-- Only a superuser may set it, so it is set only if it must be; other roles are refused.
 -- Indexes: none.
 SELECT set_config('session_replication_role', 'origin', true) WHERE current_setting('session_replication_role') <> 'origin'

@@ -14,8 +14,7 @@ SELECT r.id, r.relation, r.place, r.xmin, r.own, b.texts, b.more, r.rest, r.dige
   FROM every e JOIN read r ON e.digest IS DISTINCT FROM :cursor
  CROSS JOIN LATERAL (
   SELECT array_agg(v ORDER BY n) FILTER (WHERE a = 1) AS texts, array_agg(v ORDER BY n) FILTER (WHERE a = 2) AS more
-    FROM (SELECT a.a, u.n,
-                 CASE WHEN length(u.v) > :bytes THEN '~' || encode(sha256(convert_to(u.v, getdatabaseencoding())), 'hex') ELSE u.v END AS v
-            FROM (VALUES (1, r.texts), (2, r.more)) AS a(a, v) CROSS JOIN LATERAL unnest(a.v) WITH ORDINALITY AS u(v, n)) AS w) AS b
+    FROM (SELECT a.a, u.n, CASE WHEN length(u.v) > :bytes THEN '~' || encode(sha256(convert_to(u.v, getdatabaseencoding())), 'hex') ELSE u.v END AS v
+            FROM (VALUES (1, r.texts), (2, r.more)) AS a(a, v), unnest(a.v) WITH ORDINALITY AS u(v, n)) AS w) AS b
 UNION ALL
 SELECT NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, e.digest FROM every e
