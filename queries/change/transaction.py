@@ -429,6 +429,8 @@ async def _made(
     written, now, *columns = answers
     script.images.learned(columns)
     transaction.settings.search(detected.action_schema, clearance.path)
+    if request.seen is not None and isinstance(log.destination, audit_log.Table):
+        await transaction.prepare(log.destination.statements(images=not request.no_images))
     if isinstance(script, ActionScript):
         await script.foreknow(transaction)
     mark = None if request.seen is None else await settle.mark_of(transaction)

@@ -33,6 +33,7 @@ class ServerConnection:
     def __init__(self, connection: asyncpg.Connection[Any], *, named: bool) -> None:
         self.connection, self.named = connection, named
         self.keeps: bool | None = None  # None: not known yet
+        self.kept: set[str] = set()  # texts that were prepared before they were run
         self.answered = time.monotonic()
         self._in_doubt = False  # a command was given up
         self._last: asyncio.Task[str] | None = None  # a command whose answer nothing waits for
@@ -77,6 +78,11 @@ class ServerConnection:
             return await self._answer(partial(self.connection.fetch, text, *arguments), seconds)
         prepared = await self._answer(partial(self.connection.prepare, text, name=name), seconds)
         return await self._answer(partial(prepared.fetch, *arguments), seconds)
+
+    async def keep(self, text: str, seconds: float) -> None:
+        """Prepare a statement for `fetch`, unless it is prepared."""
+        await self._answer(partial(self.connection.fetchmany, text, []), seconds)  # for no values it is not run
+        self.kept.add(text)
 
     async def parse(self, text: str, seconds: float) -> asyncpg.prepared_stmt.PreparedStatement[Any]:
         """Parse a statement without running it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
@@ -165,7 +165,7 @@ class Transaction(Reads):
                 await connection.execute(text, seconds)
                 return []
             if query.parsed:
-                await connection.parse(text, seconds)
+                await (connection.keep if query.apart else connection.parse)(text, seconds)
                 return []
             arguments = tuple(query.arguments.values())
             rows: Rows = await connection.fetch(text, arguments, seconds)
@@ -202,6 +202,16 @@ class Transaction(Reads):
             connection.connection.remove_log_listener(self._on_log)
         self.settings.now = settings
         return tag
+
+    async def prepare(self, statements: Iterable[Statement]) -> None:
+        """Prepare statements: each is one message then.
+
+        Their tables are not locked until they are run.
+        """
+        known = (await self._open()).kept
+        new = [Query(each, parsed=True, apart=True) for each in statements if each.text not in known]
+        if new and self._connection is not None and self._connection.keeps:
+            await self.each(new)  # an error is that of the statement when it is run
 
     async def describe(self, statement: Statement) -> Description:
         """Return the columns and parameters of a statement, without running it.

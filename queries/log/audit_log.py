@@ -23,7 +23,7 @@ from queries.db.query import FOLDER, Query, Row, Rows, statement
 from queries.db.reads import Reads
 from queries.db.transaction import Transaction
 from queries.files import user_dirs
-from queries.files.statement import sql_text, with_parts
+from queries.files.statement import Statement, sql_text, with_parts
 from queries.log.chain import Chain, Verification
 from queries.log.settle import FIRED, TransactionMark, send_commit
 from queries.records import stored
@@ -312,6 +312,13 @@ class Table:
         append = Query(statement("audit_images_append" if images else "audit_log_append"), parsed=True)
         return Trust((await transaction.batch([append, trust_query([], self._trusted)]))[-1])
 
+    def statements(self, *, images: bool) -> tuple[Statement, Statement]:
+        """Return the statement that writes an entry, and the one that reads it back."""
+        kept = statement("audit_images_kept" if self._state.hashed else "audit_log_kept")
+        digest = f"({statement('audit_images_digest').text})" if images else "NULL"
+        back = msgspec.structs.replace(kept, text=with_parts(kept.text, {"images": digest}))
+        return statement("audit_images_append" if images else "audit_log_append"), back
+
     async def write(
         self,
         transaction: Transaction,
@@ -330,15 +337,12 @@ class Table:
         values = {"args": fields(entry), "changes": msgspec.json.encode(entry.changes).decode()}
         if images is not None:
             values["images"] = msgspec.json.encode(images).decode()
-        append = Query(statement("audit_log_append" if images is None else "audit_images_append"), values)
+        append, back = (Query(each, values) for each in self.statements(images=images is not None))
         if not self._readable:
             before, _, *_, after = await transaction.batch([_COUNTS, append, *FIRED, _COUNTS])
             if not _is_counted(before, after, images=images is not None):
                 raise NotKeptError
             return ""
-        kept = statement("audit_images_kept" if self._state.hashed else "audit_log_kept")
-        digest = "NULL" if images is None else f"({statement('audit_images_digest').text})"
-        back = Query(msgspec.structs.replace(kept, text=with_parts(kept.text, {"images": digest})), values)
         _, *_, rows = await transaction.batch([append, *FIRED, back])
         if not rows or not _is_kept(rows[0], values):
             raise NotKeptError
