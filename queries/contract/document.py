@@ -44,7 +44,7 @@ def _entries(written: Any, table: str) -> Any:
     record = _NAMED[table]
     for around in (each for each in written if isinstance(each, dict)) if isinstance(written, list) else ():
         _refuse_derived(around, record, table)
-    full = _named(written, record, table, _status if table == "statuses" else None)
+    full = _named(written, record, table, form=_status if table == "statuses" else None)
     if table in _SHARING and isinstance(full, list):
         full = [one for entry in full for one in _each(entry, record, table)]
     if isinstance(full, list) and not all(record.DERIVED[0] in each for each in full if isinstance(each, dict)):
@@ -71,7 +71,7 @@ def _entry(name: str, written: Any, record: type[Record], *path: str) -> Any:
     return {record.DERIVED[0]: name, **written}
 
 
-def _named(written: Any, record: type[Record], table: str, form: Callable[[Any], Any] | None = None) -> Any:
+def _named(written: Any, record: type[Record], *path: str, form: Callable[[Any], Any] | None = None) -> Any:
     """Return the entries of a table by name as a list.
 
     A name may have several entries. ``form``: of an entry that is one text.
@@ -80,7 +80,7 @@ def _named(written: Any, record: type[Record], table: str, form: Callable[[Any],
         return written
     several = ((name, value if isinstance(value, list) else [value]) for name, value in written.items())
     return [
-        _entry(name, form(entry) if form else entry, record, table) for name, entries in several for entry in entries
+        _entry(name, form(entry) if form else entry, record, *path) for name, entries in several for entry in entries
     ]
 
 
@@ -150,8 +150,10 @@ def _claim(claim: dict[str, Any]) -> dict[str, Any]:
     """Return a claim with a list of conditions. A text is the SQL that ``holds``."""
     if "conditions" not in claim:
         return claim
-    table = f"claim.{claim['kind']}.conditions"
-    conditions = _named(
-        claim["conditions"], Condition, table, lambda text: {"holds": text} if isinstance(text, str) else text
-    )
+    path = ("claim", claim["kind"], "conditions")
+    conditions = _named(claim["conditions"], Condition, *path, form=_holds)
     return {**claim, "conditions": conditions}
+
+
+def _holds(text: Any) -> Any:
+    return {"holds": text} if isinstance(text, str) else text

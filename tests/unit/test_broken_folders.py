@@ -73,6 +73,7 @@ SETTINGS = [
     ("[claim.item]", "[claim.itm]", "claim.itm has 'itm', which is not a kind with a table; did you mean"),
     ("[claim.item]", '+needs.running = ["x"]', "claim.item.needs has 'x', which is not a need"),
     ('status = "state", ', "", 'claim.item needs the setting "unfinished", because its kind has no status'),
+    ("conditions = {", 'conditions.x = { holds = "true", needs = [] }\nbeside = {', "claim.item.conditions.x.needs is"),
     ("conditions = {", "conditions = {}\nbeside = {", "claim.item.conditions must be a table with at least one"),
     ("takes it.", "takes [it].", f"{LATE}.sentence has a bracket or bar outside of [one node|several]"),
     (FINDING, '+incident = "s"', f"{LATE}.incident is not a setting"),
