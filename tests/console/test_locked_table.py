@@ -68,6 +68,9 @@ async def test_a_table_that_is_locked_while_the_console_runs(two_engines: str, t
         await tui.wait_for("Locks on the engines' tables", f"pid {holder.get_server_pid()} (migrator", "E end session")
         await tui.press("escape", "escape")
         assert before <= {each.key for each in state.shown.incidents}
+        await tui.press("6")
+        await tui.wait_for(lambda: re.search(r"▌ all +agent_jobs\S* +not read", tui.text), "not read: Another session")
+        assert "ArchiveTwinoidUser" in tui.text, "of the other engine, which was read"
         for key in ("2", "3", "1", "greater_than_sign"):
             await tui.press(key)
         await tui.wait_for(lambda: "▸" in line(tui, "eternaltwin"))

@@ -65,7 +65,7 @@ async def test_the_queues_of_all_engines_are_paused_and_resumed(server: Postgres
     async with run_tui(dsn, tmp_path, size=(120, 24), start="stuck") as tui:
         await tui.wait_for("not served", lambda: tui.app.session.state.findings_loaded)
         await tui.press("6")
-        rows = (r"mailers +\S+ +0 +– +2 .*✓ worker-1.* paused", r"reports +\S+ +2 +50m\S+ +2 .*✗ none +open")
+        rows = (r"mailers +\S+ +0 +– .*✓ worker-1.* paused", r"reports +\S+ +2 +50m\S+ .*✗ none +open")
         await tui.wait_for(lambda: all(re.search(row, tui.text) for row in rows), "4 queues", "in/min")
         await tui.press("slash")
         await tui.type("reports")

@@ -12,12 +12,14 @@ import pytest
 from console.cli import schema, tables
 from console.model.conditions import COMPARED_FIELDS
 from console.model.fields import audit_entry, change, dead_letter, hit, incident, node, queue, run
+from console.model.fields.engine import EngineLine
 from console.model.fields.field import NOTHING, Context, Field, Form, RecordType, by, within
 from console.model.filter import Fields, parse
 from console.model.record_list import RecordList
 from console.text import spans
+from console.tui.widgets.engines_bar import EngineLines, engine_lines
 from queries.contract.builtin import builtin
-from queries.records.node import Hit, Match, Node, Phase
+from queries.records.node import Count, Hit, Match, Node, Phase, Precision
 from queries.records.record import Record
 
 TYPES: dict[str, tuple[Sequence[Field[Any]], dict[str, str], str]] = {
@@ -149,3 +151,21 @@ def test_the_server_compares_what_the_fields_say() -> None:
 def test_the_number_of_a_queue_is_exact_or_the_least_or_not_read(numbers: dict[str, Any], said: str) -> None:
     (waiting,) = (field for field in queue.FIELDS if field.name == "waiting")
     assert waiting.shown(queue.Queue(engine="oban", of="job", name="mail", **numbers), NOTHING) == [(said, "")]
+
+
+@pytest.mark.parametrize(
+    ("width", "flow", "said"),
+    [
+        (80, "", ["○ 7 ready", "✗ 4 failed", "2 stuck"]),
+        (80, "in █ 0..7 /min", ["○ 7 ready", "2 stuck"]),
+        (100, "in █ 0..7 out █ 0..8 fail █ 0..1 /min", ["○ 7  ✗ 4", "fail █ 0..1 /min", "2 stuck"]),
+        (160, "in █ 0..7 out █ 0..8 fail █ 0..1 /min", ["✗ 4 failed", "out █ 0..8", "other1 0"]),
+    ],
+)
+def test_the_line_of_an_engine_has_words_or_what_came_and_went(width: int, flow: str, said: list[str]) -> None:
+    counts = tuple(Count(phase=p, n=n, precision=Precision.EXACT) for p, n in ((Phase.READY, 7), (Phase.FAILED, 4)))
+    front = EngineLine(label="oban", name="oban", counts=counts, stuck=(5, 5), flow=flow)
+    others = tuple(EngineLine(label=f"other{n}", name=f"other{n}", stuck=()) for n in range(width // 50 * 2 - 2))
+    text = engine_lines(width, EngineLines(lines=(front, *others), front=0, ascii=False)).plain
+    assert len(text) <= width
+    assert [each for each in said if each not in text] == [], text

@@ -141,7 +141,7 @@ FIELDS: Final[tuple[Field[Queue], ...]] = (
         align="right", absolute="oldest", spans=_oldest,
     ),
     Field(
-        "unfinished", "unfinished", Form.NUMBER, "nodes that have not ended", title="unfinished", width=10, needs=100,
+        "unfinished", "unfinished", Form.NUMBER, "nodes that have not ended", title="unfinished", width=10, needs=130,
         align="right", spans=lambda queue, _: _number(queue, queue.unfinished),
         order=lambda queue, _: -(queue.unfinished or 0),
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import inf
 
 from msgspec.structs import replace
 
@@ -24,7 +25,10 @@ NODES = "kind:=queue,=entrypoint"  # filter of the nodes of queues, which action
 
 
 class QueuesScreen(ListScreen[Queue]):
-    """Shows the queues that wait longest first. ``mode``: from which it was opened."""
+    """Shows what was not read, then the queues that wait longest.
+
+    ``mode``: from which it was opened.
+    """
 
     KEYS = (*keymap.ROWS, *keymap.NODE)
     RECORDS = QUEUES
@@ -82,7 +86,7 @@ class QueuesScreen(ListScreen[Queue]):
                 queues.append(Queue(engine=label, of="", name="all", unread=answer.line))
             else:
                 queues += queues_of(reader, answer, hits.nodes if hits else ())
-        self._queues = sorted(queues, key=lambda each: (each.since is None, each.since, each.engine, each.name))
+        self._queues = sorted(queues, key=lambda each: (not each.unread, each.since or inf, each.engine, each.name))
         self._without = [label for label in readers if label not in {each.engine for each in queues}]
         self.session.state.read(await workspace.now())
 

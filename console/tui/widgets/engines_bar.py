@@ -15,7 +15,7 @@ from queries.records.record import Record
 from queries.text.safe_text import safe_text
 
 NARROW_CELLS = 80  # cells below which shorter words are used
-WORDS_CELLS = 100  # cells from which each number has its word, if there is room
+WORDS_CELLS = 100  # cells from which two engines are named, and numbers by severity
 ONE_NAMED_CELLS = 72  # cells from which another engine is named before the numbers of the one in front are cut
 RANK = {phase: rank for rank, phase in enumerate(Phase)}  # of which numbers are kept on a narrow screen
 
@@ -53,13 +53,17 @@ def engine_lines(width: int, engines: EngineLines) -> Content:
 
 
 def _ways(width: int, others: int) -> Sequence[tuple[bool, int, int]]:
-    """Return what may be shown, most first: words, number of extras, named engines."""
-    words = [True, False] if width >= WORDS_CELLS else [False]
+    """Return what may be shown, most first: words, number of extras, named engines.
+
+    A narrow screen has words before what came and went.
+    """
     least = min(others, 2 if width >= WORDS_CELLS else int(width >= ONE_NAMED_CELLS))
+    named = range(others, least - 1, -1)
+    flows, words = [(False, 1, least), (False, 1, 0)], [(True, 0, number) for number in named]
     return [
-        *((words[0], extras, named) for extras, named in ((2, others), (1, others), (1, least))),
-        *((False, 1, named) for named in (least, 0)),
-        *((word, 0, named) for word in words for named in range(others, least - 1, -1)),
+        *((True, extras, number) for extras, number in ((2, others), (1, others), (1, least))),
+        *(flows + words if width >= WORDS_CELLS else words + flows),
+        *((False, 0, number) for number in named),
     ]
 
 
