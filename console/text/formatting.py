@@ -14,7 +14,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final, Literal
 
 from queries.records.finding import SkippedFinding
-from queries.records.node import Count, Phase, Precision, ScanRequired
+from queries.records.node import Phase, Precision, ScanRequired, Value
 from queries.text.duration import measured, spelled
 from queries.text.instant import instant as _instant
 from queries.text.safe_text import safe_text
@@ -289,7 +289,7 @@ def size(n: int) -> str:
     return f"{value:.1f}".removesuffix(".0") + f" {unit}"
 
 
-def count(value: Count) -> str:
+def count(value: Value) -> str:
     """Return a count with its precision: ``12 ≈1.2M 10k+``, or ``?`` if unknown."""
     if value.n is None or value.precision is Precision.UNKNOWN:
         return "?"

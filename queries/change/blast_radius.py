@@ -268,7 +268,7 @@ class _Differences:
         """Yield the differences, those of phases first, and what was not read."""
         precision, note = (Precision.CAPPED, "; ".join(self._notes)) if self._notes else (Precision.EXACT, "")
         for (code, what), ids in sorted(self._nodes.items(), key=_order):
-            yield Reach(code=code, what=what, number=len(ids), precision=precision, ids=tuple(ids), note=note)
+            yield Reach(code=code, what=what, n=len(ids), precision=precision, ids=tuple(ids), note=note)
         if "" in self._unread:
             yield Reach(code="becomes", precision=Precision.UNKNOWN, note=self._unread[""])
         whys: dict[str, list[str]] = {}
@@ -304,6 +304,6 @@ def _relations(measured: Iterable[Measured]) -> Iterator[Reach]:
         if nodes:
             capped = len(nodes) > RELATED_NODES_MEASURED or relation in unknown
             precision = Precision.CAPPED if capped else Precision.EXACT
-            yield Reach(code=relation, number=len(shown), precision=precision, ids=shown, note="; ".join(notes))
+            yield Reach(code=relation, n=len(shown), precision=precision, ids=shown, note="; ".join(notes))
         elif relation in unknown:
             yield Reach(code=relation, precision=Precision.UNKNOWN, note=unknown[relation])

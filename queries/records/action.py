@@ -8,7 +8,7 @@ from typing import Any
 
 import msgspec
 
-from queries.records.node import Precision
+from queries.records.node import Value
 from queries.records.record import Record
 from queries.text.counted import counted
 from queries.text.json_text import decoded
@@ -244,19 +244,17 @@ def is_same(was: Any, now: Any) -> bool:
     return not isinstance(was, dict | list) or msgspec.json.encode(was) == msgspec.json.encode(now)
 
 
-class Reach(Record):
+class Reach(Value, kw_only=True):
     """Nodes that an action reaches in one way.
 
     ``code``: ``becomes`` (``what`` is the phase), ``appears``, ``disappears``, ``begins`` and ``ends`` (``what`` is the
     code of a finding), ``follows`` (ready nodes of a job that changes), or how they are related: ``parent``,
-    ``descendant``, ``waiter``, ``sibling``. ``number`` None: unknown, and ``note`` says why. CAPPED: at least that
-    number, and ``note`` says why.
+    ``descendant``, ``waiter``, ``sibling``. If the number is not read or capped, ``note`` says why.
     """
 
     code: str
     what: str = ""
-    number: int | None = None
-    precision: Precision = Precision.EXACT
+    n: int | None = msgspec.field(default=None, name="number")
     ids: tuple[str, ...] = ()
     note: str = ""
 

@@ -62,15 +62,17 @@ class Node(Record):
     findings: tuple[str, ...] = ()
 
 
-class Count(Record):
-    """Number of nodes in a phase.
+class Value(Record):
+    """Number as it was read. ``n`` None: not read. Capped: at least ``n``."""
 
-    ``n`` is None if ``precision`` is unknown. A capped count means "at least n".
-    """
+    n: int | None = None
+    precision: Precision = Precision.EXACT
+
+
+class Count(Value, kw_only=True):
+    """Number of nodes in a phase."""
 
     phase: Phase
-    n: int | None
-    precision: Precision
 
 
 class ScanRequired(Record):

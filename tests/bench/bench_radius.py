@@ -464,7 +464,7 @@ def _explain(found: Score) -> None:
         for what, ids in (("false", each.predicted - each.right), ("missed", each.taken - each.predicted)):
             if ids:
                 print(f"    {what}: {each.action} {each.title}, {each.node}: {', '.join(sorted(ids)[:4])}")
-                print("      ", [(r.code, r.what, r.number) for r in each.radius.reached], flush=True)
+                print("      ", [(r.code, r.what, r.n) for r in each.radius.reached], flush=True)
 
 
 def main() -> None:

@@ -54,7 +54,7 @@ def reached(dry_run: Change) -> dict[tuple[str, str], Reach]:
 
 
 def numbers(dry_run: Change) -> dict[tuple[str, str], tuple[int | None, Precision]]:
-    return {key: (reach.number, reach.precision) for key, reach in reached(dry_run).items()}
+    return {key: (reach.n, reach.precision) for key, reach in reached(dry_run).items()}
 
 
 @both_versions
@@ -73,7 +73,7 @@ async def test_a_cancelled_root_leaves_its_children_as_orphans(
     assert found["becomes", "done"].ids == (eternaltwin_db.id(root),)
     assert set(found["sibling", ""].ids) == set(map(eternaltwin_db.id, children))
     assert found["parent", ""].ids == (eternaltwin_db.id(job, "job"),)
-    assert (found["waiter", ""].number, found["waiter", ""].precision) == (None, Precision.UNKNOWN)
+    assert (found["waiter", ""].n, found["waiter", ""].precision) == (None, Precision.UNKNOWN)
     assert ("becomes", "ready") not in found
     assert await eternaltwin_db.value("SELECT count(*) FROM task WHERE status = 'Complete'") == 0
 
@@ -135,7 +135,7 @@ async def test_a_read_that_fails_fails_nothing_else(
     dry_run = await measured(workspace, "wake", [eternaltwin_db.id(task)])
     found = reached(dry_run)
     assert found["begins", "lost_wakeup"].precision is Precision.UNKNOWN
-    assert found["ends", "overdue_timer"].number == 1
+    assert found["ends", "overdue_timer"].n == 1
     outcomes = await loop.commit(workspace, dry_run, OPERATOR)
     assert outcomes_of(outcomes) == {eternaltwin_db.id(task): Outcome.CHANGED}
 
@@ -155,7 +155,7 @@ async def test_a_read_that_fails_late_fails_nothing_else(
     task = await eternaltwin_db.task(status="Blocked", timer=-300)
     found = reached(await measured(workspace, "wake", [eternaltwin_db.id(task)]))
     assert found["begins", "lost_wakeup"].precision is Precision.UNKNOWN
-    assert found["ends", "overdue_timer"].number == 1
+    assert found["ends", "overdue_timer"].n == 1
 
 
 async def test_what_others_change_meanwhile_is_not_counted(
@@ -323,7 +323,7 @@ async def test_jobs_of_the_same_lock_owner(server: PostgresServer, tmp_path: Pat
 
 
 def test_the_last_line_is_about_what_is_outside() -> None:
-    capped = Reach(code="becomes", what="ready", number=2, precision=Precision.CAPPED, ids=("e/task:1",), note="why")
+    capped = Reach(code="becomes", what="ready", n=2, precision=Precision.CAPPED, ids=("e/task:1",), note="why")
     unknown = Reach(code="waiter", precision=Precision.UNKNOWN, note="not recorded")
     unread = [Reach(code="begins", what=f"a_{n}", precision=Precision.UNKNOWN, note="slow") for n in range(3)]
     lines = [text(line) for line in page(BlastRadius(reached=(capped, unknown, *unread), seconds=0.1), 100)]

@@ -15,7 +15,7 @@ from console.text.views.why import STYLES
 from queries.claim.answers import Condition, Funnel, workers_for
 from queries.evidence.throughput import Times, came_at, rate, seconds
 from queries.read.reader import Reader
-from queries.records.node import Count, Node, Phase, Precision, split_id
+from queries.records.node import Node, Precision, Value, split_id
 from queries.records.record import Record
 
 PAUSED = "paused"
@@ -96,7 +96,7 @@ def _minute(reader: Reader, kind: str, queue: str | None) -> Sequence[float | No
 def _number(queue: Queue, number: int | None) -> Spans:
     precision = Precision.CAPPED if queue.more else Precision.EXACT
     none = "not read" if queue.unread else formatting.NONE
-    return [(none if number is None else formatting.count(Count(phase=Phase.READY, n=number, precision=precision)), "")]
+    return [(none if number is None else formatting.count(Value(n=number, precision=precision)), "")]
 
 
 def _oldest(queue: Queue, context: Context) -> Spans:

@@ -34,15 +34,15 @@ def blast_radius(radius: BlastRadius, cells: int, *, ids: bool = True) -> list[S
     The last one is about effects outside of the database. ``ids``: also show ids of nodes with a known title.
     """
     rows: list[tuple[str, str | Spans]] = []
-    unread = [reach for reach in radius.reached if reach.code == "begins" and reach.number is None]
+    unread = [reach for reach in radius.reached if reach.code == "begins" and reach.n is None]
     if not any(reach.code in ("becomes", "appears", "disappears") for reach in radius.reached):
         rows.append(("status", "no node changes its phase"))
     alike: dict[str, list[Reach]] = {}
     for reach in radius.reached:
-        if reach.number is None and reach not in unread:
+        if reach.n is None and reach not in unread:
             alike.setdefault(reach.note, []).append(reach)
     for reach in radius.reached:
-        if reach.number is not None:
+        if reach.n is not None:
             rows.append((_name(reach), _value(reach, radius.titles, ids)))
         elif same := alike.pop(reach.note, None):
             rows.append((_name(reach), _unknown(reach, tuple(_name(each) for each in same[1:]))))
@@ -78,12 +78,12 @@ def _value(reach: Reach, by_id: Mapping[str, str], ids: bool) -> Spans:
     line += [(f"  {named}", "")] if named else []
     for place, node_id in enumerate(reach.ids[:IDS_SHOWN] if ids or not named else ()):
         line += [(", " if place else "  ", "$faint"), (safe_text(node_id), link(node_id, "$faint"))]
-    line += [(" …", "$faint")] if (reach.number or 0) > IDS_SHOWN and (ids or not named) else []
+    line += [(" …", "$faint")] if (reach.n or 0) > IDS_SHOWN and (ids or not named) else []
     return [*line, (safe_text(f"  ({reach.note})"), "$faint")] if reach.note else line
 
 
 def _counted(reach: Reach) -> str:
-    number = reach.number or 0
+    number = reach.n or 0
     kinds: dict[str, list[str]] = {}
     for node_id in reach.ids:
         kinds.setdefault(split_id(node_id)[1], []).append(node_id)

@@ -214,10 +214,10 @@ def _waits(dry_run: Change) -> str:
     reach = next((each for each in radius.reached if each.code == "waiter"), None)
     if reach is None:
         return f"nothing waits for {whom}"
-    if reach.number is None:
+    if reach.n is None:
         return f"who waits for {whom} is not known"
     least = "at least " if reach.precision is Precision.CAPPED else ""
-    return f"{least}{count_nodes(reach.number, reach.ids)} {'waits' if reach.number == 1 else 'wait'} for {whom}"
+    return f"{least}{count_nodes(reach.n, reach.ids)} {'waits' if reach.n == 1 else 'wait'} for {whom}"
 
 
 def _columns(rows: Sequence[RowChange]) -> str:
