@@ -179,7 +179,7 @@ BLOCKERS = (
     Key("blockers.cancel", "K", "screen.signal('cancel_query')", "cancel query", "Cancel its statement", 11),
 )
 
-ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the audit log", 1), SEARCH)
+ENTRY = (Key("entry.back", "escape,backspace", "screen.back", "back", "Back to the list", 1), SEARCH)
 
 DIALOG = (Key("dialog.leave", "escape", "screen.leave", "close", "Close the dialog without a change"),)
 

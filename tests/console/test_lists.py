@@ -12,6 +12,7 @@ from console.tui import keymap
 from console.tui.screens.engines import EnginesScreen
 from console.tui.screens.find import FindScreen
 from console.tui.screens.list_screen import ListScreen
+from console.tui.screens.text_screen import PreviewScreen
 from console.tui.screens.tree import TreeScreen
 from console.tui.widgets.list_table import ListTable
 from queries.read.nodes import PAGE_NODES
@@ -366,9 +367,14 @@ async def shows_the_engines(at: ListDriver) -> None:
 
 
 async def maximises(at: ListDriver) -> None:
-    for whole in (at.page.PREVIEW, False):
-        await at.tui.press("v")
-        await at.until(lambda whole=whole: (at.page.maximized is not None) is whole)  # type: ignore[misc]
+    shown = at.page
+    await at.tui.press("v")
+    if not shown.PREVIEW:
+        await at.until(lambda: "There is nothing to preview here." in at.tui.text)
+        return
+    await at.until(lambda: isinstance(at.tui.app.screen, PreviewScreen))
+    await at.tui.press("slash", "z", "escape", "v")
+    await at.until(lambda: at.tui.app.screen is shown)
 
 
 CHECKS: dict[str, Callable[[ListDriver], Awaitable[None]]] = {

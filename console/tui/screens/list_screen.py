@@ -65,9 +65,6 @@ class ListScreen(MainScreen, Generic[T]):
     ListScreen.-low #preview { display: none; }
     ListScreen.-tall #preview { min-height: 9; }
     ListScreen.-tall.-says #preview { min-height: 8; }
-    ListScreen #preview.-maximized {
-        display: block; width: 1fr !important; height: 1fr !important; border: round $primary !important;
-    }
     ListScreen.-broad #split { layout: horizontal; }
     ListScreen.-broad #split #preview { width: 42%; height: 1fr; border-top: none; border-left: solid $line; }
     """
@@ -397,11 +394,11 @@ class ListScreen(MainScreen, Generic[T]):
             self.host.action_find()
 
     def action_maximise(self) -> None:
-        """Show the lines about the row on the whole screen, or the list again."""
-        if self.maximized is not None:
-            self.minimize()
-        elif self._preview_bar.is_attached and not self.empty:
-            self.maximize(self._preview_bar)
+        """Show the lines about the row on a screen of their own."""
+        from console.tui.screens.text_screen import PreviewScreen
+
+        if self.PREVIEW and (make := self.preview()):
+            self.app.push_screen(PreviewScreen(make, self.mode()))
         else:
             self.say("There is nothing to preview here.", "faint")
 
@@ -590,7 +587,6 @@ class ListScreen(MainScreen, Generic[T]):
 class Preview(TextBar[Make | None]):
     """The lines about the row under the cursor, below ``rows`` of the list."""
 
-    ALLOW_MAXIMIZE = True
     rows = reactive(0, layout=True)
 
     def get_content_height(self, container: Size, viewport: Size, width: int) -> int:

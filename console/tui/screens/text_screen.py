@@ -7,7 +7,8 @@ from collections.abc import Iterable, Sequence
 from textual import on
 from textual.widgets import Input
 
-from console.text.spans import Spans
+from console.text.spans import Make, Spans
+from console.tui import keymap
 from console.tui.screens.base import MainScreen
 from console.tui.widgets.filter_line import FilterLine
 from console.tui.widgets.line_view import LineView
@@ -66,4 +67,20 @@ class TextScreen(MainScreen):
             self.leave()
 
     def leave(self) -> None:
+        self.dismiss()
+
+
+class PreviewScreen(TextScreen):
+    """All lines about a row of a list, as it was when the screen was opened."""
+
+    KEYS = (*keymap.ENTRY, keymap.BY_ID["rows.maximise"])
+
+    def __init__(self, make: Make, mode: str) -> None:
+        super().__init__(mode)
+        self._make = make
+
+    def lines(self, width: int) -> Sequence[Spans]:
+        return self._make(width)
+
+    def action_maximise(self) -> None:
         self.dismiss()

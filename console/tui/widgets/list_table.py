@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -551,10 +551,6 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
         """Lay out again: lines beside a scrollbar are shorter."""
         self._lay_out()
 
-    def blur(self) -> Self:
-        """Keep the focus behind a maximized preview, whose keys are those of the list."""
-        return self if self.screen.maximized is not None else super().blur()
-
     def on_resize(self, event: events.Resize) -> None:
         """Lay out the columns for a new width. Keep a visible cursor visible."""
         was_visible = self._anchor_row is not None and self._anchor_row[0] == self.rows.cursor
@@ -579,10 +575,7 @@ class ListTable(ScrollView, Generic[T], can_focus=True, inherit_bindings=False):
     # painting
 
     def render_lines(self, crop: Region) -> list[Strip]:
-        """Return the painted lines.
-
-        Textual's own method adds borders and padding, which this widget does not have.
-        """
+        """Return the painted lines. Textual's own method adds borders and padding."""
         if self.size != self._measured:
             self._measure()
         painted = self._painted
