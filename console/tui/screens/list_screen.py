@@ -66,7 +66,7 @@ class ListScreen(MainScreen, Generic[T]):
     ListScreen.-tall #preview { min-height: 9; }
     ListScreen.-tall.-says #preview { min-height: 8; }
     ListScreen.-broad #split { layout: horizontal; }
-    ListScreen.-broad #split #preview { width: 42%; height: 1fr; border-top: none; border-left: solid $line; }
+    ListScreen.-broad #split #preview { width: 42%; height: 1fr; border-left: solid $line; }
     """
 
     def __init__(self, mode: str = "") -> None:
@@ -74,6 +74,7 @@ class ListScreen(MainScreen, Generic[T]):
         self._notice_bar = TextBar(notice)
         self._notice = Container(self._notice_bar, id="notice")
         self._preview_bar = Preview(self._previewed, id="preview")
+        self._preview_bar.border_title = " This row "
         self._around_due = False  # what is around the list is painted after the list
         self._elsewhere: tuple[Filter, str] | None = None  # what was typed, and the list that has its fields
         self._wrong = ""  # why what was typed is no filter
