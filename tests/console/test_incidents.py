@@ -281,9 +281,9 @@ async def test_the_lines_around_are_hidden_and_the_preview_fills_the_screen(
         await tui.press("ctrl+e")
         await tui.wait_for("overdue timer", "● live", lambda: "3 dead" not in tui.text)
         await tui.press("ctrl+e", "v")
-        await tui.wait_for("╭───", "To do: W wake", "● live", lambda: "· empty job" not in tui.text)
-        await tui.press("down")  # a key of the list
-        await tui.wait_for("To do: D delete", "· minor")
+        await tui.wait_for("To do: W wake", "● live", lambda: "· empty job" not in tui.text)
+        await tui.press("escape", "down", "v")
+        await tui.wait_for("To do: D delete", "· minor", lambda: "overdue timer" not in tui.text)
         await tui.press("escape")
         await tui.wait_for("3 dead", "▌   · empty job")
 
