@@ -205,15 +205,19 @@ class Terminal(LinuxDriver):
         while not self._end_of_keys.is_set():
             ready = select.select([self.fileno, self._end_of_keys], [], [], pause)[0]
             if self.fileno in ready:
-                data = os.read(self.fileno, READ_BYTES)
-                if not data:
+                if not (data := os.read(self.fileno, READ_BYTES)):
                     raise OSError("end of file")
-                text = decode(data)
-                for event in parser.feed(text) if text else ():  # "" would be the end: half of a character came
+                for event in parser.feed(text) if (text := decode(data)) else ():  # "": half of a character came
                     self.process_message(event)
             for event in parser.tick():
                 self.process_message(event)
             pause = ESCAPE_DELAY if ready else None  # a lone escape is a key once nothing has followed it for a while
+
+    def _sigcont_application(self, *arguments: Any) -> None:
+        if self._auto_restart and self._key_thread is not None and self._key_thread.is_alive():
+            self.suspend_application_mode()  # it was stopped by SIGSTOP, of which no program hears
+            self._must_signal_resume = True
+        super()._sigcont_application()
 
 
 class WakingEvent(threading.Event):

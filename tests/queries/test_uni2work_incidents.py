@@ -43,7 +43,7 @@ async def test_instances_that_died_on_one_job_are_one_incident(
     await uni2work_db.jobs(20, age=20, creator=LIVE)
     (incident,) = (await incidents_of(uni2work_workspace, LABEL)).pop("owner_dead")
     assert (incident.n, len(incident.findings), incident.action) == (7, 7, "release")
-    assert incident.sentence.startswith("7 jobs of 6 instances, which may have ended for one reason.")
+    assert incident.sentence.startswith("7 jobs of 6 workers, which may have ended for one reason.")
     assert f"it may be the newest, {last.partition('/')[2]}: look at it first, and release it last" in incident.sentence
     await uni2work_db.sql("DELETE FROM queued_job WHERE lock_instance > $1", UUID(int=2))
     assert [each.n for each in (await incidents_of(uni2work_workspace, LABEL))["owner_dead"]] == [1, 1]

@@ -110,7 +110,7 @@ def shown(terminal: Terminal) -> list[str]:
 
     Times are in the last columns and in the preview.
     """
-    end = next(number for number, row in enumerate(terminal.rows) if row.startswith("───"))
+    end = next(number for number, row in enumerate(terminal.rows) if row.startswith("─ This row ─"))
     return [row[:60] for row in terminal.rows[4:end]]
 
 

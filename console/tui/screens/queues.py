@@ -74,8 +74,7 @@ class QueuesScreen(ListScreen[Queue]):
         readers, workspace = {**self.session.engines}, self.session.workspace
         if workspace is None:
             return
-        found = self.finder.refresh(readers) if self.finder.ended else self.finder.run(readers, lambda: None)
-        await found
+        await (self.finder.refresh(readers) if self.finder.ended else self.finder.run(readers, lambda: None))
         claims = [each for each in readers.values() if each.claims.kinds]
         funnels = await workspace.database.together(*(attempted(each.claims.funnels()) for each in claims))
         answers = {each.label: answer for each, answer in zip(claims, funnels, strict=True)}
