@@ -319,14 +319,12 @@ class _Writer:
             self._add("dead.sql", ("kinds",), [repeated("dead", {"header": header}, parts)])
 
     def _dead_part(self, kind: Kind, need: str, filter_: str, number: int, without: bool) -> Values:
-        cursor, key, column, type_ = ":cursor::text::jsonb ->> 0", _of(kind.key), "NULL", "text"
+        cursor, key = ":cursor::text::jsonb ->> 0", _of(kind.key)
         since, due = kind.dead_since, kind.columns.get("due_at", "")
-        if since:
-            column, type_ = _of(since), self._type(kind, since)
-        greatest = "'9223372036854775807'" if _first(type_) in _NUMBERS else "'infinity'"
-        greatest = "'2147483647'" if _first(type_) == "int4" else greatest
-        newest = f"<= coalesce(({cursor})::{type_}, {greatest}::{type_})"
-        by_key = self.needs[need].columns[2:3] == (kind.key,)  # the index has the order of rows without a time, too
+        column, type_ = (_of(since), self._type(kind, since)) if since else ("NULL", "text")
+        most = "'9223372036854775807'" if _first(type_) in _NUMBERS else "'infinity'"
+        most = "'2147483647'" if _first(type_) == "int4" else most
+        by_key = since and self.needs[need].columns[2:3] == (kind.key,)  # the index has their order without a time, too
         return {
             **self._of(kind),
             "part": str(number),
@@ -335,7 +333,7 @@ class _Writer:
             "since": self._time(kind, due if _names(due, since) else since) if since else "NULL::float8",
             "error": f"({self._expression(kind, kind.columns.get('error', 'NULL'))})::text",
             "filter": filter_,
-            "first": f"{column} {'IS NULL' if without else newest}",
+            "first": f"{column} " + ("IS NULL" if without else f"<= coalesce(({cursor})::{type_}, {most}::{type_})"),
             "later": f"({cursor}) IS NOT NULL" if without else f"{column} < ({cursor})::{type_}",
             "order": f"{key} DESC" if without and not by_key else f"{column} DESC, {key} DESC",
         }

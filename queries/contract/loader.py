@@ -111,13 +111,15 @@ def _decoded(folder: Folder, toml: TomlFile) -> EngineSpec:
 
 def _with_files(kind: Kind, spec: EngineSpec, folder: Folder) -> Kind:
     """Return the kind with what follows from the files that there are, and are not."""
-    names, due = [each.name for each in spec.kinds], kind.columns.get("due_at", "")
+    names, relation = [each.name for each in spec.kinds], spec.recognise.relations.get(kind.table, {})
+    due = kind.columns.get("due_at", "")
+    there = {due, due.removeprefix("to_theretamp(").split(" ")[0].strip(')"')} & relation.keys()
     listed = spec.dead and "status" in kind.columns and not folder.written(names, "dead")
     return msgspec.structs.replace(
         kind,
         children=folder.written(names, "children", kind.name),
         dead=tuple(each.native for each in spec.statuses if each.phase is Phase.FAILED) if listed else (),
-        dead_since=due if listed and due in spec.recognise.relations.get(kind.table, {}) else "",
+        dead_since="".join(sorted(there)[:1]) if listed else "",
     )
 
 
