@@ -113,7 +113,7 @@ def _with_files(kind: Kind, spec: EngineSpec, folder: Folder) -> Kind:
     """Return the kind with what follows from the files that there are, and are not."""
     names, relation = [each.name for each in spec.kinds], spec.recognise.relations.get(kind.table, {})
     due = kind.columns.get("due_at", "")
-    there = {due, due.removeprefix("to_theretamp(").split(" ")[0].strip(')"')} & relation.keys()
+    there = {due, due.removeprefix("to_timestamp(").split(" ")[0].strip(')"')} & relation.keys()
     listed = spec.dead and "status" in kind.columns and not folder.written(names, "dead")
     return msgspec.structs.replace(
         kind,

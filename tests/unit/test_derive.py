@@ -342,9 +342,11 @@ def test_a_choice_with_the_name_of_a_need_requires_it(folder: Path) -> None:
     assert [action.needs for action in load(folder).spec.actions] == [(), (), ("there",)]
 
 
+@pytest.mark.parametrize("due_at", ["due", "to_timestamp(due)", "to_timestamp(due / 1000.0)"])
 @pytest.mark.parametrize(("type_", "greatest"), [("int4", "2147483647"), ("int8", "9223372036854775807")])
-def test_dead_letters_begin_with_the_greatest_number(folder: Path, type_: str, greatest: str) -> None:
+def test_dead_letters_begin_with_the_greatest_number(folder: Path, type_: str, greatest: str, due_at: str) -> None:
     change(folder, TOML, "due timestamptz", f"due {type_}")
+    change(folder, TOML, 'due_at = "due"', f'due_at = "{due_at}"')
     (statement,) = load(folder).statements["dead"]
     assert f"'{greatest}'::{type_})" in statement.text
     assert "ORDER BY t.due DESC, t.id DESC" in statement.text
